@@ -1,0 +1,248 @@
+#pragma once
+// The frames: one JSON object a line, UTF-8, at most 64 KiB with its newline. Keys carry units.
+//
+// Every frame of a rank:  type, rank, rseq (per rank, gapless from 0), mono_ns, wall_us.
+// Every frame of an agent: the same without rank and rseq.
+// The writer of a log adds node, seq and, last, crc (ipc/log.h).
+// Unknown keys are kept (`Frame::extra`) and written again; unknown types are counted and skipped by readers.
+// An absent value is unknown, never 0. Non-finite numbers travel as "NaN", "Inf", "-Inf".
+// Epochs count from 1; steps count from 0 over the whole run. Times are seconds unless the key says otherwise.
+//
+// Example lines (one a type):
+// {"type":"header","format":1,"run":"20260102T030405Z-89abcdef","host":"box","mono_ns":1,"wall_us":2,"node":0,"seq":0,"crc":"…"}
+// {"type":"state","rank":0,"rseq":0,"mono_ns":1,"wall_us":2,"state":"init","detail":"…","pid":12,"host":"box","device":"cpu:0",
+//  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","total_steps":9380,"steps_per_epoch":938,"epochs":10}
+// {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
+//  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
+// {"type":"epoch",…,"epoch":1,"loss":0.71,"duration_s":4.1,"samples":60000,"steps":938,"start_mono_ns":1,
+//  "phases":{"load":{"sum_s":…,"max_s":…},…},
+//  "devices":[{"device":"cpu:0","utilization_mean":0.97,"utilization_max":1.0,"memory_mean_bytes":…,"memory_max_bytes":…}]}
+// {"type":"eval",…,"epoch":1,"accuracy":0.88,"loss":0.33,"samples":10000,"per_class_accuracy":[…],"duration_s":0.4}
+// {"type":"device",…,"interval_s":0.2,"devices":[{"device":"cpu:0","kind":"cpu","cores":"0","utilization":0.93,…}],
+//  "processes":[{"rank":0,"pid":12,"cpu_cores":0.98,"rss_bytes":…}],"agent":{…},"viewers":[{…}]}
+// {"type":"comm",…,"epoch":1,"first_step":0,"last_step":12,"exposed_s":0.01,"wait_s":0.004,"hidden_s":0.02,
+//  "buckets":[{"bucket":0,"size_bytes":246824,"count":13,"ready_s":0.02,"start_s":…,"end_s":…}]}
+// {"type":"log",…,"level":"info","message":"…","source":"trainer"}
+// {"type":"alert",…,"severity":"error","kind":"rank_died","message":"rank 1 on box was killed by SIGKILL"}
+// {"type":"heartbeat",…}
+// {"type":"exit",…,"rank":1,"pid":13,"host":"box","code":null,"signal":9,"signal_name":"SIGKILL","reason":"…"}  (by the agent)
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep {
+
+inline constexpr std::size_t maxFrameBytes = 64 * 1024; ///< with the newline
+inline constexpr int logFormat = 1;
+
+/// What a rank or a run is doing. A state frame without a rank, from the agent, speaks of the whole run.
+enum class RunState { Init, Training, Evaluating, Checkpointing, Done, Failed, Stopped };
+[[nodiscard]] std::string_view toString(RunState state);
+[[nodiscard]] std::optional<RunState> runStateFrom(std::string_view text);
+[[nodiscard]] bool isFinal(RunState state); ///< Done, Failed, Stopped
+
+/// Names of the phases of a step (DESIGN.md 5), in the order they are drawn. `load` to `other` add up to the epoch.
+namespace phase {
+inline constexpr std::string_view load = "load", h2d = "h2d", forward = "forward", backward = "backward",
+                                  exposed = "exposed", optimizer = "optimizer", other = "other";
+/// Inside the ones above: all communication, waiting for slower ranks, and DP's parts.
+inline constexpr std::string_view comm = "comm", wait = "wait", scatter = "scatter", replicate = "replicate",
+                                  parallelForward = "parallel_forward", gather = "gather", lossOnDevice0 = "loss",
+                                  parallelBackward = "parallel_backward", reduce = "reduce";
+} // namespace phase
+/// The phases that add up to an epoch, in order.
+[[nodiscard]] const std::vector<std::string_view> &additivePhases();
+
+struct PhaseTime {
+    double sumS = 0;           ///< over the window's (or epoch's) steps
+    std::optional<double> maxS; ///< longest single step
+    bool operator==(const PhaseTime &) const = default;
+};
+/// By phase name; a phase that was not measured is absent.
+using PhaseTimes = std::map<std::string, PhaseTime, std::less<>>;
+
+struct StateFrame {
+    RunState state = RunState::Init;
+    std::string detail;
+    std::optional<int> epoch;
+    // Given with `init`, by each rank:
+    std::optional<std::int64_t> pid;
+    std::string host, device, cores, backend, scheduling;
+    std::optional<int> worldSize, threads, epochs;
+    std::optional<std::int64_t> totalSteps, stepsPerEpoch;
+    /// DP: samples each replica takes, e.g. {32, 32}.
+    std::vector<std::int64_t> replicaBatch;
+    bool operator==(const StateFrame &) const = default;
+};
+
+struct LossWindow {
+    double min = 0, mean = 0, max = 0, last = 0; ///< mean is weighted by samples; may be non-finite
+    bool operator==(const LossWindow &) const = default;
+};
+
+/// A window of steps, about 100 ms of them.
+struct StepsFrame {
+    int epoch = 1;
+    std::int64_t firstStep = 0, lastStep = 0, count = 0, samples = 0;
+    std::optional<LossWindow> loss; ///< this rank's own
+    PhaseTimes phases;
+    bool operator==(const StepsFrame &) const = default;
+};
+
+struct DeviceEpochUse {
+    std::string device;
+    std::optional<double> utilizationMean, utilizationMax; ///< 0..1
+    std::optional<double> memoryMeanBytes, memoryMaxBytes;
+    bool operator==(const DeviceEpochUse &) const = default;
+};
+
+struct EpochFrame {
+    int epoch = 1;
+    std::optional<double> loss; ///< sample-weighted mean over all ranks, padded duplicates left out
+    double durationS = 0;       ///< wall time of this rank's training loop, evaluation left out
+    std::int64_t samples = 0;   ///< this rank's, padded duplicates left out
+    std::int64_t steps = 0;
+    std::int64_t startMonoNs = 0;
+    PhaseTimes phases;
+    std::vector<DeviceEpochUse> devices; ///< added by the agent
+    bool operator==(const EpochFrame &) const = default;
+};
+
+struct EvalFrame {
+    int epoch = 1;
+    double accuracy = 0; ///< 0..1, over the whole test set, each image once
+    std::optional<double> loss;
+    std::int64_t samples = 0;
+    std::vector<double> perClassAccuracy; ///< 0..1
+    double durationS = 0;
+    bool operator==(const EvalFrame &) const = default;
+};
+
+struct DeviceSample {
+    std::string device; ///< "cpu:0", or the GPU's UUID
+    std::string kind;   ///< cpu | cuda
+    std::string name;   ///< model, when known
+    std::string cores;  ///< CPU devices: core list
+    std::optional<double> utilization; ///< 0..1. CPU: busy share of its cores (spinning counts). GPU: share of time any kernel ran
+    std::optional<double> smActivity;  ///< 0..1
+    std::optional<double> memoryUsedBytes, memoryTotalBytes;
+    std::optional<double> powerW, temperatureC, clockMhz;
+    std::vector<std::string> throttle; ///< NVML's throttle reasons, in words
+    bool operator==(const DeviceSample &) const = default;
+};
+
+struct ProcessSample {
+    std::optional<int> rank; ///< for ranks
+    std::int64_t pid = 0;
+    std::optional<double> cpuCores; ///< CPU seconds per second
+    std::optional<double> rssBytes;
+    bool operator==(const ProcessSample &) const = default;
+};
+
+struct DeviceFrame {
+    double intervalS = 0;
+    std::vector<DeviceSample> devices;
+    std::vector<ProcessSample> processes; ///< the ranks
+    std::optional<ProcessSample> agent;
+    std::vector<ProcessSample> viewers;   ///< local followers
+    bool operator==(const DeviceFrame &) const = default;
+};
+
+struct BucketTime {
+    int bucket = 0;
+    std::int64_t sizeBytes = 0, count = 0;
+    std::optional<double> readyS, startS, endS; ///< means, since backward began
+    bool operator==(const BucketTime &) const = default;
+};
+
+struct CommFrame {
+    int epoch = 1;
+    std::int64_t firstStep = 0, lastStep = 0;
+    std::optional<double> exposedS, hiddenS, waitS;
+    std::vector<BucketTime> buckets;
+    bool operator==(const CommFrame &) const = default;
+};
+
+struct LogFrame {
+    std::string level; ///< debug | info | warning | error
+    std::string message;
+    std::string source; ///< trainer | console | agent
+    bool operator==(const LogFrame &) const = default;
+};
+
+struct AlertFrame {
+    std::string severity; ///< warning | error
+    std::string kind;     ///< rank_died | non_finite_loss | stopped_by_kill | …
+    std::string message;  ///< one sentence
+    std::optional<std::int64_t> step;
+    bool operator==(const AlertFrame &) const = default;
+};
+
+struct HeartbeatFrame {
+    bool operator==(const HeartbeatFrame &) const = default;
+};
+
+struct ExitFrame { ///< by the agent, of the rank in the head
+    std::int64_t pid = 0;
+    std::string host;
+    std::optional<int> code, signal;
+    std::string signalName; ///< "SIGKILL"
+    std::string reason;     ///< one sentence
+    bool operator==(const ExitFrame &) const = default;
+};
+
+struct HeaderFrame {
+    int format = logFormat;
+    std::string run, host;
+    bool operator==(const HeaderFrame &) const = default;
+};
+
+/// A type this version does not know; kept as text in Frame::extra.
+struct UnknownFrame {
+    std::string type;
+    bool operator==(const UnknownFrame &) const = default;
+};
+
+using FrameBody = std::variant<HeaderFrame, StateFrame, StepsFrame, EpochFrame, EvalFrame, DeviceFrame, CommFrame,
+                               LogFrame, AlertFrame, HeartbeatFrame, ExitFrame, UnknownFrame>;
+
+struct Frame {
+    std::optional<int> rank;            ///< absent: the agent speaks
+    std::optional<std::uint64_t> rseq;
+    std::int64_t monoNs = 0, wallUs = 0;
+    std::optional<int> node;            ///< given by the log's writer
+    std::optional<std::uint64_t> seq;   ///< given by the log's writer
+    FrameBody body;
+    /// Keys this version does not know, each with its JSON text, in the order they came.
+    std::vector<std::pair<std::string, std::string>> extra;
+    bool operator==(const Frame &) const = default;
+};
+
+/// "steps", "epoch", …
+[[nodiscard]] std::string_view typeOf(const Frame &frame);
+
+/// One line without newline, without node, seq and crc unless they are set (crc is the log's business).
+[[nodiscard]] std::string encode(const Frame &frame);
+
+/// A `crc` key is ignored here: LogReader checks it. Errors name the key and what was expected.
+/// Not reentrant per Decoder; one Decoder a thread (it keeps simdjson's buffers).
+class Decoder {
+public:
+    Decoder();
+    ~Decoder();
+    Decoder(Decoder &&) noexcept;
+    Decoder &operator=(Decoder &&) noexcept;
+    [[nodiscard]] Result<Frame> decode(std::string_view line);
+
+private:
+    struct Impl;
+    Impl *m_impl;
+};
+
+} // namespace lockstep

@@ -1,0 +1,50 @@
+#pragma once
+// What travels on a run's socket besides frames. None of it is logged.
+//
+// A connection opens with a hello both ways, the connecting side first:
+//   {"type":"hello","protocol":"1.0","role":"rank","rank":0,"next_seq":0}
+//   {"type":"hello","protocol":"1.0","role":"follower","next_seq":17,"pid":123,"name":"lockstep"}
+//   {"type":"hello","protocol":"1.0","role":"agent","run":"…","node":0,"next_seq":4711,"live":true}
+// rank     sends frames; the agent may send control lines back.
+// follower is sent every log line from its next_seq on, byte for byte, then live ones as they are written; it may
+//          send control lines. When the run is over and all is sent, the agent closes.
+// Only another major version closes, with {"type":"error","message":"…"} that says what to upgrade.
+//   {"type":"control","command":"stop","by":"lockstepctl on box"}
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ipc/error.h"
+
+namespace lockstep {
+
+inline constexpr int protocolMajor = 1;
+inline constexpr int protocolMinor = 0;
+
+struct Hello {
+    int major = protocolMajor, minor = protocolMinor;
+    std::string role; ///< rank | follower | agent
+    std::optional<int> rank, node;
+    std::uint64_t nextSeq = 0; ///< follower: the first seq it lacks; agent: the seq its log will write next
+    std::string run, name;
+    std::optional<std::int64_t> pid; ///< of a local follower, so that its cost can be measured
+    bool live = false;               ///< agent: false when only the finished log speaks
+};
+
+struct Control {
+    std::string command; ///< stop
+    std::string by;      ///< who, for the log
+};
+
+[[nodiscard]] std::string encode(const Hello &hello);
+[[nodiscard]] std::string encode(const Control &control);
+/// {"type":"error","message":…}
+[[nodiscard]] std::string encodeProtocolError(std::string_view message);
+
+/// Parses a hello and refuses another major version with a sentence that says which side to upgrade.
+/// An {"type":"error"} line becomes that error.
+[[nodiscard]] Result<Hello> decodeHello(std::string_view line);
+[[nodiscard]] Result<Control> decodeControl(std::string_view line);
+
+} // namespace lockstep

@@ -1,0 +1,164 @@
+#pragma once
+// A run on disk: $XDG_DATA_HOME/lockstep/runs/RUN_ID/
+//   config.json       RunRecord: the config as resolved, names, and the record of each machine (agent, before any rank)
+//   node-K.ndjson     the log of node K (only its agent writes it)
+//   node-K.lock       held by agent K while it lives
+//   console/rank-R.log, console/agent.log
+//   checkpoints/      when asked for
+//   summary.json      the trainer's --summary (rank 0)
+//   result.json       RunResult, written by rename at the end; no such file and a free lock = "failed: agent died"
+//   notes.json        name, tags, notes (viewers)
+//   origin.json       only in a copy that a viewer keeps of a run elsewhere: {"prefix":["ssh","HOST"]}
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/clock.h"
+#include "ipc/error.h"
+#include "ipc/frames.h"
+#include "ipc/run_config.h"
+
+namespace lockstep {
+
+/// $XDG_DATA_HOME/lockstep, or ~/.local/share/lockstep. LOCKSTEP_HOME replaces it whole (tests).
+[[nodiscard]] std::string dataHome();
+[[nodiscard]] std::string runsFolder();         ///< dataHome()/runs
+[[nodiscard]] std::string experimentsFolder();  ///< dataHome()/experiments
+/// A folder for sockets, 0700, short path: $XDG_RUNTIME_DIR/lockstep, else /tmp/lockstep-UID. LOCKSTEP_HOME is hashed
+/// into the name so that tests keep apart. Created and its owner checked.
+[[nodiscard]] Result<std::string> socketFolder();
+[[nodiscard]] Result<std::string> runSocketPath(std::string_view runId); ///< for agent 0 of the run
+
+/// YYYYMMDDThhmmssZ-8hex; `random` gives the 8 hex digits.
+[[nodiscard]] std::string makeRunId(const Clock &clock, std::uint32_t random);
+[[nodiscard]] std::string makeRunId(); ///< system clock, getrandom
+[[nodiscard]] bool isRunId(std::string_view text);
+
+struct RunFolder {
+    std::string path; ///< …/runs/RUN_ID
+
+    [[nodiscard]] std::string config() const { return path + "/config.json"; }
+    [[nodiscard]] std::string log(int node) const { return path + "/node-" + std::to_string(node) + ".ndjson"; }
+    [[nodiscard]] std::string lock(int node) const { return path + "/node-" + std::to_string(node) + ".lock"; }
+    [[nodiscard]] std::string console(int rank) const { return path + "/console/rank-" + std::to_string(rank) + ".log"; }
+    [[nodiscard]] std::string agentConsole() const { return path + "/console/agent.log"; }
+    [[nodiscard]] std::string checkpoints() const { return path + "/checkpoints"; }
+    [[nodiscard]] std::string summary() const { return path + "/summary.json"; }
+    [[nodiscard]] std::string result() const { return path + "/result.json"; }
+    [[nodiscard]] std::string notes() const { return path + "/notes.json"; }
+    [[nodiscard]] std::string origin() const { return path + "/origin.json"; }
+};
+[[nodiscard]] RunFolder runFolder(std::string_view runId);
+
+/// One GPU or CPU device as a machine record has it.
+struct DeviceRecord {
+    std::string device, kind, name, cores, uuid;
+    std::optional<double> memoryTotalBytes;
+    bool operator==(const DeviceRecord &) const = default;
+};
+
+/// The record of a machine, taken by its agent. Unknown is empty or absent.
+struct MachineRecord {
+    int node = 0;
+    std::string host, os, kernel, cpuModel;
+    std::optional<int> sockets, cores, threads;
+    std::string allowedCores;
+    std::optional<double> memoryTotalBytes;
+    std::vector<DeviceRecord> devices;
+    std::string gpuDriver, torchVersion, agentVersion;
+    std::vector<std::pair<std::string, std::string>> interfaces; ///< name, address
+    std::map<std::string, std::string> datasetSha256;            ///< file name → hex
+    bool operator==(const MachineRecord &) const = default;
+};
+
+/// config.json
+struct RunRecord {
+    std::string run;
+    std::string name;       ///< "DDP ×2"
+    std::string experiment; ///< experiment id; empty for a single run
+    std::string recipe;     ///< recipe name; empty for a free choice
+    int repeat = 1;         ///< which repeat of how many in the experiment
+    std::optional<RunConfig> config;      ///< absent when the command is someone's own script
+    std::vector<std::string> command;     ///< the script and its arguments, for `lockstep-agent run -- …`
+    int processes = 1;
+    std::vector<std::string> deviceNames; ///< "cpu:0", …, one a device in config order
+    std::vector<MachineRecord> machines;
+    std::string lockstepVersion;
+    std::int64_t startWallUs = 0;
+};
+[[nodiscard]] std::string toJson(const RunRecord &record);
+[[nodiscard]] Result<RunRecord> runRecordFromJson(std::string_view text);
+
+/// What the trainer's --summary says (DESIGN.md 7); also inside result.json.
+struct EpochSummary {
+    int epoch = 1;
+    std::optional<double> loss;
+    double durationS = 0; ///< largest over ranks
+    std::int64_t samples = 0;
+    bool operator==(const EpochSummary &) const = default;
+};
+struct Summary {
+    std::string method, backend, loader, model, dataset, optimizer, precision, augment;
+    int worldSize = 1;
+    std::vector<std::string> devices;
+    int coresPerDevice = 1, threads = 1, workers = 0, workersTotal = 0;
+    std::uint64_t seed = 0;
+    std::int64_t batchSize = 0, steps = 0;
+    double lr = 0;
+    std::vector<EpochSummary> epochs;
+    std::optional<double> totalTrainingTimeS; ///< sum of epoch durations
+    std::optional<double> runTimeS;           ///< launch to exit
+    std::optional<double> testAccuracy;       ///< 0..1
+    std::vector<double> perClassAccuracy;
+    std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
+    std::string parametersSha256;
+    std::optional<double> peakRssBytes;       ///< summed over ranks
+    std::vector<std::int64_t> replicaBatch;   ///< DP: samples a replica
+    bool oversubscribed = false;
+};
+[[nodiscard]] std::string toJson(const Summary &summary);
+[[nodiscard]] Result<Summary> summaryFromJson(std::string_view text);
+
+struct RankExit {
+    int rank = 0;
+    std::string host;
+    std::optional<int> code, signal;
+    std::string signalName;
+};
+/// result.json
+struct RunResult {
+    std::string run;
+    RunState state = RunState::Failed; ///< done, failed, stopped
+    int exitCode = 1;                  ///< 0, 1, 2, 130
+    std::string reason;                ///< one sentence when not done
+    std::int64_t startWallUs = 0, endWallUs = 0;
+    double runTimeS = 0;               ///< launch to exit, monotonic
+    std::vector<RankExit> ranks;
+    std::optional<Summary> summary;
+    std::uint64_t logLines = 0;        ///< seq of the last line + 1: a reader knows whether it has all
+};
+[[nodiscard]] std::string toJson(const RunResult &result);
+[[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);
+
+/// What any reader derives from the files alone. `agentAlive`: the node-0 lock is held.
+struct RunStatus {
+    enum class Kind { Starting, Running, Finished, AgentDied };
+    Kind kind = Kind::Starting;
+    std::optional<RunResult> result;
+    std::string sentence; ///< "done", "failed: agent died", …
+};
+[[nodiscard]] RunStatus readRunStatus(const RunFolder &folder);
+
+/// What lockstep-agent serve reads on stdin, as one JSON line; it answers one line on stdout:
+///   {"type":"ready","run":"…","socket":"…","pid":123}   or   {"type":"error","message":"…","exit_code":2}
+struct LaunchRequest {
+    RunRecord record; ///< run id and start may be empty: the agent fills them in
+    bool detach = true;
+};
+[[nodiscard]] std::string toJson(const LaunchRequest &request);
+[[nodiscard]] Result<LaunchRequest> launchRequestFromJson(std::string_view text);
+
+} // namespace lockstep

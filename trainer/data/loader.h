@@ -1,0 +1,56 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <torch/types.h>
+
+#include "ipc/cores.h"
+#include "trainer/data/image_set.h"
+#include "trainer/data/sampler.h"
+
+namespace lockstep::trainer {
+
+struct Batch {
+    torch::Tensor images; ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked)
+    torch::Tensor labels; ///< int64 [n]
+    std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
+};
+
+struct LoaderOptions {
+    std::int64_t batchSize = 64; ///< of this process
+    int worldSize = 1, rank = 0;
+    std::uint64_t seed = 1;
+    bool itemwise = false;       ///< --loader item: an image at a time, as PyTorch's DataLoader works
+    bool affine = false;         ///< RandomAffine(15°, translate 0.1, scale 0.9-1.1), nearest, fill 0, before normalising;
+                                 ///< drawn as a pure function of (seed, epoch, sample index)
+    int workers = 0;             ///< loading threads; 0: inside next()
+    CoreList workerCores;        ///< empty: the caller's own
+    torch::Dtype dtype = torch::kFloat32; ///< fp64: (u8/255 - mean)/std computed in fp64
+    bool pinMemory = false;
+};
+
+/// Hands out the batches of one epoch after another in the sampler's order; the last, smaller batch is kept.
+/// Used from one thread; its workers are its own. Ready batches wait in a bounded ring, filled across epoch ends
+/// (no drain) when the next epoch is known to come.
+class Loader {
+public:
+    Loader(const ImageSet &set, LoaderOptions options); ///< `set` must outlive it
+    ~Loader();
+
+    /// Batches an epoch.
+    [[nodiscard]] std::int64_t steps() const;
+    /// Goes to the start of `epoch` (from 0), at batch `firstBatch` (resume). `lastEpoch`: where prefetch ends.
+    void startEpoch(std::int64_t epoch, std::int64_t lastEpoch, std::int64_t firstBatch = 0);
+    /// The next batch of the epoch, or nothing at its end. Blocks for a worker when none is ready.
+    [[nodiscard]] std::optional<Batch> next();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+};
+
+/// u8 [n,28,28] → normalised [n,1,28,28] in `dtype`; used for evaluation too.
+[[nodiscard]] torch::Tensor normalize(const torch::Tensor &images, double mean, double std, torch::Dtype dtype);
+
+} // namespace lockstep::trainer

@@ -1,0 +1,30 @@
+#pragma once
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "ipc/error.h"
+
+namespace lockstep::trainer {
+
+/// Tensors by name, in file order, and the free-form strings of `__metadata__`.
+/// Format: github.com/huggingface/safetensors (u64 LE header length, JSON header, data).
+struct TensorFile {
+    std::vector<std::pair<std::string, torch::Tensor>> tensors; ///< contiguous CPU tensors; F64 F32 I64 I32 U8 BOOL
+    std::map<std::string, std::string> metadata;
+};
+
+/// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB); the error names file and tensor.
+[[nodiscard]] Result<TensorFile> readTensors(const std::string &path);
+/// Whole or not at all: written beside, synced, renamed.
+[[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);
+
+/// SHA-256, lower-case hex.
+[[nodiscard]] std::string sha256Hex(const void *data, std::size_t bytes);
+/// Of all parameters as fp32 little-endian bytes in state_dict order.
+[[nodiscard]] std::string parametersSha256(const std::vector<torch::Tensor> &parameters);
+
+} // namespace lockstep::trainer

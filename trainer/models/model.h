@@ -1,0 +1,24 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include "ipc/error.h"
+
+namespace lockstep::trainer {
+
+/// A network whose parameters are named as PyTorch's state_dict names them, in its order.
+class Model : public torch::nn::Module {
+public:
+    /// [n, 1, 28, 28] → logits [n, classes].
+    virtual torch::Tensor forward(torch::Tensor input) = 0;
+};
+
+/// lenet | convnet (layers in DESIGN.md 7). Fresh parameters are those PyTorch would draw after torch.manual_seed:
+/// call torch::manual_seed first. `dropout`: replaces both rates of convnet; lenet has none.
+[[nodiscard]] Result<std::shared_ptr<Model>> makeModel(const std::string &name, std::optional<double> dropout);
+
+} // namespace lockstep::trainer
