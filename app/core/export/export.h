@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/result_table.h"
+#include "ipc/error.h"
+#include "store/loss_series.h"
+
+namespace lockstep::core {
+
+enum class ExportFormat { Csv, Json, Markdown };
+[[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view text); ///< csv, json, md
+
+/// The result table. CSV: RFC 4180, units in the heads, full precision, unknown empty; JSON: unknown null; Markdown:
+/// "-".
+[[nodiscard]] std::string exportResults(const ResultTable &table, ExportFormat format);
+
+/// One loss curve.
+struct ExportedCurve {
+    std::string run, name, method;
+    std::vector<LossPoint> points;
+};
+/// CSV `Wall time,Step,Value` (Unix seconds; `Run,Wall time,Step,Value` when there are several), or JSON. Not Markdown.
+[[nodiscard]] Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
+
+/// Writes whole or not at all; an error names the file and the way out.
+[[nodiscard]] Result<void> writeExport(const std::string &path, std::string_view text);
+/// Whether files can be made there (the folder is made when missing); called before anything starts.
+[[nodiscard]] Result<void> checkWritableFolder(const std::string &path);
+/// results.csv, results.json, results.md, curves.csv, curves.json.
+[[nodiscard]] Result<void> writeAll(const std::string &folder, const ResultTable &table,
+                                    const std::vector<ExportedCurve> &curves);
+
+/// One CSV field, quoted when needed.
+[[nodiscard]] std::string csvField(std::string_view text);
+/// Shortest text that reads back to the same double; no locale.
+[[nodiscard]] std::string numberText(double value);
+
+} // namespace lockstep::core

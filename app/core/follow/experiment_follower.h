@@ -1,0 +1,57 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <QFileSystemWatcher>
+#include <QObject>
+#include <QTimer>
+
+#include "launch/experiment.h"
+
+namespace lockstep::core {
+class RunFollower;
+class RunStore;
+
+/// Follows an experiment as any viewer does: its queue by experiment.json, and each of its runs from the first frame.
+class ExperimentFollower : public QObject {
+    Q_OBJECT
+public:
+    explicit ExperimentFollower(QObject *parent = nullptr);
+    ~ExperimentFollower() override;
+
+    [[nodiscard]] Result<void> open(const std::string &experimentId);
+    [[nodiscard]] const Experiment &experiment() const { return m_experiment; }
+    /// Whether a live process owns the queue; false with entries queued: "the queue waits: take it up".
+    [[nodiscard]] bool owned() const { return m_owned; }
+    [[nodiscard]] bool orphaned() const { return !m_owned && !m_experiment.over(); }
+    /// The store of an entry, from the moment it has a run id.
+    [[nodiscard]] RunStore *store(int entry) const;
+    [[nodiscard]] std::vector<RunStore *> stores() const; ///< by entry
+    [[nodiscard]] RunStore *current() const;              ///< of the run that runs now
+    /// 0..1 over all runnable entries, by steps.
+    [[nodiscard]] std::optional<double> progress() const;
+    [[nodiscard]] std::optional<double>
+    leftS() const; ///< current run's, plus estimates of the queued; absent when unknown
+    /// Asks the owner to stop the queue and the current run.
+    [[nodiscard]] Result<void> stop(const QString &by);
+
+Q_SIGNALS:
+    void experimentChanged(); ///< states, ids, ownership
+    void runAdded(int entry, lockstep::core::RunStore *store);
+    void runEnded(int entry);
+
+private:
+    void reread();
+    void watch();
+    Experiment m_experiment;
+    std::string m_id;
+    bool m_owned = false;
+    QFileSystemWatcher m_watcher;
+    QTimer m_poll;
+    std::map<int, std::unique_ptr<RunStore>> m_stores;
+    std::map<int, std::unique_ptr<RunFollower>> m_followers;
+};
+
+} // namespace lockstep::core

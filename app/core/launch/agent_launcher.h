@@ -1,0 +1,37 @@
+#pragma once
+#include <QByteArray>
+#include <QObject>
+#include <QProcess>
+#include <QTimer>
+
+#include "ipc/error.h"
+#include "ipc/run_folder.h"
+#include "launch/command_prefix.h"
+
+namespace lockstep::core {
+
+/// Starts one detached agent: PREFIX lockstep-agent serve, request on stdin, its one answer on stdout.
+/// One use. States: idle → started → (ready | failed), each told once; the process may be gone by then.
+class AgentLauncher : public QObject {
+    Q_OBJECT
+public:
+    explicit AgentLauncher(QObject *parent = nullptr);
+    /// Called only once.
+    void start(const CommandPrefix &prefix, const LaunchRequest &request);
+
+Q_SIGNALS:
+    void ready(const QString &run, const QString &socket, qint64 pid);
+    /// `exitCode` as the agent said it: 2 when the request itself is refused (nothing was started).
+    void failed(const lockstep::Error &error, int exitCode);
+
+private:
+    void readAnswer();
+    void finish(const Error &error, int exitCode);
+    QProcess m_process;
+    QTimer m_limit;
+    QByteArray m_answer;
+    QString m_host;
+    bool m_over = false;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep::core {
+
+/// What stands before `lockstep-agent …` so that it runs where the run is: nothing here, `ssh … HOST` elsewhere.
+struct CommandPrefix {
+    std::vector<std::string> words;       ///< empty: this machine
+    std::string host;                     ///< empty: this machine
+    std::string agent = "lockstep-agent"; ///< the agent's path there
+    [[nodiscard]] bool local() const { return words.empty(); }
+    bool operator==(const CommandPrefix &) const = default;
+};
+
+/// The prefix for `host` (empty: this machine). A name that starts with '-' or holds anything but letters, digits and
+/// `._-@:[]%` is refused: it would reach a shell. LOCKSTEP_SSH_OPTIONS adds options (split at blanks, for tests).
+[[nodiscard]] Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAgent = {});
+
+/// The full command: prefix, agent, arguments; the words that a remote shell will read are quoted.
+[[nodiscard]] std::vector<std::string> agentCommand(const CommandPrefix &prefix,
+                                                    const std::vector<std::string> &arguments);
+
+/// One word for a POSIX shell: 'it'"'"'s'.
+[[nodiscard]] std::string quoteForShell(std::string_view word);
+
+/// The local lockstep-agent: LOCKSTEP_AGENT, beside our own executable, then PATH.
+[[nodiscard]] Result<std::string> findAgent();
+/// The same for lockstepctl (LOCKSTEP_CTL), which the window starts.
+[[nodiscard]] Result<std::string> findCtl();
+
+} // namespace lockstep::core

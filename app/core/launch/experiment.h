@@ -1,0 +1,72 @@
+#pragma once
+// An experiment on disk: experimentsFolder()/EXP_ID/
+//   experiment.json   rewritten by rename by its one owner
+//   experiment.lock   held by the owner while it lives
+//   stop.json         a request to stop, by anyone: {"by":"lockstep on box"}
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/error.h"
+#include "ipc/run_folder.h"
+#include "launch/command_prefix.h"
+#include "launch/plan.h"
+#include "launch/recipe.h"
+
+namespace lockstep::core {
+
+/// Where one run of the queue stands. Launching: its id is written, its agent may or may not have come up.
+enum class EntryState { Queued, Launching, Running, Done, Failed, Stopped, NotRun };
+[[nodiscard]] std::string_view toString(EntryState state); ///< queued, launching, …, "not run"
+[[nodiscard]] std::optional<EntryState> entryStateFrom(std::string_view text);
+[[nodiscard]] bool isOver(EntryState state);
+
+struct ExperimentEntry {
+    PlannedRun planned;
+    EntryState state = EntryState::Queued;
+    std::string run;    ///< run id, from Launching on
+    std::string reason; ///< one sentence when failed, stopped or not run
+    bool operator==(const ExperimentEntry &) const = default;
+};
+
+struct Experiment {
+    std::string id, title;
+    Recipe recipe; ///< whole, so that published figures and notes travel with it
+    std::string reference;
+    bool quick = false;
+    std::string host; ///< empty: this machine
+    std::string remoteAgent;
+    std::int64_t createdWallUs = 0;
+    std::vector<ExperimentEntry> entries;
+
+    [[nodiscard]] int runnableCount() const;
+    [[nodiscard]] int overCount() const;              ///< runnable entries that are over
+    [[nodiscard]] std::optional<int> current() const; ///< entry launching or running
+    [[nodiscard]] bool over() const;                  ///< nothing queued, launching or running
+};
+
+[[nodiscard]] std::string toJson(const Experiment &experiment);
+[[nodiscard]] Result<Experiment> experimentFromJson(std::string_view text);
+
+struct ExperimentFolder {
+    std::string path;
+    [[nodiscard]] std::string json() const { return path + "/experiment.json"; }
+    [[nodiscard]] std::string lock() const { return path + "/experiment.lock"; }
+    [[nodiscard]] std::string stopRequest() const { return path + "/stop.json"; }
+    [[nodiscard]] std::string console() const { return path + "/runner.log"; }
+};
+[[nodiscard]] ExperimentFolder experimentFolder(std::string_view id);
+
+/// A new one for a plan, not yet on disk.
+[[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
+[[nodiscard]] Result<Experiment> readExperiment(std::string_view id);
+[[nodiscard]] Result<void> writeExperiment(const Experiment &experiment); ///< makes its folder; atomic
+/// Newest first.
+[[nodiscard]] std::vector<std::string> listExperiments();
+/// Whether a live process owns its queue.
+[[nodiscard]] bool isOwned(std::string_view id);
+/// Asks the owner to stop queue and current run. Without an owner the queue is closed here and the current run asked.
+[[nodiscard]] Result<void> stopExperiment(std::string_view id, std::string_view by);
+
+} // namespace lockstep::core

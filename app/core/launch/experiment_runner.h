@@ -1,0 +1,65 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include <QObject>
+#include <QTimer>
+
+#include "ipc/unix_socket.h"
+#include "launch/experiment.h"
+
+namespace lockstep::core {
+class AgentLauncher;
+class RunFollower;
+class RunStore;
+
+/// Owns an experiment's queue: one agent after another, until all are over. One owner by lock. Killed at any moment, a
+/// new one on the same experiment attaches to the run that still runs and goes on.
+class ExperimentRunner : public QObject {
+    Q_OBJECT
+public:
+    explicit ExperimentRunner(QObject *parent = nullptr);
+    ~ExperimentRunner() override;
+
+    /// Takes the lock and reads the experiment; an error names the owner's pid. Nothing is started yet.
+    [[nodiscard]] Result<void> own(const std::string &experimentId);
+    void start();
+    /// Stops the current run (checkpoint, exit 130) and marks the rest stopped; finished() follows.
+    void stop(const QString &by);
+
+    [[nodiscard]] const Experiment &experiment() const { return m_experiment; }
+    /// 0 all done, 1 one failed, 2 refused, 130 stopped. Valid after finished().
+    [[nodiscard]] int exitCode() const { return m_exitCode; }
+    [[nodiscard]] QString sentence() const { return m_sentence; } ///< why not 0
+
+Q_SIGNALS:
+    void experimentChanged();
+    void runStarted(int entry, lockstep::core::RunStore *store); ///< store lives until runFinished
+    void runFinished(int entry);
+    void finished(int exitCode);
+
+private:
+    void next();
+    void launch(int entry);
+    void follow(int entry);
+    void ended(int entry);
+    void refused(int entry, const Error &error, int exitCode);
+    void closeQueue(EntryState state, const QString &reason);
+    void save();
+    void pollStopRequest();
+    void finish(int exitCode, const QString &sentence);
+
+    Experiment m_experiment;
+    CommandPrefix m_prefix;
+    std::optional<FileLock> m_lock;
+    std::unique_ptr<AgentLauncher> m_launcher;
+    std::unique_ptr<RunStore> m_store;
+    std::unique_ptr<RunFollower> m_follower;
+    QTimer m_poll;
+    bool m_stopping = false, m_finished = false;
+    QString m_stoppedBy;
+    int m_exitCode = 0;
+    QString m_sentence;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,55 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ipc/run_config.h"
+#include "launch/recipe.h"
+
+namespace lockstep::core {
+
+/// One run that will be (or can't be) started.
+struct PlannedRun {
+    std::string name; ///< "DDP ×2"; the same for every repeat
+    RunConfig config; ///< devices resolved
+    int repeat = 1;   ///< from 1
+    int repeats = 1;
+    std::string notRunReason; ///< "not run: needs 8, has 2"; empty: it runs. Listed once, not once a repeat
+    std::string note;
+    std::optional<double> estimateS; ///< launch to exit; absent: never run here before
+    [[nodiscard]] bool runnable() const { return notRunReason.empty(); }
+    bool operator==(const PlannedRun &) const = default;
+};
+
+struct Plan {
+    std::string title, recipe;       ///< recipe: its name; empty for a free choice
+    std::string reference;           ///< PlannedRun::name that speed-ups are measured from
+    std::vector<PlannedRun> runs;    ///< in the order they run: A B C A B C; runs that can't run come last
+    std::optional<double> estimateS; ///< sum; absent when any runnable run's is
+    [[nodiscard]] int runnableCount() const;
+};
+
+/// How long an earlier run of the same config took, launch to exit; nothing when there was none.
+using EstimateSource = std::function<std::optional<double>(const RunConfig &)>;
+
+struct PlanOptions {
+    bool quick = false;
+    std::optional<int> repeats;                           ///< replaces the recipe's
+    std::vector<std::pair<std::string, std::string>> set; ///< key=value on every run, after quick
+    EstimateSource estimate;                              ///< may be empty
+};
+
+/// Resolves devices against `facts`, applies quick and set, drops runs equal to an earlier one, orders repeats
+/// interleaved. All mistakes of all runs at once (an unknown key, an indivisible batch).
+[[nodiscard]] tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
+                                                            const PlanOptions &options = {});
+
+/// "baseline", "DP ×2", "DDP ×2"; with the backend ("DDP ×2 gloo") when asked.
+[[nodiscard]] std::string runTitle(const RunConfig &config, bool withBackend = false);
+
+/// What torchrun (or a shell) would run for the same: "torchrun --no-python --nproc-per-node 2 lockstep-trainer …".
+[[nodiscard]] std::string torchrunCommand(const RunConfig &config);
+
+} // namespace lockstep::core

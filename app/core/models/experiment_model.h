@@ -1,0 +1,49 @@
+#pragma once
+#include <optional>
+
+#include <QAbstractListModel>
+#include <QPointer>
+#include <QString>
+
+namespace lockstep::core {
+class ExperimentFollower;
+class RunStore;
+
+/// The strip on top and the queue: a row per entry of the followed experiment.
+class ExperimentModel : public QAbstractListModel {
+    Q_OBJECT
+public:
+    explicit ExperimentModel(QObject *parent = nullptr);
+    /// May be null: nothing runs.
+    void setFollower(ExperimentFollower *follower);
+    [[nodiscard]] ExperimentFollower *follower() const { return m_follower; }
+
+    /// What the strip shows; refreshed with changed().
+    struct Strip {
+        QString title;                  ///< "DP against DDP, LeNet"
+        QString run;                    ///< "run 3 of 5"
+        QString name;                   ///< "DDP ×2 gloo"
+        QString epoch;                  ///< "epoch 4/10"
+        QString state;                  ///< "training", "the queue waits: its owner is gone", "done", …
+        std::optional<double> fraction; ///< of the current run, 0..1
+        std::optional<double> overall;  ///< of the experiment
+        QString left;                   ///< "12 s left"; empty when unknown
+        bool active = false;            ///< something runs or is queued and owned
+        bool orphaned = false;          ///< queued without an owner: offer to take it up
+    };
+    [[nodiscard]] Strip strip() const;
+
+    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    void entriesChanged();
+    void watchStore(RunStore *store);
+    QPointer<ExperimentFollower> m_follower;
+    int m_rows = 0;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,21 @@
+#pragma once
+#include <Qt>
+
+namespace lockstep::core {
+
+/// Roles every model here shares, besides Qt's (DisplayRole is text as people read it, ToolTipRole says why a value is
+/// unknown, TextAlignmentRole is right for numbers).
+enum Role {
+    ValueRole = Qt::UserRole + 1, ///< the plain number (or text), invalid when unknown; sort by this
+    MethodRole,                   ///< "baseline" | "dp" | "ddp" | "": the colour
+    RunIdRole,                    ///< QString
+    StateRole,                    ///< "queued", "running", "done", "failed", "stopped", "not run", …
+    ReasonRole,                   ///< why not done
+    PublishedRole,                ///< bool: a published figure, drawn dotted
+    RankRole,                     ///< int, invalid for the agent
+    LevelRole,                    ///< "debug" | "info" | "warning" | "error"
+    ShareRole,                    ///< 0..1
+    UnitRole                      ///< header: "s", "%", ""
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,34 @@
+#pragma once
+#include <vector>
+
+#include <QObject>
+#include <QPointer>
+
+#include "store/run_store.h"
+
+namespace lockstep::core {
+
+/// The runs a page shows, in order; every per-run model reads one of these. Owns no store.
+class RunSet : public QObject {
+    Q_OBJECT
+public:
+    explicit RunSet(QObject *parent = nullptr);
+    void add(RunStore *store); ///< twice is once; leaves by itself when destroyed
+    void remove(RunStore *store);
+    void clear();
+    [[nodiscard]] const std::vector<RunStore *> &stores() const { return m_stores; }
+    [[nodiscard]] int count() const { return int(m_stores.size()); }
+    [[nodiscard]] RunStore *at(int index) const { return m_stores[std::size_t(index)]; }
+    /// "DDP ×2", with " #2" when several runs share a title.
+    [[nodiscard]] QString label(int index) const;
+
+Q_SIGNALS:
+    void aboutToReset(); ///< the set of runs changes
+    void reset();
+    void changed(int index, lockstep::core::RunStore::Changes what);
+
+private:
+    std::vector<RunStore *> m_stores;
+};
+
+} // namespace lockstep::core

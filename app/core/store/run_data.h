@@ -1,0 +1,115 @@
+#pragma once
+// Values of one run as the store keeps them. Seconds, bytes, 0..1 unless said otherwise; absent is unknown.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/frames.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+
+/// A window of steps on a loss curve.
+struct LossPoint {
+    std::int64_t step = 0; ///< last step of the window, from 0 over the whole run
+    double epoch = 0;      ///< epochs done at that step, e.g. 1.25; 0 at the start
+    std::int64_t wallUs = 0;
+    double runS = 0;                   ///< seconds since the run's first training step window
+    double loss = 0, min = 0, max = 0; ///< sample-weighted mean; may be non-finite
+    std::int64_t samples = 0;
+};
+
+/// One device over one epoch, from the agent.
+using DeviceUse = DeviceEpochUse;
+
+/// One epoch of one rank.
+struct RankEpoch {
+    int rank = 0;
+    EpochFrame frame;
+};
+
+/// One epoch over all ranks.
+struct MergedEpoch {
+    int epoch = 1;
+    std::optional<double> loss;
+    double durationS = 0;     ///< largest over the ranks that have reported
+    std::int64_t samples = 0; ///< sum over ranks
+    int ranksReported = 0;
+    bool complete = false; ///< every rank has reported
+    std::map<int, double> rankDurationS;
+    std::vector<DeviceUse> devices; ///< each device once
+    std::optional<EvalFrame> eval;
+};
+
+/// A device's sample in its lane.
+struct LaneSample {
+    std::int64_t wallUs = 0;
+    DeviceSample sample;
+};
+
+struct ConsoleLine {
+    std::int64_t wallUs = 0;
+    std::optional<int> rank; ///< absent: the agent
+    std::string level, source, message;
+};
+
+struct AlertLine {
+    std::int64_t wallUs = 0;
+    std::optional<int> rank;
+    AlertFrame alert;
+};
+
+struct StateChange {
+    std::int64_t wallUs = 0;
+    std::optional<int> rank;
+    RunState state = RunState::Init;
+    std::string detail;
+};
+
+/// One rank as far as it is known.
+struct RankInfo {
+    int rank = 0;
+    std::optional<RunState> state;
+    std::string host, device, cores, backend, scheduling;
+    std::optional<std::int64_t> pid;
+    std::optional<int> threads;
+    std::optional<std::int64_t> lastStep;
+    std::optional<ExitFrame> exit;
+    std::optional<double> cpuCores, rssBytes; ///< latest
+    std::vector<std::int64_t> replicaBatch;   ///< DP
+};
+
+struct Progress {
+    std::optional<std::int64_t> doneSteps, totalSteps; ///< done by every rank
+    std::optional<int> epoch, epochs;                  ///< the epoch that runs now, from 1
+    std::optional<double> fraction;                    ///< 0..1
+    std::optional<double> leftS;                       ///< at the pace of the last 30 s of training
+};
+
+/// How a follower stands to its run.
+enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed };
+[[nodiscard]] std::string_view toString(LinkState state); ///< a sentence: "link lost, training state unknown", …
+
+/// What a run amounts to, enough for the result table; from a RunStore whether live, replayed or compared.
+struct RunOutcome {
+    std::string run, name, experiment, recipe;
+    int repeat = 1;
+    std::optional<RunConfig> config;
+    std::vector<std::string> deviceNames;
+    std::optional<RunState> state; ///< final or present; absent: nothing heard yet
+    bool agentDied = false;
+    std::string reason;  ///< why not done
+    std::string backend; ///< as resolved by the ranks, else as configured
+    std::vector<MergedEpoch> epochs;
+    std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
+    std::vector<double> perClassAccuracy;
+    std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
+    std::vector<std::string> hosts;
+    int nodes = 1;
+    bool oversubscribed = false;
+    std::int64_t startWallUs = 0;
+};
+
+} // namespace lockstep::core
