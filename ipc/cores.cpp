@@ -1,0 +1,112 @@
+#include "ipc/cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+namespace lockstep {
+
+namespace {
+
+constexpr int maxCore = 65535; ///< no kernel has more; bounds what "0-4000000000" may cost
+
+Error badCores(std::string_view text) {
+    return Error::badArgument("\"" + std::string(text) + "\" is not a list of cores", "write it like 0-3,8");
+}
+
+bool readCore(std::string_view &text, int &core) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), core);
+    if (error != std::errc{} || core < 0 || core > maxCore || text.front() == '-')
+        return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return true;
+}
+
+} // namespace
+
+Result<CoreList> parseCores(std::string_view text) {
+    CoreList cores;
+    std::string_view rest = text;
+    while (!rest.empty() && (rest.back() == '\n' || rest.back() == ' '))
+        rest.remove_suffix(1);
+    while (true) {
+        int first = 0;
+        if (rest.empty() || !readCore(rest, first))
+            return fail(badCores(text));
+        int last = first;
+        if (!rest.empty() && rest.front() == '-') {
+            rest.remove_prefix(1);
+            if (rest.empty() || !readCore(rest, last) || last < first)
+                return fail(badCores(text));
+        }
+        for (int core = first; core <= last; ++core)
+            cores.push_back(core);
+        if (rest.empty())
+            break;
+        if (rest.front() != ',')
+            return fail(badCores(text));
+        rest.remove_prefix(1);
+    }
+    std::sort(cores.begin(), cores.end());
+    cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
+    return cores;
+}
+
+std::string formatCores(const CoreList &cores) {
+    std::string text;
+    for (std::size_t i = 0; i < cores.size();) {
+        std::size_t last = i;
+        while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1)
+            ++last;
+        if (!text.empty())
+            text += ',';
+        text += std::to_string(cores[i]);
+        if (last > i)
+            text += "-" + std::to_string(cores[last]);
+        i = last + 1;
+    }
+    return text;
+}
+
+CoreList allowedCores() {
+    // The kernel's mask may be longer than cpu_set_t's 1,024 cores: ask again with more room.
+    for (int capacity = 1024; capacity <= maxCore + 1; capacity *= 4) {
+        cpu_set_t *set = CPU_ALLOC(static_cast<std::size_t>(capacity));
+        const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
+        CPU_ZERO_S(bytes, set);
+        const bool read = sched_getaffinity(0, bytes, set) == 0;
+        CoreList cores;
+        for (int core = 0; read && core < capacity; ++core)
+            if (CPU_ISSET_S(static_cast<std::size_t>(core), bytes, set))
+                cores.push_back(core);
+        CPU_FREE(set);
+        if (read)
+            return cores;
+    }
+    return {};
+}
+
+int cpuDeviceCount(int coresPerDevice, const CoreList &allowed) {
+    return coresPerDevice > 0 ? static_cast<int>(allowed.size()) / coresPerDevice : 0;
+}
+
+Result<CoreList> coresOfCpuDevice(int k, int coresPerDevice, const CoreList &allowed) {
+    if (coresPerDevice < 1 || k < 0)
+        return fail(Error::badArgument("cpu:" + std::to_string(k) + " with " + std::to_string(coresPerDevice) +
+                                           " cores a device is no device",
+                                       "count devices from 0 and give each at least 1 core"));
+    const int count = cpuDeviceCount(coresPerDevice, allowed);
+    if (k >= count) {
+        const auto needed = (std::int64_t{k} + 1) * coresPerDevice;
+        return fail(Error::badArgument("cpu:" + std::to_string(k) + " needs core " + std::to_string(needed) + " of " +
+                                           std::to_string(allowed.size()) + " allowed",
+                                       count == 0 ? "use fewer cores a device"
+                                                  : "use cpu:0 to cpu:" + std::to_string(count - 1)));
+    }
+    const auto first = allowed.begin() + std::ptrdiff_t{k} * coresPerDevice;
+    return CoreList(first, first + coresPerDevice);
+}
+
+} // namespace lockstep

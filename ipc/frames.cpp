@@ -1,0 +1,54 @@
+#include "ipc/frames.h"
+
+#include <array>
+#include <utility>
+
+namespace lockstep {
+
+namespace {
+constexpr std::array<std::pair<RunState, std::string_view>, 7> stateNames{{
+    {RunState::Init, "init"},
+    {RunState::Training, "training"},
+    {RunState::Evaluating, "evaluating"},
+    {RunState::Checkpointing, "checkpointing"},
+    {RunState::Done, "done"},
+    {RunState::Failed, "failed"},
+    {RunState::Stopped, "stopped"},
+}};
+
+// In the variant's order.
+constexpr std::array<std::string_view, std::variant_size_v<FrameBody> - 1> typeNames{
+    "header", "state", "steps", "epoch", "eval", "device", "comm", "log", "alert", "heartbeat", "exit"};
+} // namespace
+
+std::string_view toString(RunState state) {
+    for (const auto &[value, name] : stateNames)
+        if (value == state)
+            return name;
+    return "unknown";
+}
+
+std::optional<RunState> runStateFrom(std::string_view text) {
+    for (const auto &[value, name] : stateNames)
+        if (name == text)
+            return value;
+    return std::nullopt;
+}
+
+bool isFinal(RunState state) {
+    return state == RunState::Done || state == RunState::Failed || state == RunState::Stopped;
+}
+
+const std::vector<std::string_view> &additivePhases() {
+    static const std::vector<std::string_view> phases{phase::load,    phase::h2d,       phase::forward, phase::backward,
+                                                      phase::exposed, phase::optimizer, phase::other};
+    return phases;
+}
+
+std::string_view typeOf(const Frame &frame) {
+    if (const auto *unknown = std::get_if<UnknownFrame>(&frame.body))
+        return unknown->type;
+    return typeNames[frame.body.index()];
+}
+
+} // namespace lockstep

@@ -1,0 +1,472 @@
+#include <simdjson.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "ipc/frames.h"
+
+namespace lockstep {
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+// Bounds on what a frame may say, so that readers may count on them when they size tables.
+constexpr std::int64_t maxRank = 1'000'000;
+constexpr std::int64_t maxInt = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t maxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t maxDepth = 32;
+
+/// The first mistake found; reading goes on harmlessly after it.
+struct Mistake {
+    std::optional<Error> error;
+    void set(std::string_view key, std::string expected) {
+        if (!error)
+            error = Error::failed("a frame's key \"" + std::string(key.substr(0, 80)) + "\" should be " + expected);
+    }
+};
+
+bool sameKeys(const dom::object &object) {
+    std::vector<std::string_view> keys;
+    for (const auto field : object)
+        keys.push_back(field.key);
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+bool anyDuplicate(const dom::element &element) {
+    if (element.is_object()) {
+        const dom::object object = element.get_object().value_unsafe();
+        if (sameKeys(object))
+            return true;
+        for (const auto field : object)
+            if (anyDuplicate(field.value))
+                return true;
+    } else if (element.is_array()) {
+        const dom::array array = element.get_array().value_unsafe();
+        for (const auto item : array)
+            if (anyDuplicate(item))
+                return true;
+    }
+    return false;
+}
+
+bool readReal(const dom::element &element, double &value) {
+    if (element.is_string()) {
+        const std::string_view text = element.get_string().value_unsafe();
+        if (text == "NaN")
+            value = std::numeric_limits<double>::quiet_NaN();
+        else if (text == "Inf")
+            value = std::numeric_limits<double>::infinity();
+        else if (text == "-Inf")
+            value = -std::numeric_limits<double>::infinity();
+        else
+            return false;
+        return true;
+    }
+    return element.is_number() && element.get_double().get(value) == simdjson::SUCCESS;
+}
+
+/// One object's keys, each read once. What nobody asked for is left over.
+class ObjectReader {
+public:
+    ObjectReader(const dom::object &object, Mistake &mistake) : m_mistake(mistake) {
+        for (const auto field : object)
+            m_fields.push_back({field.key, field.value, false});
+    }
+
+    /// nullptr when the key is absent or null.
+    const dom::element *find(std::string_view key) {
+        for (auto &field : m_fields) {
+            if (field.key != key)
+                continue;
+            field.read = true;
+            return field.value.is_null() ? nullptr : &field.value;
+        }
+        return nullptr;
+    }
+
+    template <class T> void integer(std::string_view key, T &value, std::int64_t low, std::int64_t high) {
+        if (const auto *element = find(key))
+            readInteger(key, *element, value, low, high);
+        else
+            m_mistake.set(key, "present");
+    }
+
+    template <class T>
+    void integer(std::string_view key, std::optional<T> &value, std::int64_t low, std::int64_t high) {
+        if (const auto *element = find(key))
+            readInteger(key, *element, value.emplace(), low, high);
+    }
+
+    /// rseq and seq use all 64 bits.
+    void counter(std::string_view key, std::optional<std::uint64_t> &value) {
+        if (const auto *element = find(key); element && element->get_uint64().get(value.emplace()))
+            m_mistake.set(key, "a whole number from 0 on");
+    }
+
+    void real(std::string_view key, double &value) {
+        if (const auto *element = find(key)) {
+            if (!readReal(*element, value))
+                m_mistake.set(key, "a number");
+        } else {
+            m_mistake.set(key, "present");
+        }
+    }
+
+    void real(std::string_view key, std::optional<double> &value) {
+        if (const auto *element = find(key); element && !readReal(*element, value.emplace()))
+            m_mistake.set(key, "a number");
+    }
+
+    void notNegative(std::string_view key, double &value) {
+        real(key, value);
+        if (value < 0)
+            m_mistake.set(key, "0 or more");
+    }
+
+    void text(std::string_view key, std::string &value, bool required = false) {
+        const auto *element = find(key);
+        if (element && element->is_string())
+            value = element->get_string().value_unsafe();
+        else if (element)
+            m_mistake.set(key, "a text");
+        else if (required)
+            m_mistake.set(key, "present");
+    }
+
+    std::optional<ObjectReader> object(std::string_view key) {
+        const auto *element = find(key);
+        if (!element)
+            return std::nullopt;
+        if (!element->is_object()) {
+            m_mistake.set(key, "an object");
+            return std::nullopt;
+        }
+        return ObjectReader(element->get_object().value_unsafe(), m_mistake);
+    }
+
+    template <class Item> void array(std::string_view key, const Item &onItem, bool required = false) {
+        const auto *element = find(key);
+        if (!element) {
+            if (required)
+                m_mistake.set(key, "present");
+            return;
+        }
+        if (!element->is_array())
+            return m_mistake.set(key, "a list");
+        const dom::array items = element->get_array().value_unsafe();
+        for (const auto item : items)
+            onItem(item);
+    }
+
+    template <class Item> void objects(std::string_view key, const Item &onObject, bool required = false) {
+        array(
+            key,
+            [&](const dom::element &item) {
+                if (!item.is_object())
+                    return m_mistake.set(key, "a list of objects");
+                ObjectReader reader(item.get_object().value_unsafe(), m_mistake);
+                onObject(reader);
+            },
+            required);
+    }
+
+    template <class Use> void each(const Use &use) const {
+        for (const auto &field : m_fields)
+            use(field.key, field.value);
+    }
+    template <class Use> void eachUnread(const Use &use) const {
+        for (const auto &field : m_fields)
+            if (!field.read)
+                use(field.key, field.value);
+    }
+    Mistake &mistake() { return m_mistake; }
+
+private:
+    template <class T>
+    void readInteger(std::string_view key, const dom::element &element, T &value, std::int64_t low, std::int64_t high) {
+        std::int64_t number = 0;
+        if (element.get_int64().get(number) != simdjson::SUCCESS || number < low || number > high)
+            return m_mistake.set(key, "a whole number from " + std::to_string(low) +
+                                          (high < maxInt ? " to " + std::to_string(high) : std::string(" on")));
+        value = static_cast<T>(number);
+    }
+
+    struct Field {
+        std::string_view key;
+        dom::element value;
+        bool read;
+    };
+    std::vector<Field> m_fields;
+    Mistake &m_mistake;
+};
+
+void readPhases(ObjectReader &reader, PhaseTimes &phases) {
+    auto object = reader.object("phases");
+    if (!object)
+        return;
+    object->each([&](std::string_view name, const dom::element &value) {
+        if (!value.is_object())
+            return reader.mistake().set("phases", "an object of objects");
+        ObjectReader time(value.get_object().value_unsafe(), reader.mistake());
+        PhaseTime &phase = phases[std::string(name)];
+        time.real("sum_s", phase.sumS);
+        time.real("max_s", phase.maxS);
+    });
+}
+
+ProcessSample readProcess(ObjectReader &reader) {
+    ProcessSample process;
+    reader.integer("rank", process.rank, 0, maxRank);
+    reader.integer("pid", process.pid, 0, maxInt64);
+    reader.real("cpu_cores", process.cpuCores);
+    reader.real("rss_bytes", process.rssBytes);
+    return process;
+}
+
+void read(ObjectReader &reader, HeaderFrame &header) {
+    reader.integer("format", header.format, 1, maxInt);
+    reader.text("run", header.run, true);
+    reader.text("host", header.host);
+}
+
+void read(ObjectReader &reader, StateFrame &state) {
+    std::string name;
+    reader.text("state", name, true);
+    if (const auto known = runStateFrom(name))
+        state.state = *known;
+    else
+        reader.mistake().set("state", "init, training, evaluating, checkpointing, done, failed or stopped");
+    reader.text("detail", state.detail);
+    reader.integer("epoch", state.epoch, 1, maxInt);
+    reader.integer("pid", state.pid, 0, maxInt64);
+    reader.text("host", state.host);
+    reader.text("device", state.device);
+    reader.text("cores", state.cores);
+    reader.text("backend", state.backend);
+    reader.integer("world_size", state.worldSize, 1, maxRank);
+    reader.integer("threads", state.threads, 0, maxInt);
+    reader.text("scheduling", state.scheduling);
+    reader.integer("total_steps", state.totalSteps, 0, maxInt64);
+    reader.integer("steps_per_epoch", state.stepsPerEpoch, 0, maxInt64);
+    reader.integer("epochs", state.epochs, 0, maxInt);
+    reader.array("replica_batch", [&](const dom::element &item) {
+        std::int64_t samples = -1;
+        if (item.get_int64().get(samples) || samples < 0)
+            reader.mistake().set("replica_batch", "a list of whole numbers");
+        state.replicaBatch.push_back(samples);
+    });
+}
+
+void read(ObjectReader &reader, StepsFrame &steps) {
+    reader.integer("epoch", steps.epoch, 1, maxInt);
+    reader.integer("first_step", steps.firstStep, 0, maxInt64);
+    reader.integer("last_step", steps.lastStep, 0, maxInt64);
+    reader.integer("count", steps.count, 0, maxInt64);
+    reader.integer("samples", steps.samples, 0, maxInt64);
+    if (steps.lastStep < steps.firstStep)
+        reader.mistake().set("last_step", "first_step or more");
+    if (auto loss = reader.object("loss")) {
+        LossWindow &window = steps.loss.emplace();
+        loss->real("min", window.min);
+        loss->real("mean", window.mean);
+        loss->real("max", window.max);
+        loss->real("last", window.last);
+    }
+    readPhases(reader, steps.phases);
+}
+
+void read(ObjectReader &reader, EpochFrame &epoch) {
+    reader.integer("epoch", epoch.epoch, 1, maxInt);
+    reader.real("loss", epoch.loss);
+    reader.notNegative("duration_s", epoch.durationS);
+    reader.integer("samples", epoch.samples, 0, maxInt64);
+    reader.integer("steps", epoch.steps, 0, maxInt64);
+    reader.integer("start_mono_ns", epoch.startMonoNs, 0, maxInt64);
+    readPhases(reader, epoch.phases);
+    reader.objects("devices", [&](ObjectReader &object) {
+        DeviceEpochUse &use = epoch.devices.emplace_back();
+        object.text("device", use.device, true);
+        object.real("utilization_mean", use.utilizationMean);
+        object.real("utilization_max", use.utilizationMax);
+        object.real("memory_mean_bytes", use.memoryMeanBytes);
+        object.real("memory_max_bytes", use.memoryMaxBytes);
+    });
+}
+
+void read(ObjectReader &reader, EvalFrame &eval) {
+    reader.integer("epoch", eval.epoch, 1, maxInt);
+    reader.real("accuracy", eval.accuracy);
+    if (eval.accuracy < 0 || eval.accuracy > 1)
+        reader.mistake().set("accuracy", "from 0 to 1");
+    reader.real("loss", eval.loss);
+    reader.integer("samples", eval.samples, 0, maxInt64);
+    reader.array("per_class_accuracy", [&](const dom::element &item) {
+        if (!readReal(item, eval.perClassAccuracy.emplace_back()))
+            reader.mistake().set("per_class_accuracy", "a list of numbers");
+    });
+    reader.notNegative("duration_s", eval.durationS);
+}
+
+void read(ObjectReader &reader, DeviceFrame &frame) {
+    reader.notNegative("interval_s", frame.intervalS);
+    reader.objects(
+        "devices",
+        [&](ObjectReader &object) {
+            DeviceSample &device = frame.devices.emplace_back();
+            object.text("device", device.device, true);
+            object.text("kind", device.kind);
+            object.text("name", device.name);
+            object.text("cores", device.cores);
+            object.real("utilization", device.utilization);
+            object.real("sm_activity", device.smActivity);
+            object.real("memory_used_bytes", device.memoryUsedBytes);
+            object.real("memory_total_bytes", device.memoryTotalBytes);
+            object.real("power_w", device.powerW);
+            object.real("temperature_c", device.temperatureC);
+            object.real("clock_mhz", device.clockMhz);
+            object.array("throttle", [&](const dom::element &item) {
+                std::string_view reason;
+                if (item.get_string().get(reason))
+                    reader.mistake().set("throttle", "a list of texts");
+                device.throttle.emplace_back(reason);
+            });
+        },
+        true);
+    reader.objects("processes", [&](ObjectReader &object) { frame.processes.push_back(readProcess(object)); });
+    if (auto agent = reader.object("agent"))
+        frame.agent = readProcess(*agent);
+    reader.objects("viewers", [&](ObjectReader &object) { frame.viewers.push_back(readProcess(object)); });
+}
+
+void read(ObjectReader &reader, CommFrame &comm) {
+    reader.integer("epoch", comm.epoch, 1, maxInt);
+    reader.integer("first_step", comm.firstStep, 0, maxInt64);
+    reader.integer("last_step", comm.lastStep, 0, maxInt64);
+    reader.real("exposed_s", comm.exposedS);
+    reader.real("wait_s", comm.waitS);
+    reader.real("hidden_s", comm.hiddenS);
+    reader.objects("buckets", [&](ObjectReader &object) {
+        BucketTime &bucket = comm.buckets.emplace_back();
+        object.integer("bucket", bucket.bucket, 0, maxRank);
+        object.integer("size_bytes", bucket.sizeBytes, 0, maxInt64);
+        object.integer("count", bucket.count, 0, maxInt64);
+        object.real("ready_s", bucket.readyS);
+        object.real("start_s", bucket.startS);
+        object.real("end_s", bucket.endS);
+    });
+}
+
+void read(ObjectReader &reader, LogFrame &log) {
+    reader.text("level", log.level, true);
+    reader.text("message", log.message, true);
+    reader.text("source", log.source);
+}
+
+void read(ObjectReader &reader, AlertFrame &alert) {
+    reader.text("severity", alert.severity, true);
+    reader.text("kind", alert.kind, true);
+    reader.text("message", alert.message, true);
+    reader.integer("step", alert.step, 0, maxInt64);
+}
+
+void read(ObjectReader &, HeartbeatFrame &) {}
+
+void read(ObjectReader &reader, ExitFrame &exit) {
+    reader.integer("pid", exit.pid, 0, maxInt64);
+    reader.text("host", exit.host);
+    reader.integer("code", exit.code, -maxInt, maxInt);
+    reader.integer("signal", exit.signal, 0, maxInt);
+    reader.text("signal_name", exit.signalName);
+    reader.text("reason", exit.reason);
+}
+
+void read(ObjectReader &, UnknownFrame &) {}
+
+FrameBody bodyOf(std::string_view type) {
+    if (type == "header")
+        return HeaderFrame{};
+    if (type == "state")
+        return StateFrame{};
+    if (type == "steps")
+        return StepsFrame{};
+    if (type == "epoch")
+        return EpochFrame{};
+    if (type == "eval")
+        return EvalFrame{};
+    if (type == "device")
+        return DeviceFrame{};
+    if (type == "comm")
+        return CommFrame{};
+    if (type == "log")
+        return LogFrame{};
+    if (type == "alert")
+        return AlertFrame{};
+    if (type == "heartbeat")
+        return HeartbeatFrame{};
+    if (type == "exit")
+        return ExitFrame{};
+    return UnknownFrame{std::string(type)};
+}
+
+} // namespace
+
+struct Decoder::Impl {
+    dom::parser parser{maxFrameBytes};
+};
+
+Decoder::Decoder() : m_impl(new Impl) {
+    // Deeper nesting than any frame needs is refused while parsing, before it costs stack.
+    if (m_impl->parser.allocate(maxFrameBytes, maxDepth))
+        throw std::bad_alloc();
+}
+Decoder::~Decoder() {
+    delete m_impl;
+}
+Decoder::Decoder(Decoder &&other) noexcept : m_impl(std::exchange(other.m_impl, nullptr)) {}
+Decoder &Decoder::operator=(Decoder &&other) noexcept {
+    std::swap(m_impl, other.m_impl);
+    return *this;
+}
+
+Result<Frame> Decoder::decode(std::string_view line) {
+    if (line.size() >= maxFrameBytes)
+        return fail(Error::failed("a frame of " + std::to_string(line.size()) + " bytes is too long",
+                                  "a frame has at most " + std::to_string(maxFrameBytes - 1) + " bytes"));
+    dom::element root;
+    if (const auto error = m_impl->parser.parse(line.data(), line.size()).get(root))
+        return fail(Error::failed(std::string("a frame is not valid JSON: ") + simdjson::error_message(error)));
+    if (!root.is_object())
+        return fail(Error::failed("a frame should be a JSON object"));
+    if (anyDuplicate(root))
+        return fail(Error::failed("a frame has the same key twice"));
+
+    Mistake mistake;
+    ObjectReader reader(root.get_object().value_unsafe(), mistake);
+    Frame frame;
+    std::string type;
+    reader.text("type", type, true);
+    if (type.empty())
+        mistake.set("type", "the name of a frame type");
+    reader.integer("rank", frame.rank, 0, maxRank);
+    reader.counter("rseq", frame.rseq);
+    reader.integer("mono_ns", frame.monoNs, std::numeric_limits<std::int64_t>::min(), maxInt64);
+    reader.integer("wall_us", frame.wallUs, std::numeric_limits<std::int64_t>::min(), maxInt64);
+    reader.integer("node", frame.node, 0, maxRank);
+    reader.counter("seq", frame.seq);
+    static_cast<void>(reader.find("crc"));
+    if (frame.rseq && !frame.rank)
+        mistake.set("rank", "present beside rseq");
+    frame.body = bodyOf(type);
+    std::visit([&](auto &body) { read(reader, body); }, frame.body);
+    if (mistake.error)
+        return fail(std::move(*mistake.error));
+    reader.eachUnread([&](std::string_view key, const dom::element &value) {
+        frame.extra.emplace_back(std::string(key), simdjson::minify(value));
+    });
+    return frame;
+}
+
+} // namespace lockstep

@@ -1,0 +1,257 @@
+#include "ipc/frames.h"
+#include "ipc/json_writer.h"
+
+namespace lockstep {
+
+namespace {
+
+// Unknown is absent: empty texts and lists and empty optionals write no key.
+template <class T> void put(JsonWriter &json, std::string_view key, const std::optional<T> &value) {
+    if (value)
+        json.field(key, *value);
+}
+
+void put(JsonWriter &json, std::string_view key, const std::string &text) {
+    if (!text.empty())
+        json.field(key, text);
+}
+
+template <class T> void putArray(JsonWriter &json, std::string_view key, const std::vector<T> &values) {
+    if (values.empty())
+        return;
+    json.key(key).beginArray();
+    for (const T &value : values)
+        json.value(value);
+    json.endArray();
+}
+
+void put(JsonWriter &json, const PhaseTimes &phases) {
+    if (phases.empty())
+        return;
+    json.key("phases").beginObject();
+    for (const auto &[name, time] : phases) {
+        json.key(name).beginObject().field("sum_s", time.sumS);
+        put(json, "max_s", time.maxS);
+        json.endObject();
+    }
+    json.endObject();
+}
+
+void put(JsonWriter &json, const ProcessSample &process) {
+    json.beginObject();
+    put(json, "rank", process.rank);
+    json.field("pid", process.pid);
+    put(json, "cpu_cores", process.cpuCores);
+    put(json, "rss_bytes", process.rssBytes);
+    json.endObject();
+}
+
+void put(JsonWriter &json, std::string_view key, const std::vector<ProcessSample> &processes) {
+    if (processes.empty())
+        return;
+    json.key(key).beginArray();
+    for (const auto &process : processes)
+        put(json, process);
+    json.endArray();
+}
+
+void put(JsonWriter &json, const DeviceSample &device) {
+    json.beginObject().field("device", device.device);
+    put(json, "kind", device.kind);
+    put(json, "name", device.name);
+    put(json, "cores", device.cores);
+    put(json, "utilization", device.utilization);
+    put(json, "sm_activity", device.smActivity);
+    put(json, "memory_used_bytes", device.memoryUsedBytes);
+    put(json, "memory_total_bytes", device.memoryTotalBytes);
+    put(json, "power_w", device.powerW);
+    put(json, "temperature_c", device.temperatureC);
+    put(json, "clock_mhz", device.clockMhz);
+    putArray(json, "throttle", device.throttle);
+    json.endObject();
+}
+
+struct BodyWriter {
+    JsonWriter &json;
+
+    void operator()(const HeaderFrame &header) const {
+        json.field("format", header.format).field("run", header.run);
+        put(json, "host", header.host);
+    }
+
+    void operator()(const StateFrame &state) const {
+        json.field("state", toString(state.state));
+        put(json, "detail", state.detail);
+        put(json, "epoch", state.epoch);
+        put(json, "pid", state.pid);
+        put(json, "host", state.host);
+        put(json, "device", state.device);
+        put(json, "cores", state.cores);
+        put(json, "backend", state.backend);
+        put(json, "world_size", state.worldSize);
+        put(json, "threads", state.threads);
+        put(json, "scheduling", state.scheduling);
+        put(json, "total_steps", state.totalSteps);
+        put(json, "steps_per_epoch", state.stepsPerEpoch);
+        put(json, "epochs", state.epochs);
+        putArray(json, "replica_batch", state.replicaBatch);
+    }
+
+    void operator()(const StepsFrame &steps) const {
+        json.field("epoch", steps.epoch)
+            .field("first_step", steps.firstStep)
+            .field("last_step", steps.lastStep)
+            .field("count", steps.count)
+            .field("samples", steps.samples);
+        if (steps.loss)
+            json.key("loss")
+                .beginObject()
+                .field("min", steps.loss->min)
+                .field("mean", steps.loss->mean)
+                .field("max", steps.loss->max)
+                .field("last", steps.loss->last)
+                .endObject();
+        put(json, steps.phases);
+    }
+
+    void operator()(const EpochFrame &epoch) const {
+        json.field("epoch", epoch.epoch);
+        put(json, "loss", epoch.loss);
+        json.field("duration_s", epoch.durationS)
+            .field("samples", epoch.samples)
+            .field("steps", epoch.steps)
+            .field("start_mono_ns", epoch.startMonoNs);
+        put(json, epoch.phases);
+        if (epoch.devices.empty())
+            return;
+        json.key("devices").beginArray();
+        for (const auto &use : epoch.devices) {
+            json.beginObject().field("device", use.device);
+            put(json, "utilization_mean", use.utilizationMean);
+            put(json, "utilization_max", use.utilizationMax);
+            put(json, "memory_mean_bytes", use.memoryMeanBytes);
+            put(json, "memory_max_bytes", use.memoryMaxBytes);
+            json.endObject();
+        }
+        json.endArray();
+    }
+
+    void operator()(const EvalFrame &eval) const {
+        json.field("epoch", eval.epoch).field("accuracy", eval.accuracy);
+        put(json, "loss", eval.loss);
+        json.field("samples", eval.samples);
+        putArray(json, "per_class_accuracy", eval.perClassAccuracy);
+        json.field("duration_s", eval.durationS);
+    }
+
+    void operator()(const DeviceFrame &frame) const {
+        json.field("interval_s", frame.intervalS).key("devices").beginArray();
+        for (const auto &device : frame.devices)
+            put(json, device);
+        json.endArray();
+        put(json, "processes", frame.processes);
+        if (frame.agent) {
+            json.key("agent");
+            put(json, *frame.agent);
+        }
+        put(json, "viewers", frame.viewers);
+    }
+
+    void operator()(const CommFrame &comm) const {
+        json.field("epoch", comm.epoch).field("first_step", comm.firstStep).field("last_step", comm.lastStep);
+        put(json, "exposed_s", comm.exposedS);
+        put(json, "wait_s", comm.waitS);
+        put(json, "hidden_s", comm.hiddenS);
+        if (comm.buckets.empty())
+            return;
+        json.key("buckets").beginArray();
+        for (const auto &bucket : comm.buckets) {
+            json.beginObject()
+                .field("bucket", bucket.bucket)
+                .field("size_bytes", bucket.sizeBytes)
+                .field("count", bucket.count);
+            put(json, "ready_s", bucket.readyS);
+            put(json, "start_s", bucket.startS);
+            put(json, "end_s", bucket.endS);
+            json.endObject();
+        }
+        json.endArray();
+    }
+
+    void operator()(const LogFrame &log) const {
+        json.field("level", log.level).field("message", log.message);
+        put(json, "source", log.source);
+    }
+
+    void operator()(const AlertFrame &alert) const {
+        json.field("severity", alert.severity).field("kind", alert.kind).field("message", alert.message);
+        put(json, "step", alert.step);
+    }
+
+    void operator()(const HeartbeatFrame &) const {}
+
+    void operator()(const ExitFrame &exit) const {
+        json.field("pid", exit.pid);
+        put(json, "host", exit.host);
+        put(json, "code", exit.code);
+        put(json, "signal", exit.signal);
+        put(json, "signal_name", exit.signalName);
+        put(json, "reason", exit.reason);
+    }
+
+    void operator()(const UnknownFrame &) const {}
+};
+
+std::string write(const Frame &frame) {
+    JsonWriter json;
+    json.beginObject().field("type", typeOf(frame));
+    put(json, "rank", frame.rank);
+    put(json, "rseq", frame.rseq);
+    json.field("mono_ns", frame.monoNs).field("wall_us", frame.wallUs);
+    std::visit(BodyWriter{json}, frame.body);
+    for (const auto &[key, text] : frame.extra)
+        json.key(key).raw(text);
+    put(json, "node", frame.node);
+    put(json, "seq", frame.seq);
+    json.endObject();
+    return json.take();
+}
+
+/// The free text of a frame: the one part that may have any length.
+std::string *freeText(FrameBody &body) {
+    if (auto *log = std::get_if<LogFrame>(&body))
+        return &log->message;
+    if (auto *alert = std::get_if<AlertFrame>(&body))
+        return &alert->message;
+    if (auto *state = std::get_if<StateFrame>(&body))
+        return &state->detail;
+    if (auto *exit = std::get_if<ExitFrame>(&body))
+        return &exit->reason;
+    return nullptr;
+}
+
+} // namespace
+
+std::string encode(const Frame &frame) {
+    // Room for the newline and the node, seq and crc that sealing adds.
+    constexpr std::size_t room = maxFrameBytes - 128;
+    std::string line = write(frame);
+    if (line.size() <= room)
+        return line;
+    Frame shorter = frame;
+    std::string *text = freeText(shorter.body);
+    if (!text)
+        return line;
+    const std::string whole = *text;
+    // A character may take up to six bytes on the wire (\u0001), so cutting the excess once may not do.
+    std::size_t keep = whole.size();
+    while (line.size() > room && keep > 0) {
+        const std::size_t excess = line.size() - room + 40;
+        keep = utf8Boundary(whole, keep > excess ? keep - excess : keep / 2);
+        *text = whole.substr(0, keep) + "… (" + std::to_string(whole.size() - keep) + " bytes cut)";
+        line = write(shorter);
+    }
+    return line;
+}
+
+} // namespace lockstep
