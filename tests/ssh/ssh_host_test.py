@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""A run on one other host, through a real sshd: it starts there, is followed here, survives a cut link and leaves a
+byte-identical log on both sides. Hosts that must be refused are refused before anything starts."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from local_sshd import LocalSshd  # noqa: E402
+
+arguments = None
+
+
+def run_folders(home):
+    runs = pathlib.Path(home) / "runs"
+    return sorted(runs.iterdir()) if runs.is_dir() else []
+
+
+def wait_for(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+class OneOtherHost(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="lockstep-ssh-")
+        root = pathlib.Path(self.folder.name)
+        self.here, self.there = root / "here", root / "there"
+        self.here.mkdir()
+        self.there.mkdir()
+        self.sshd = LocalSshd(
+            root / "sshd",
+            {
+                "LOCKSTEP_HOME": str(self.there),
+                "LOCKSTEP_TRAINER": arguments.fake_rank,
+                "FAKE_RANK_STEP_MS": "10",
+            },
+        )
+        self.sshd.start()
+        self.environment = dict(
+            os.environ, LOCKSTEP_HOME=str(self.here), LOCKSTEP_SSH_OPTIONS=self.sshd.client_options
+        )
+        for name in ("LOCKSTEP_TRAINER", "LOCKSTEP_AGENT"):
+            self.environment.pop(name, None)
+
+    def tearDown(self):
+        self.sshd.stop()
+        self.folder.cleanup()
+
+    def ctl(self, *words):
+        return [
+            str(pathlib.Path(arguments.bin) / "lockstepctl"),
+            "run",
+            "lenet-dp-vs-ddp",
+            "--quick",
+            "--repeats",
+            "1",
+            *words,
+            "--remote-agent",
+            str(pathlib.Path(arguments.bin) / "lockstep-agent"),
+        ]
+
+    def start(self, *words):
+        return subprocess.Popen(
+            self.ctl(*words), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def assert_copies_match(self):
+        there = run_folders(self.there)
+        self.assertTrue(there, "no run on the other host")
+        for run in there:
+            copy = self.here / "runs" / run.name
+            self.assertEqual(
+                (run / "node-0.ndjson").read_bytes(), (copy / "node-0.ndjson").read_bytes(), f"copy of {run.name} differs"
+            )
+            self.assertTrue((copy / "origin.json").exists(), "the copy does not say where it came from")
+            result = json.loads((run / "result.json").read_text())
+            self.assertEqual(result["state"], "done", result)
+
+    def test_a_run_there_is_followed_here_and_the_log_is_the_same_byte_for_byte(self):
+        process = self.start("--host", "labbox")
+        out, err = process.communicate(timeout=150)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.assertIn("DDP", out)
+        self.assert_copies_match()
+
+    def test_a_cut_link_loses_nothing_and_does_not_touch_the_run(self):
+        process = self.start("--host", "labbox")
+        wait_for(lambda: any((run / "node-0.ndjson").exists() for run in run_folders(self.here)), 30, "a copy here")
+        cuts = 0
+        for _ in range(3):
+            time.sleep(0.7)
+            if process.poll() is None:
+                cuts += self.sshd.cut_links()
+        out, err = process.communicate(timeout=150)
+        self.assertGreater(cuts, 0, "no link was cut: the run was over too soon")
+        self.assertEqual(process.returncode, 0, out + err)
+        self.assert_copies_match()
+
+    def test_a_changed_host_key_is_refused_and_nothing_starts(self):
+        self.sshd.replace_host_key()
+        process = self.start("--host", "labbox")
+        out, err = process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn("key", (out + err).lower())
+        self.assertEqual(run_folders(self.there), [])
+
+    def test_a_host_name_that_could_reach_a_shell_is_refused(self):
+        for host in ("-oProxyCommand=touch pwned", "box;touch pwned", "box$(touch pwned)", "box\ntouch pwned", "'box'"):
+            with self.subTest(host=host):
+                process = self.start(f"--host={host}")
+                out, err = process.communicate(timeout=30)
+                self.assertEqual(process.returncode, 2, out + err)
+                self.assertEqual(run_folders(self.there), [])
+        self.assertFalse(pathlib.Path("pwned").exists())
+
+
+def main():
+    global arguments
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--fake-rank", required=True)
+    arguments, rest = parser.parse_known_args()
+    search = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    for program in ("sshd", "ssh", "ssh-keygen"):
+        if not shutil.which(program, path=search):
+            print(f"skipped: no {program} here; install openssh-server and openssh-client")
+            return 77
+    result = unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2).result
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
