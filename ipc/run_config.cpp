@@ -1,0 +1,95 @@
+#include "ipc/run_config.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep {
+
+namespace {
+
+std::size_t editDistance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j)
+        row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+        }
+    }
+    return row[b.size()];
+}
+
+} // namespace
+
+std::string_view toString(Method method) {
+    switch (method) {
+    case Method::Baseline:
+        return "baseline";
+    case Method::Dp:
+        return "dp";
+    case Method::Ddp:
+        return "ddp";
+    }
+    return "baseline";
+}
+
+int deviceCount(const RunConfig &config) {
+    return static_cast<int>(config.devices.size());
+}
+
+int processCount(const RunConfig &config) {
+    return config.method == Method::Ddp ? deviceCount(config) : 1;
+}
+
+std::int64_t globalBatch(const RunConfig &config) {
+    return config.batchPerDevice > 0 ? config.batchPerDevice * deviceCount(config) : config.batchSize;
+}
+
+const FieldSpec *findField(std::string_view key) {
+    for (const FieldSpec &field : runConfigFields())
+        if (field.key == key)
+            return &field;
+    return nullptr;
+}
+
+std::string_view nearestKey(std::string_view key) {
+    // Flags and keys are the same words.
+    std::string plain(key.substr(0, 64));
+    std::replace(plain.begin(), plain.end(), '-', '_');
+    std::string_view nearest;
+    std::size_t least = std::numeric_limits<std::size_t>::max();
+    for (const FieldSpec &field : runConfigFields()) {
+        const std::size_t distance = editDistance(plain, field.key);
+        if (distance < least) {
+            least = distance;
+            nearest = field.key;
+        }
+    }
+    return nearest;
+}
+
+std::string flagOf(const FieldSpec &field) {
+    std::string flag = "--" + std::string(field.key);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    return flag;
+}
+
+std::vector<std::string> toArguments(const RunConfig &config) {
+    static const RunConfig defaults;
+    std::vector<std::string> arguments;
+    for (const FieldSpec &field : runConfigFields()) {
+        const std::string value = field.get(config);
+        if (field.key != "method" && value == field.get(defaults))
+            continue;
+        // One argument a flag: a value may then begin with '-' or be empty.
+        if (field.type == FieldType::Switch)
+            arguments.push_back(flagOf(field));
+        else
+            arguments.push_back(flagOf(field) + "=" + value);
+    }
+    return arguments;
+}
+
+} // namespace lockstep

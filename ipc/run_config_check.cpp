@@ -1,0 +1,250 @@
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <set>
+
+#include "ipc/cores.h"
+#include "ipc/run_config.h"
+
+namespace lockstep {
+
+namespace {
+
+/// Collects mistakes, each with the key it belongs to.
+class Report {
+public:
+    void add(std::string_view key, std::string what, std::string wayOut) {
+        m_errors.push_back(Error::badArgument(std::move(what), std::move(wayOut), std::string(key)));
+    }
+    void add(Error error) { m_errors.push_back(std::move(error)); }
+    [[nodiscard]] bool has(std::string_view key) const {
+        return std::any_of(m_errors.begin(), m_errors.end(), [&](const Error &error) { return error.where == key; });
+    }
+    std::vector<Error> take() { return std::move(m_errors); }
+
+private:
+    std::vector<Error> m_errors;
+};
+
+std::string count(std::int64_t n, const char *what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+bool isUuid(std::string_view device) {
+    return device.starts_with("GPU-") || device.starts_with("MIG-");
+}
+
+int indexOf(std::string_view device) {
+    int index = -1;
+    std::from_chars(device.data(), device.data() + device.size(), index);
+    return index;
+}
+
+/// Every field on its own: what the table's setter refuses, a config made in code may still hold.
+void checkFields(const RunConfig &config, Report &report) {
+    RunConfig scratch;
+    for (const FieldSpec &field : runConfigFields()) {
+        if (field.key == "devices" && config.devices.empty())
+            report.add("devices", "there are no devices", "give at least one, like 0");
+        else if (auto set = field.set(scratch, field.get(config)); !set)
+            report.add(std::move(set.error()));
+    }
+}
+
+void checkBatch(const RunConfig &config, Report &report) {
+    static const RunConfig defaults;
+    if (config.batchPerDevice > 0) {
+        if (config.batchSize != defaults.batchSize)
+            report.add("batch_per_device", "a batch size and a batch size a device are both given",
+                       "give batch_size or batch_per_device, not both");
+        return;
+    }
+    const std::int64_t devices = deviceCount(config), batch = config.batchSize;
+    if (devices < 1 || batch < 1 || batch % devices == 0)
+        return;
+    const std::int64_t below = batch / devices * devices, above = below + devices;
+    report.add("batch_size",
+               "batch size " + std::to_string(batch) + " can't be divided among " + count(devices, "device"),
+               "use " + (below > 0 ? std::to_string(below) + " or " : std::string()) + std::to_string(above));
+}
+
+void checkMethod(const RunConfig &config, Report &report) {
+    if (config.method == Method::Baseline && deviceCount(config) > 1)
+        report.add("devices", "baseline trains on one device, " + std::to_string(deviceCount(config)) + " are given",
+                   "give one device, or the method dp or ddp");
+    if (config.backend != "nccl")
+        return;
+    if (config.method == Method::Dp)
+        report.add("backend", "dp runs in one process and uses no backend, so not nccl", "use auto, or the method ddp");
+    else if (config.device == "cpu")
+        report.add("backend", "nccl needs GPUs, the device kind is cpu", "use gloo or auto");
+}
+
+void checkDevices(const RunConfig &config, Report &report) {
+    std::set<std::string> seen;
+    for (const std::string &device : config.devices) {
+        if (config.device == "cpu" && isUuid(device))
+            report.add("devices", device + " is a GPU, the device kind is cpu",
+                       "use numbers like 0,1 or the device kind cuda");
+        // Indices that differ only in leading zeros are one device.
+        const std::string name = isUuid(device) ? device : std::to_string(indexOf(device));
+        if (seen.insert(name).second)
+            continue;
+        if (config.backend == "nccl" && config.method == Method::Ddp)
+            report.add("devices", "device " + device + " is given twice and nccl takes one rank a GPU",
+                       "give each GPU once, or use gloo");
+        else if (!config.oversubscribe)
+            report.add("devices", "device " + device + " is given twice",
+                       "give each device once, or oversubscribe for a test");
+    }
+}
+
+bool isPort(std::string_view text) {
+    int port = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    return error == std::errc{} && end == text.data() + text.size() && port > 0 && port < 65536;
+}
+
+void checkInitMethod(const RunConfig &config, Report &report) {
+    const std::string_view address = config.initMethod;
+    const auto colon = address.rfind(':');
+    const bool tcp = address.starts_with("tcp://") && colon > 6 && isPort(address.substr(colon + 1));
+    if (address != "env://" && !tcp && !(address.starts_with("file:///") && address.size() > 8))
+        report.add("init_method", "\"" + config.initMethod + "\" is no rendezvous",
+                   "use env://, tcp://HOST:PORT or file:///PATH");
+}
+
+void checkFiles(const RunConfig &config, Report &report) {
+    const auto notFolder = [&](std::string_view key, const std::string &path) {
+        if (!path.empty() && path.back() == '/')
+            report.add(key, "\"" + path + "\" is a folder, a file is expected", "add the file's name");
+    };
+    notFolder("init", config.init);
+    notFolder("save_final", config.saveFinal);
+    notFolder("summary", config.summary);
+    notFolder("frames", config.frames);
+    if (config.frames == "unix:")
+        report.add("frames", "\"unix:\" names no socket", "give unix:PATH");
+    if (config.frames == "-" && config.summary == "-")
+        report.add("summary", "frames and summary both go to stdout", "give one of them a file");
+    if (config.resume && config.checkpointDir.empty())
+        report.add("resume", "resume is on and there is no checkpoint folder", "give checkpoint_dir, or don't resume");
+}
+
+void checkNetwork(const RunConfig &config, Report &report) {
+    const std::string &name = config.interface;
+    const bool bad = name.size() > 15 || std::any_of(name.begin(), name.end(), [](char c) {
+                         return c == '/' || std::isspace(static_cast<unsigned char>(c));
+                     });
+    if (bad)
+        report.add("interface", "\"" + name.substr(0, 60) + "\" is no network interface's name",
+                   "give a name that `ip link` lists, like eth0");
+}
+
+void checkCpuDevices(const RunConfig &config, const MachineFacts &facts, Report &report) {
+    const int has = cpuDeviceCount(config.coresPerDevice, facts.allowedCores);
+    const int needs = config.oversubscribe ? 1 : deviceCount(config);
+    const std::string cores = count(config.coresPerDevice, "core") + " each, of " +
+                              count(static_cast<std::int64_t>(facts.allowedCores.size()), "core") + " allowed";
+    if (needs > has) {
+        report.add("devices", "needs " + std::to_string(needs) + ", has " + std::to_string(has),
+                   "use fewer CPU devices (" + cores + ") or oversubscribe for a test");
+        return;
+    }
+    for (const std::string &device : config.devices)
+        if (!config.oversubscribe && !isUuid(device) && indexOf(device) >= has)
+            report.add("devices", "there is no cpu:" + device + " here: " + count(has, "CPU device") + " of " + cores,
+                       has == 1 ? "use 0" : "use 0 to " + std::to_string(has - 1));
+}
+
+/// The UUID a name means, as CUDA takes it: whole or a prefix that only one GPU has.
+std::string gpuOf(std::string_view device, const MachineFacts &facts) {
+    if (!isUuid(device)) {
+        const int index = indexOf(device);
+        const bool known = index >= 0 && index < static_cast<int>(facts.gpuUuids.size());
+        return known ? facts.gpuUuids[static_cast<std::size_t>(index)] : std::string();
+    }
+    std::string found;
+    for (const std::string &uuid : facts.gpuUuids) {
+        if (uuid == device)
+            return uuid;
+        if (uuid.starts_with(device)) {
+            if (!found.empty())
+                return {};
+            found = uuid;
+        }
+    }
+    return found;
+}
+
+void checkGpus(const RunConfig &config, const MachineFacts &facts, Report &report) {
+    const int has = static_cast<int>(facts.gpuUuids.size());
+    const int needs = config.oversubscribe ? 1 : deviceCount(config);
+    if (needs > has) {
+        report.add("devices", "needs " + std::to_string(needs) + ", has " + std::to_string(has),
+                   has == 0 ? "use the device kind cpu" : "use fewer GPUs");
+        return;
+    }
+    std::set<std::string> taken;
+    for (const std::string &device : config.devices) {
+        const std::string uuid = gpuOf(device, facts);
+        if (uuid.empty())
+            report.add("devices", "there is no GPU " + device + " here",
+                       has == 1 ? "use 0" : "use 0 to " + std::to_string(has - 1));
+        else if (!taken.insert(uuid).second && !config.oversubscribe)
+            report.add("devices", "device " + device + " is a GPU already given: " + uuid, "give each GPU once");
+    }
+}
+
+} // namespace
+
+std::vector<Error> validate(const RunConfig &config) {
+    Report report;
+    checkFields(config, report);
+    if (!report.has("batch_size") && !report.has("batch_per_device"))
+        checkBatch(config, report);
+    checkMethod(config, report);
+    if (!report.has("devices"))
+        checkDevices(config, report);
+    if (!config.workerCores.empty()) {
+        if (auto cores = parseCores(config.workerCores); !cores)
+            report.add("worker_cores", cores.error().what, cores.error().wayOut);
+    }
+    checkInitMethod(config, report);
+    checkNetwork(config, report);
+    checkFiles(config, report);
+    return report.take();
+}
+
+std::vector<Error> checkMachine(const RunConfig &config, const MachineFacts &facts) {
+    Report report;
+    if (config.device == "cuda")
+        checkGpus(config, facts, report);
+    else
+        checkCpuDevices(config, facts, report);
+    if (const auto cores = parseCores(config.workerCores); !config.workerCores.empty() && cores) {
+        CoreList missing;
+        std::set_difference(cores->begin(), cores->end(), facts.allowedCores.begin(), facts.allowedCores.end(),
+                            std::back_inserter(missing));
+        if (!missing.empty())
+            report.add("worker_cores",
+                       (missing.size() == 1 ? "core " : "cores ") + formatCores(missing) + " may not be used here",
+                       "use some of " + formatCores(facts.allowedCores));
+    }
+    return report.take();
+}
+
+std::vector<std::string> deviceNames(const RunConfig &config, const MachineFacts &facts) {
+    std::vector<std::string> names;
+    for (const std::string &device : config.devices) {
+        if (config.device != "cuda") {
+            names.push_back("cpu:" + std::to_string(indexOf(device)));
+            continue;
+        }
+        const std::string uuid = gpuOf(device, facts);
+        names.push_back(!uuid.empty() ? uuid : isUuid(device) ? device : "cuda:" + std::to_string(indexOf(device)));
+    }
+    return names;
+}
+
+} // namespace lockstep

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ipc/documents.h"
+#include "ipc/json_text.h"
+
+namespace lockstep {
+
+namespace documents {
+
+Json real(double number) {
+    if (std::isnan(number))
+        return "NaN";
+    if (std::isinf(number))
+        return number > 0 ? "Inf" : "-Inf";
+    return number;
+}
+
+std::string line(const Json &json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+std::string page(const Json &json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Json> parseObject(std::string_view text, std::string_view what) {
+    constexpr std::size_t deepest = 64;
+    std::size_t depth = 0;
+    bool tooDeep = false;
+    const auto bounded = [&](int level, Json::parse_event_t, Json &) {
+        depth = static_cast<std::size_t>(level);
+        tooDeep = tooDeep || depth > deepest;
+        return !tooDeep;
+    };
+    try {
+        Json json = Json::parse(text.begin(), text.end(), bounded);
+        if (tooDeep)
+            return fail(Error::badArgument(std::string(what) + " is nested too deeply"));
+        if (!json.is_object())
+            return fail(Error::badArgument(std::string(what) + " should be a JSON object"));
+        return json;
+    } catch (const Json::parse_error &error) {
+        const std::size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
+        const auto lineNumber = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+        return fail(
+            Error::badArgument(std::string(what) + " is not valid JSON from line " + std::to_string(lineNumber) + " on",
+                               "correct it there", "line " + std::to_string(lineNumber)));
+    } catch (const Json::exception &) { // a number too large for any of its types
+        return fail(Error::badArgument(std::string(what) + " has a number that is out of range"));
+    }
+}
+
+Json fromConfig(const RunConfig &config) {
+    Json object = Json::object();
+    for (const FieldSpec &field : runConfigFields()) {
+        Json &value = object[std::string(field.key)];
+        const std::string text = field.get(config);
+        switch (field.type) {
+        case FieldType::Text:
+        case FieldType::Choice:
+            value = text;
+            break;
+        case FieldType::Switch:
+            value = text == "true";
+            break;
+        case FieldType::List:
+            value = config.devices; // the only list
+            break;
+        case FieldType::Integer:
+        case FieldType::Real:
+            value = Json::parse(text, nullptr, false);
+            if (value.is_discarded()) // empty, or a non-finite number that no validated config holds
+                value = nullptr;
+            break;
+        }
+    }
+    return object;
+}
+
+namespace {
+
+std::string_view expectedOf(FieldType type) {
+    switch (type) {
+    case FieldType::Text:
+    case FieldType::Choice:
+        return "a text";
+    case FieldType::Integer:
+        return "a whole number";
+    case FieldType::Real:
+        return "a number";
+    case FieldType::Switch:
+        return "true or false";
+    case FieldType::List:
+        return "a list of device numbers or GPU UUIDs";
+    }
+    return "a value";
+}
+
+/// The JSON value as the text that FieldSpec::set takes; nothing when its type is wrong.
+std::optional<std::string> asText(const FieldSpec &field, const Json &value) {
+    switch (field.type) {
+    case FieldType::Text:
+    case FieldType::Choice:
+        return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
+    case FieldType::Integer:
+        return value.is_number_integer() ? std::optional(value.dump()) : std::nullopt;
+    case FieldType::Real:
+        return value.is_number() ? std::optional(value.dump()) : std::nullopt;
+    case FieldType::Switch:
+        return value.is_boolean() ? std::optional(value.dump()) : std::nullopt;
+    case FieldType::List:
+        break;
+    }
+    if (!value.is_array())
+        return std::nullopt;
+    std::string text;
+    for (const Json &item : value) {
+        if (!item.is_string() && !item.is_number_unsigned())
+            return std::nullopt;
+        text += (text.empty() ? "" : ",") + (item.is_string() ? item.get<std::string>() : item.dump());
+    }
+    return text;
+}
+
+} // namespace
+
+tl::expected<RunConfig, std::vector<Error>> toConfig(const Json &object, UnknownKeys unknown, std::string_view text,
+                                                     const std::string &path) {
+    const JsonPlaces places = findPlaces(text);
+    RunConfig config;
+    std::vector<Error> errors;
+    const auto mistake = [&](const std::string &key, std::string what, std::string wayOut) {
+        const int line = places.lineOf(path + "/" + key);
+        errors.push_back(Error::badArgument(std::move(what), std::move(wayOut),
+                                            (line > 0 ? "line " + std::to_string(line) + ", " : std::string()) + key));
+    };
+    for (const auto &[key, value] : object.items()) {
+        const FieldSpec *field = findField(key);
+        if (!field && unknown == UnknownKeys::Refuse)
+            mistake(key.substr(0, 60), "there is no such key", "did you mean " + std::string(nearestKey(key)) + "?");
+        if (!field || (value.is_null() && field->get(RunConfig{}).empty()))
+            continue;
+        if (const auto plain = asText(*field, value); !plain)
+            mistake(key, line(value).substr(0, 60) + " should be " + std::string(expectedOf(field->type)),
+                    "the default is " + line(fromConfig(RunConfig{})[key]));
+        else if (auto set = field->set(config, *plain); !set)
+            mistake(key, set.error().what, set.error().wayOut);
+    }
+    for (const std::string &doubled : places.doubled)
+        if (doubled.starts_with(path + "/") && doubled.find('/', path.size() + 1) == std::string::npos)
+            mistake(doubled.substr(path.size() + 1), "the key stands twice", "keep one of them");
+    if (!errors.empty())
+        return tl::unexpected(std::move(errors));
+    return config;
+}
+
+} // namespace documents
+
+std::string toJson(const RunConfig &config) {
+    return documents::line(documents::fromConfig(config));
+}
+
+tl::expected<RunConfig, std::vector<Error>> runConfigFromJson(std::string_view text) {
+    const auto object = documents::parseObject(text, "the configuration");
+    if (!object)
+        return tl::unexpected(std::vector<Error>{object.error()});
+    return documents::toConfig(*object, documents::UnknownKeys::Refuse, text);
+}
+
+} // namespace lockstep
