@@ -1,0 +1,217 @@
+#include "app/ui/charts/bar_chart.h"
+
+#include <QBarCategoryAxis>
+#include <QBarSet>
+#include <QCategoryAxis>
+#include <QChart>
+#include <QGraphicsLayout>
+#include <QHelpEvent>
+#include <QHorizontalStackedBarSeries>
+#include <QToolTip>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/charts/chart_menu.h"
+#include "app/ui/charts/ticks.h"
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+
+BarChart::BarChart(const Theme &theme, QString name, QWidget *parent)
+    : QChartView(new QChart, parent), m_theme(theme), m_name(std::move(name)),
+      m_series(new QHorizontalStackedBarSeries(this)), m_rows(new QBarCategoryAxis(this)),
+      m_values(new QCategoryAxis(this)) {
+    setFrameShape(QFrame::NoFrame);
+    setRenderHint(QPainter::Antialiasing);
+    setAccessibleName(m_name);
+    chart()->legend()->hide();
+    chart()->setAnimationOptions(QChart::NoAnimation);
+    chart()->setDropShadowEnabled(false);
+    chart()->setBackgroundRoundness(0);
+    chart()->layout()->setContentsMargins(0, 0, 0, 0);
+    m_series->setBarWidth(0.62);
+    chart()->addSeries(m_series);
+    chart()->addAxis(m_rows, Qt::AlignLeft);
+    chart()->addAxis(m_values, Qt::AlignBottom);
+    m_series->attachAxis(m_rows);
+    m_series->attachAxis(m_values);
+    m_values->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+    restyle();
+    connect(&m_theme, &Theme::changed, this, &BarChart::restyle);
+    installChartMenu(this, this);
+}
+
+void BarChart::restyle() {
+    const Palette &p = m_theme.palette();
+    setBackgroundBrush(Qt::NoBrush);
+    setStyleSheet(QStringLiteral("background: transparent;"));
+    chart()->setBackgroundVisible(false);
+    chart()->setPlotAreaBackgroundVisible(false);
+    m_values->setLabelsFont(Theme::figures(Type::Small));
+    m_values->setLabelsColor(p.textMuted);
+    m_values->setTitleFont(Theme::font(Type::Small));
+    m_values->setTitleBrush(p.textMuted);
+    m_values->setGridLinePen(QPen(p.grid, 1));
+    m_values->setLineVisible(false);
+    m_rows->setLabelsVisible(false);
+    m_rows->setGridLineVisible(false);
+    m_rows->setLinePen(QPen(p.border, 1));
+    rebuild();
+}
+
+void BarChart::setAxisTitle(const QString &title) {
+    m_title = title;
+    m_values->setTitleText(title);
+}
+
+void BarChart::setMark(std::optional<double> at) {
+    m_mark = at;
+    viewport()->update();
+}
+
+void BarChart::setEmptyText(const QString &text) {
+    m_empty = text;
+    viewport()->update();
+}
+
+void BarChart::setBars(const QList<BarData> &bars) {
+    if (bars == m_bars)
+        return;
+    const bool resized = bars.size() != m_bars.size();
+    m_bars = bars;
+    rebuild();
+    if (resized)
+        updateGeometry();
+}
+
+QSize BarChart::sizeHint() const { return {480, 56 + int(std::max<qsizetype>(2, m_bars.size())) * 32}; }
+
+double BarChart::nameWidth() const {
+    const QFontMetricsF metrics(Theme::font(Type::Small, QFont::DemiBold));
+    double widest = 0;
+    for (const BarData &bar : m_bars)
+        widest = std::max(widest, metrics.horizontalAdvance(bar.name));
+    return std::min(widest + 4, width() * 0.42);
+}
+
+void BarChart::rebuild() {
+    m_series->clear();
+    m_rows->clear();
+    double high = m_mark.value_or(0);
+    double valueWidth = 0;
+    const QFontMetricsF metrics(Theme::figures(Type::Small, QFont::DemiBold));
+    QStringList rows;
+    const qsizetype count = m_bars.size();
+    for (qsizetype i = 0; i < count; ++i) {
+        const BarData &bar = m_bars[i];
+        if (bar.value && std::isfinite(*bar.value))
+            high = std::max(high, *bar.value);
+        if (bar.value)
+            valueWidth = std::max(valueWidth, metrics.horizontalAdvance(bar.text));
+        rows.append(QString::number(count - 1 - i)); // the axis grows upwards; its labels are hidden
+    }
+    // One set a row, so that each bar has its own colour.
+    for (qsizetype i = 0; i < count; ++i) {
+        const BarData &bar = m_bars[i];
+        auto *set = new QBarSet(bar.name);
+        for (qsizetype row = count - 1; row >= 0; --row)
+            set->append(row == i ? bar.value.value_or(0) : 0);
+        set->setBrush(bar.outlined ? QBrush(Qt::transparent) : QBrush(bar.color));
+        QPen pen(bar.outlined ? bar.color : QColor(Qt::transparent), bar.outlined ? 1.5 : 0);
+        pen.setStyle(bar.outlined ? Qt::DotLine : Qt::NoPen);
+        set->setPen(pen);
+        m_series->append(set);
+    }
+    m_rows->append(rows);
+    chart()->setMargins(QMargins(int(nameWidth()) + 4, 4, int(valueWidth) + 16, 0));
+    const bool empty = high <= 0;
+    for (const QString &label : m_values->categoriesLabels())
+        m_values->remove(label);
+    const Ticks ticks = niceTicks(0, empty ? 1 : high, std::clamp(int(chart()->plotArea().width() / 80), 2, 6), true);
+    m_values->setStartValue(0);
+    for (qsizetype i = 0; i < ticks.at.size(); ++i)
+        m_values->append(ticks.labels[i], ticks.at[i]);
+    m_high = ticks.high;
+    m_values->setRange(0, m_high);
+    m_values->setVisible(!m_bars.isEmpty());
+    m_rows->setVisible(!m_bars.isEmpty());
+    viewport()->update();
+}
+
+double BarChart::rowCentre(qsizetype row) const {
+    const QRectF area = chart()->plotArea();
+    return area.top() + (double(row) + 0.5) * area.height() / double(std::max<qsizetype>(1, m_bars.size()));
+}
+
+void BarChart::drawForeground(QPainter *painter, const QRectF &) {
+    const Palette &p = m_theme.palette();
+    painter->save();
+    if (m_bars.isEmpty()) {
+        painter->setFont(Theme::font(Type::Body));
+        painter->setPen(p.textMuted);
+        painter->drawText(sceneRect().adjusted(16, 0, -16, 0), int(Qt::AlignCenter) | Qt::TextWordWrap, m_empty);
+        painter->restore();
+        return;
+    }
+    const QRectF area = chart()->plotArea();
+    if (m_mark) {
+        const double x = area.left() + *m_mark / m_high * area.width();
+        painter->setPen(QPen(p.textMuted, 1, Qt::DashLine));
+        painter->drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
+    }
+    const QFont names = Theme::font(Type::Small, QFont::DemiBold), values = Theme::figures(Type::Small, QFont::DemiBold);
+    const QFontMetricsF metrics(names);
+    const double left = nameWidth();
+    for (qsizetype i = 0; i < m_bars.size(); ++i) {
+        const BarData &bar = m_bars[i];
+        const double y = rowCentre(i);
+        painter->setFont(names);
+        painter->setPen(bar.outlined ? p.textSecondary : p.text);
+        painter->drawText(QRectF(0, y - 10, left, 20), Qt::AlignVCenter | Qt::AlignLeft,
+                          metrics.elidedText(bar.name, Qt::ElideRight, left));
+        const double end = area.left() + bar.value.value_or(0) / m_high * area.width();
+        painter->setFont(bar.value ? values : Theme::font(Type::Small));
+        painter->setPen(bar.value ? p.text : p.textMuted);
+        painter->drawText(QRectF(end + 8, y - 10, width() - end - 8, 20), Qt::AlignVCenter | Qt::AlignLeft, bar.text);
+    }
+    painter->restore();
+}
+
+bool BarChart::viewportEvent(QEvent *event) {
+    if (event->type() != QEvent::ToolTip)
+        return QChartView::viewportEvent(event);
+    const auto *help = static_cast<QHelpEvent *>(event);
+    const QRectF area = chart()->plotArea();
+    const auto row = qsizetype((help->pos().y() - area.top()) / area.height() * double(m_bars.size()));
+    if (help->pos().y() >= area.top() && row >= 0 && row < m_bars.size() && !m_bars[row].hint.isEmpty())
+        QToolTip::showText(help->globalPos(), m_bars[row].hint, this);
+    else
+        QToolTip::hideText();
+    return true;
+}
+
+void BarChart::resizeEvent(QResizeEvent *event) {
+    QChartView::resizeEvent(event);
+    rebuild();
+}
+
+QString BarChart::chartData() const {
+    QString out = QStringLiteral("name\t%1\tpublished\n").arg(m_title);
+    for (const BarData &bar : m_bars)
+        out += QStringLiteral("%1\t%2\t%3\n").arg(bar.name, bar.value ? QString::number(*bar.value, 'g', 9) : QString(),
+                                                  bar.outlined ? QStringLiteral("true") : QStringLiteral("false"));
+    return out;
+}
+
+void BarChart::renderChart(QPainter *painter, const QSize &size) {
+    const QSize before = this->size();
+    if (size != before)
+        resize(size);
+    painter->fillRect(QRect(QPoint(), size), m_theme.palette().surface);
+    render(painter, QRectF(QPointF(), QSizeF(size)), viewport()->rect());
+    if (size != before)
+        resize(before);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,67 @@
+#pragma once
+#include <QChartView>
+
+#include <optional>
+
+#include "app/ui/charts/chart_source.h"
+
+class QBarCategoryAxis;
+class QCategoryAxis;
+class QHorizontalStackedBarSeries;
+
+namespace lockstep::ui {
+class Theme;
+
+/// One row of a BarChart.
+struct BarData {
+    QString name;
+    QColor color;
+    bool outlined = false;       ///< a published figure: dotted outline, no fill
+    std::optional<double> value; ///< absent: no bar, `text` says why
+    QString text;                ///< at the bar's end: "×1.74"
+    QString hint;
+    bool operator==(const BarData &) const = default;
+};
+
+/// Horizontal bars in Qt Charts, one a row, first on top, with names on the left and values at the bars' ends.
+class BarChart : public QChartView, public ChartSource {
+    Q_OBJECT
+public:
+    BarChart(const Theme &theme, QString name, QWidget *parent = nullptr);
+
+    void setAxisTitle(const QString &title);
+    /// A line drawn across all bars (speed-up 1), with its name under it.
+    void setMark(std::optional<double> at);
+    void setEmptyText(const QString &text);
+    void setBars(const QList<BarData> &bars);
+    [[nodiscard]] const QList<BarData> &bars() const { return m_bars; }
+
+    [[nodiscard]] QString chartName() const override { return m_name; }
+    [[nodiscard]] QString chartData() const override;
+    void renderChart(QPainter *painter, const QSize &size) override;
+
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
+
+protected:
+    void resizeEvent(QResizeEvent *event) override;
+    void drawForeground(QPainter *painter, const QRectF &rect) override;
+    bool viewportEvent(QEvent *event) override;
+
+private:
+    void restyle();
+    void rebuild();
+    [[nodiscard]] double rowCentre(qsizetype row) const;
+    [[nodiscard]] double nameWidth() const;
+
+    const Theme &m_theme;
+    QString m_name, m_title, m_empty;
+    QHorizontalStackedBarSeries *m_series;
+    QBarCategoryAxis *m_rows;
+    QCategoryAxis *m_values;
+    QList<BarData> m_bars;
+    std::optional<double> m_mark;
+    double m_high = 1;
+};
+
+} // namespace lockstep::ui

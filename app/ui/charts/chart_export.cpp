@@ -1,0 +1,87 @@
+#include "app/ui/charts/chart_export.h"
+
+#include <QFileInfo>
+#include <QImage>
+#include <QPainter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+
+#include "app/ui/charts/chart_source.h"
+
+namespace lockstep::ui {
+
+QImage chartImage(ChartSource &chart, const QSize &size) {
+    constexpr int scale = 2;
+    QImage image(size * scale, QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(scale);
+    image.fill(Qt::transparent);
+    QPainter painter(&image);
+    painter.setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
+    chart.renderChart(&painter, size);
+    return image;
+}
+
+namespace {
+
+Result<void> cannotWrite(const QString &path, const QString &why) {
+    return fail(Error::failed(QStringLiteral("can't write %1: %2").arg(path, why).toStdString(),
+                              "choose another folder or free some space"));
+}
+
+QString toCsv(const QString &tabbed) {
+    QString out;
+    for (const QString &line : tabbed.split(QLatin1Char('\n'), Qt::SkipEmptyParts)) {
+        QStringList cells = line.split(QLatin1Char('\t'));
+        for (QString &cell : cells)
+            if (cell.contains(QLatin1Char(',')) || cell.contains(QLatin1Char('"')))
+                cell = QLatin1Char('"') + cell.replace(QLatin1String("\""), QLatin1String("\"\"")) + QLatin1Char('"');
+        out += cells.join(QLatin1Char(',')) + QLatin1Char('\n');
+    }
+    return out;
+}
+
+Result<void> writeText(const QString &path, const QString &text) {
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(text.toUtf8()) < 0 || !file.commit())
+        return cannotWrite(path, file.errorString());
+    return {};
+}
+
+Result<void> writeSvg(ChartSource &chart, const QSize &size, const QString &path) {
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly))
+        return cannotWrite(path, file.errorString());
+    QSvgGenerator generator;
+    generator.setOutputDevice(&file);
+    generator.setSize(size);
+    generator.setViewBox(QRect(QPoint(), size));
+    generator.setTitle(chart.chartName());
+    {
+        QPainter painter(&generator);
+        chart.renderChart(&painter, size);
+    }
+    if (!file.commit())
+        return cannotWrite(path, file.errorString());
+    return {};
+}
+
+} // namespace
+
+Result<void> saveChart(ChartSource &chart, const QSize &size, const QString &path) {
+    const QString suffix = QFileInfo(path).suffix().toLower();
+    if (suffix == QLatin1String("svg"))
+        return writeSvg(chart, size, path);
+    if (suffix == QLatin1String("csv"))
+        return writeText(path, toCsv(chart.chartData()));
+    if (suffix == QLatin1String("tsv"))
+        return writeText(path, chart.chartData());
+    if (suffix != QLatin1String("png"))
+        return fail(Error::badArgument("a chart can't be written as ." + suffix.toStdString(),
+                                       "use .png, .svg, .csv or .tsv"));
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || !chartImage(chart, size).save(&file, "PNG") || !file.commit())
+        return cannotWrite(path, file.errorString());
+    return {};
+}
+
+} // namespace lockstep::ui

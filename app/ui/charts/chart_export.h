@@ -1,0 +1,17 @@
+#pragma once
+#include <QSize>
+
+#include "ipc/error.h"
+
+class QImage;
+class QString;
+
+namespace lockstep::ui {
+class ChartSource;
+
+/// The picture at twice the size's pixels.
+[[nodiscard]] QImage chartImage(ChartSource &chart, const QSize &size);
+/// Format by the file's suffix: .png, .svg, .tsv (the data), .csv (the data).
+[[nodiscard]] Result<void> saveChart(ChartSource &chart, const QSize &size, const QString &path);
+
+} // namespace lockstep::ui

@@ -1,0 +1,59 @@
+#include "app/ui/charts/chart_menu.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QGuiApplication>
+#include <QImage>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QWidget>
+
+#include "app/ui/charts/chart_export.h"
+#include "app/ui/charts/chart_source.h"
+
+namespace lockstep::ui {
+namespace {
+
+void exportByDialog(QWidget *widget, ChartSource *chart) {
+    const QString path = QFileDialog::getSaveFileName(
+        widget, QObject::tr("Export chart"), chart->chartName() + QStringLiteral(".png"),
+        QObject::tr("PNG picture (*.png);;SVG drawing (*.svg);;CSV data (*.csv);;Tab-separated data (*.tsv)"));
+    if (path.isEmpty())
+        return;
+    if (const auto saved = saveChart(*chart, widget->size(), path); !saved)
+        QMessageBox::warning(widget, QObject::tr("Export chart"), QString::fromStdString(saved.error().message()));
+}
+
+QAction *addAction(QWidget *widget, const QString &text, const QKeySequence &keys) {
+    auto *action = new QAction(text, widget);
+    action->setShortcut(keys);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    widget->addAction(action);
+    return action;
+}
+
+} // namespace
+
+void installChartMenu(QWidget *widget, ChartSource *chart) {
+    widget->setContextMenuPolicy(Qt::ActionsContextMenu);
+    widget->setFocusPolicy(Qt::StrongFocus);
+
+    QAction *image = addAction(widget, QObject::tr("Copy image"), QKeySequence::Copy);
+    QObject::connect(image, &QAction::triggered, widget, [widget, chart] {
+        QGuiApplication::clipboard()->setImage(chartImage(*chart, widget->size()));
+    });
+    QAction *data = addAction(widget, QObject::tr("Copy data"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C));
+    QObject::connect(data, &QAction::triggered, widget,
+                     [chart] { QGuiApplication::clipboard()->setText(chart->chartData()); });
+    QAction *save = addAction(widget, QObject::tr("Export…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
+    QObject::connect(save, &QAction::triggered, widget, [widget, chart] { exportByDialog(widget, chart); });
+    if (!chart->hasLogAxis())
+        return;
+    QAction *log = addAction(widget, QObject::tr("Log axis"), QKeySequence(Qt::CTRL | Qt::Key_L));
+    log->setCheckable(true);
+    log->setChecked(chart->isLogAxis());
+    QObject::connect(log, &QAction::toggled, widget, [chart](bool on) { chart->setLogAxis(on); });
+}
+
+} // namespace lockstep::ui

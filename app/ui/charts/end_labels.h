@@ -1,0 +1,30 @@
+#pragma once
+#include <QColor>
+#include <QList>
+#include <QRectF>
+#include <QString>
+
+class QPainter;
+
+namespace lockstep::ui {
+struct Palette;
+
+/// A line's name and value, written where the line ends.
+struct EndLabel {
+    double y = 0; ///< where the line ends, in the painter's coordinates
+    QString name, value;
+    QColor color;
+    Qt::PenStyle style = Qt::SolidLine;
+};
+
+/// Moves labels of `height` apart so that none overlap and all stay in [top, bottom], keeping their order.
+[[nodiscard]] QList<double> spreadLabels(const QList<double> &wanted, double height, double top, double bottom);
+
+[[nodiscard]] double endLabelsWidth(const QList<EndLabel> &labels);
+/// Right of `plot`.
+void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRectF &plot, const Palette &palette);
+/// A small box beside the crosshair at `x` with one row a line.
+void paintReadout(QPainter *painter, const QString &head, const QList<EndLabel> &rows, double x, const QRectF &plot,
+                  const Palette &palette);
+
+} // namespace lockstep::ui

@@ -1,0 +1,60 @@
+#include "app/ui/charts/painted_chart.h"
+
+#include <QHelpEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include "app/ui/charts/chart_menu.h"
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+
+PaintedChart::PaintedChart(const Theme &theme, QString name, QWidget *parent)
+    : QWidget(parent), m_theme(theme), m_name(std::move(name)) {
+    setAccessibleName(m_name);
+    connect(&m_theme, &Theme::changed, this, [this] { update(); });
+    installChartMenu(this, this);
+}
+
+void PaintedChart::setEmptyText(const QString &text) {
+    m_empty = text;
+    update();
+}
+
+QString PaintedChart::hint(const QPointF &) const { return {}; }
+
+void PaintedChart::paintAll(QPainter *painter, const QRectF &area) {
+    painter->setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
+    if (!isEmpty()) {
+        paintChart(painter, area);
+        return;
+    }
+    painter->setFont(Theme::font(Type::Body));
+    painter->setPen(m_theme.palette().textMuted);
+    painter->drawText(area.adjusted(16, 0, -16, 0), int(Qt::AlignCenter) | Qt::TextWordWrap, m_empty);
+}
+
+void PaintedChart::renderChart(QPainter *painter, const QSize &size) {
+    const QRectF area(QPointF(), QSizeF(size));
+    painter->fillRect(area, m_theme.palette().surface);
+    paintAll(painter, area);
+}
+
+void PaintedChart::paintEvent(QPaintEvent *) {
+    QPainter painter(this);
+    paintAll(&painter, rect());
+}
+
+bool PaintedChart::event(QEvent *event) {
+    if (event->type() != QEvent::ToolTip)
+        return QWidget::event(event);
+    const auto *help = static_cast<QHelpEvent *>(event);
+    const QString text = hint(help->pos());
+    if (text.isEmpty())
+        QToolTip::hideText();
+    else
+        QToolTip::showText(help->globalPos(), text, this);
+    return true;
+}
+
+} // namespace lockstep::ui

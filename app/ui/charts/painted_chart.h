@@ -1,0 +1,36 @@
+#pragma once
+#include <QWidget>
+
+#include "app/ui/charts/chart_source.h"
+
+namespace lockstep::ui {
+class Theme;
+
+/// A picture we paint ourselves, with the same menu and exports as the Qt Charts ones.
+class PaintedChart : public QWidget, public ChartSource {
+    Q_OBJECT
+public:
+    PaintedChart(const Theme &theme, QString name, QWidget *parent = nullptr);
+
+    [[nodiscard]] QString chartName() const override { return m_name; }
+    void renderChart(QPainter *painter, const QSize &size) override;
+    void setEmptyText(const QString &text);
+
+protected:
+    /// Paints into `area`; the background is there.
+    virtual void paintChart(QPainter *painter, const QRectF &area) = 0;
+    [[nodiscard]] virtual bool isEmpty() const = 0;
+    /// What the pointer at `position` means; empty for nothing.
+    [[nodiscard]] virtual QString hint(const QPointF &position) const;
+    [[nodiscard]] const Theme &theme() const { return m_theme; }
+
+    void paintEvent(QPaintEvent *event) override;
+    bool event(QEvent *event) override;
+
+private:
+    void paintAll(QPainter *painter, const QRectF &area);
+    const Theme &m_theme;
+    QString m_name, m_empty;
+};
+
+} // namespace lockstep::ui

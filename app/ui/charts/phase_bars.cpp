@@ -1,0 +1,233 @@
+#include "app/ui/charts/phase_bars.h"
+
+#include <QFontMetricsF>
+#include <QHash>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/format.h"
+#include "app/ui/charts/ticks.h"
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double axisHeight = 34, gap = 8;
+
+enum class Look { Load, Compute, Communicate, Rest };
+
+Look lookOf(const QString &phase) {
+    static const QHash<QString, Look> looks = {
+        {"load", Look::Load},           {"h2d", Look::Load},
+        {"forward", Look::Compute},     {"backward", Look::Compute},
+        {"optimizer", Look::Compute},   {"parallel_forward", Look::Compute},
+        {"loss", Look::Compute},        {"parallel_backward", Look::Compute},
+        {"exposed", Look::Communicate}, {"comm", Look::Communicate},
+        {"wait", Look::Communicate},    {"scatter", Look::Communicate},
+        {"replicate", Look::Communicate}, {"gather", Look::Communicate},
+        {"reduce", Look::Communicate}};
+    return looks.value(phase, Look::Rest);
+}
+
+double totalOf(const PhaseBar &bar) {
+    double sum = 0;
+    for (const PhasePart &part : bar.parts)
+        sum += part.seconds;
+    return sum;
+}
+
+QString shortName(const QString &phase) {
+    static const QHash<QString, QString> names = {{"forward", "fwd"},        {"backward", "bwd"},
+                                                  {"optimizer", "opt"},      {"exposed", "exposed"},
+                                                  {"parallel_forward", "fwd"}, {"parallel_backward", "bwd"}};
+    return names.value(phase, phase);
+}
+
+QColor fillOf(const PhaseBar &bar, const QString &phase, const Palette &p) {
+    switch (lookOf(phase)) {
+    case Look::Load:
+        return mix(p.surface, bar.color, 0.28);
+    case Look::Compute:
+        // Neighbours differ in depth so that their border shows.
+        return mix(p.surface, bar.color, phase.contains(QLatin1String("backward")) ? 1.0 : 0.74);
+    case Look::Communicate:
+        return mix(p.surface, bar.color, 0.14);
+    case Look::Rest:
+        break;
+    }
+    return mix(p.surface, p.textMuted, 0.16);
+}
+
+void paintPart(QPainter *painter, const QRectF &box, const QColor &fill, bool hatched, const QColor &ink) {
+    painter->fillRect(box, fill);
+    if (!hatched)
+        return;
+    painter->save();
+    painter->setClipRect(box, Qt::IntersectClip);
+    painter->setPen(QPen(ink, 1.2));
+    for (double x = box.left() - box.height(); x < box.right(); x += 6)
+        painter->drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
+    painter->restore();
+}
+
+} // namespace
+
+QString phaseMeaning(const QString &phase) {
+    static const QHash<QString, QString> meanings = {
+        {"load", QObject::tr("waiting for the next batch from the loader")},
+        {"h2d", QObject::tr("copying the batch to the device")},
+        {"forward", QObject::tr("computing outputs and loss")},
+        {"backward", QObject::tr("computing gradients, until the last one is ready")},
+        {"exposed", QObject::tr("communication left after backward: the part that overlaps nothing")},
+        {"optimizer", QObject::tr("updating the parameters")},
+        {"other", QObject::tr("the rest of the loop: total minus all other phases")},
+        {"comm", QObject::tr("all communication, hidden behind backward or not")},
+        {"wait", QObject::tr("the part of exposed spent waiting for slower ranks: latest rank's ready − own")},
+        {"scatter", QObject::tr("DP: splitting the batch over the devices")},
+        {"replicate", QObject::tr("DP: copying the parameters to every device")},
+        {"parallel_forward", QObject::tr("DP: forward on all replicas")},
+        {"gather", QObject::tr("DP: collecting the outputs on device 0")},
+        {"loss", QObject::tr("DP: computing the loss on device 0")},
+        {"parallel_backward", QObject::tr("DP: backward on all replicas")},
+        {"reduce", QObject::tr("DP: adding the replicas' gradients on device 0")}};
+    return meanings.value(phase);
+}
+
+PhaseBars::PhaseBars(const Theme &theme, QString name, QWidget *parent)
+    : PaintedChart(theme, std::move(name), parent) {}
+
+void PhaseBars::setBars(const QList<PhaseBar> &bars) {
+    if (bars == m_bars)
+        return;
+    const bool resized = bars.size() != m_bars.size();
+    m_bars = bars;
+    if (resized)
+        updateGeometry();
+    update();
+}
+
+QSize PhaseBars::sizeHint() const { return {480, int(axisHeight) + int(std::max<qsizetype>(3, m_bars.size())) * 34}; }
+
+PhaseBars::Layout PhaseBars::layOut(const QRectF &area) const {
+    const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)), values(Theme::figures(Type::Small));
+    Layout out{};
+    double longest = 0;
+    for (const PhaseBar &bar : m_bars) {
+        out.labelWidth = std::max(out.labelWidth, names.horizontalAdvance(bar.label));
+        out.valueWidth = std::max(out.valueWidth,
+                                  values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
+        longest = std::max(longest, totalOf(bar));
+    }
+    out.labelWidth = std::min(out.labelWidth + 2, area.width() * 0.36);
+    out.axisS = longest > 0 ? longest : 1e-3;
+    const double count = double(std::max<qsizetype>(1, m_bars.size()));
+    out.rowHeight = std::clamp((area.height() - axisHeight) / count, 18.0, 44.0);
+    const double left = area.left() + out.labelWidth + gap;
+    out.plot = QRectF(left, area.top(), area.right() - out.valueWidth - gap - left, out.rowHeight * count);
+    return out;
+}
+
+void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &layout, double y) const {
+    const Palette &p = theme().palette();
+    const bool withNested = !bar.nested.isEmpty() && layout.rowHeight >= 26;
+    const double height = layout.rowHeight - 6, scale = layout.plot.width() / layout.axisS;
+    const double mainHeight = withNested ? height * 0.68 : height;
+    painter->setFont(Theme::font(Type::Small));
+    const QFontMetricsF metrics(painter->font());
+    double x = layout.plot.left();
+    for (const PhasePart &part : bar.parts) {
+        const QRectF box(x, y + 3, part.seconds * scale, mainHeight);
+        const QColor fill = fillOf(bar, part.phase, p);
+        paintPart(painter, box, fill, lookOf(part.phase) == Look::Communicate, mix(p.surface, bar.color, 0.6));
+        painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
+        const QString name = shortName(part.phase);
+        if (metrics.horizontalAdvance(name) + 8 < box.width() && box.height() >= 12) {
+            const bool hatched = lookOf(part.phase) == Look::Communicate;
+            if (hatched) { // a plate under the name: letters on hatching don't read
+                const double width = metrics.horizontalAdvance(name) + 6;
+                painter->fillRect(QRectF(box.center().x() - width / 2, box.top() + 1, width, box.height() - 2), fill);
+            }
+            const QColor ink("#14171C"), paper("#FFFFFF");
+            painter->setPen(contrastRatio(fill, ink) > contrastRatio(fill, paper) ? ink : paper);
+            painter->drawText(box, Qt::AlignCenter, name);
+        }
+        x += box.width();
+    }
+    if (withNested) {
+        x = layout.plot.left();
+        for (const PhasePart &part : bar.nested) {
+            const QRectF box(x, y + 3 + mainHeight + 1, part.seconds * scale, height - mainHeight - 1);
+            paintPart(painter, box, fillOf(bar, part.phase, p), lookOf(part.phase) == Look::Communicate,
+                      mix(p.surface, bar.color, 0.6));
+            painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
+            x += box.width();
+        }
+    }
+}
+
+void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
+    const Palette &p = theme().palette();
+    const Layout layout = layOut(area);
+    const QFont bold = Theme::font(Type::Small, QFont::DemiBold), figures = Theme::figures(Type::Small, QFont::DemiBold);
+    for (qsizetype i = 0; i < m_bars.size(); ++i) {
+        const PhaseBar &bar = m_bars[i];
+        const double y = layout.plot.top() + double(i) * layout.rowHeight;
+        painter->setFont(bold);
+        painter->setPen(p.text);
+        painter->drawText(QRectF(area.left(), y, layout.labelWidth, layout.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
+                          QFontMetricsF(bold).elidedText(bar.label, Qt::ElideRight, layout.labelWidth));
+        paintBar(painter, bar, layout, y);
+        painter->setFont(figures);
+        painter->setPen(p.text);
+        const double end = layout.plot.left() + totalOf(bar) / layout.axisS * layout.plot.width();
+        painter->drawText(QRectF(end + gap, y, layout.valueWidth + 2, layout.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
+                          core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms"));
+    }
+    const Ticks ticks = niceTicks(0, layout.axisS * 1e3, std::clamp(int(layout.plot.width() / 80), 2, 6), false);
+    painter->setFont(Theme::figures(Type::Small));
+    for (qsizetype i = 0; i < ticks.at.size(); ++i) {
+        const double x = layout.plot.left() + ticks.at[i] / (layout.axisS * 1e3) * layout.plot.width();
+        painter->setPen(QPen(p.border, 1));
+        painter->drawLine(QPointF(x, layout.plot.bottom()), QPointF(x, layout.plot.bottom() + 4));
+        painter->setPen(p.textMuted);
+        painter->drawText(QRectF(x - 40, layout.plot.bottom() + 4, 80, 14), Qt::AlignCenter, ticks.labels[i]);
+    }
+    painter->setFont(Theme::font(Type::Small));
+    painter->drawText(QRectF(layout.plot.left(), layout.plot.bottom() + 18, layout.plot.width(), 16), Qt::AlignCenter,
+                      tr("time per step / ms"));
+}
+
+QString PhaseBars::hint(const QPointF &position) const {
+    const Layout layout = layOut(rect());
+    const int row = int((position.y() - layout.plot.top()) / layout.rowHeight);
+    if (position.y() < layout.plot.top() || row < 0 || row >= m_bars.size())
+        return {};
+    const PhaseBar &bar = m_bars[row];
+    const double total = totalOf(bar);
+    QString out = QStringLiteral("<b>%1</b> · %2 ms").arg(bar.label.toHtmlEscaped(), core::significant(total * 1e3)) + tr(" a step");
+    const auto add = [&](const PhasePart &part, const QString &indent) {
+        out += QStringLiteral("<br>%1<b>%2</b> %3 ms (%4 %) - %5")
+                   .arg(indent, part.phase, core::significant(part.seconds * 1e3),
+                        QString::number(total > 0 ? part.seconds / total * 100 : 0, 'f', 0), phaseMeaning(part.phase));
+    };
+    for (const PhasePart &part : bar.parts)
+        add(part, {});
+    for (const PhasePart &part : bar.nested)
+        add(part, QStringLiteral("&nbsp;&nbsp;"));
+    return out;
+}
+
+QString PhaseBars::chartData() const {
+    QString out = QStringLiteral("row\tphase\ttime_per_step_s\tnested\n");
+    for (const PhaseBar &bar : m_bars) {
+        for (const PhasePart &part : bar.parts)
+            out += QStringLiteral("%1\t%2\t%3\tfalse\n").arg(bar.label, part.phase).arg(part.seconds, 0, 'g', 9);
+        for (const PhasePart &part : bar.nested)
+            out += QStringLiteral("%1\t%2\t%3\ttrue\n").arg(bar.label, part.phase).arg(part.seconds, 0, 'g', 9);
+    }
+    return out;
+}
+
+} // namespace lockstep::ui

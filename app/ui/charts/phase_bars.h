@@ -1,0 +1,58 @@
+#pragma once
+#include <QColor>
+#include <QList>
+#include <QString>
+
+#include "app/ui/charts/painted_chart.h"
+
+namespace lockstep::ui {
+
+/// One phase within a bar.
+struct PhasePart {
+    QString phase; ///< wire name: "forward"
+    double seconds = 0; ///< mean per step
+    bool operator==(const PhasePart &) const = default;
+};
+
+/// Where a step of one rank goes.
+struct PhaseBar {
+    QString label; ///< "DDP ×2 rank 1"
+    QColor color;  ///< the method's
+    QList<PhasePart> parts;  ///< additive, in order; absent ones left out
+    QList<PhasePart> nested; ///< inside those: wait, scatter, gather …
+    bool operator==(const PhaseBar &) const = default;
+};
+
+/// Stacked bars, a rank a row, on one scale of milliseconds a step. Computing is full colour, loading light,
+/// communication hatched, so that a bar reads without a legend; names stand in the parts where they fit.
+class PhaseBars : public PaintedChart {
+    Q_OBJECT
+public:
+    PhaseBars(const Theme &theme, QString name, QWidget *parent = nullptr);
+    void setBars(const QList<PhaseBar> &bars);
+    [[nodiscard]] const QList<PhaseBar> &bars() const { return m_bars; }
+
+    [[nodiscard]] QString chartData() const override;
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 96}; }
+
+protected:
+    void paintChart(QPainter *painter, const QRectF &area) override;
+    [[nodiscard]] bool isEmpty() const override { return m_bars.isEmpty(); }
+    [[nodiscard]] QString hint(const QPointF &position) const override;
+
+private:
+    struct Layout {
+        double labelWidth, valueWidth, rowHeight, axisS;
+        QRectF plot;
+    };
+    [[nodiscard]] Layout layOut(const QRectF &area) const;
+    void paintBar(QPainter *painter, const PhaseBar &bar, const Layout &layout, double y) const;
+
+    QList<PhaseBar> m_bars;
+};
+
+/// What a phase is, in one sentence, for tooltips.
+[[nodiscard]] QString phaseMeaning(const QString &phase);
+
+} // namespace lockstep::ui

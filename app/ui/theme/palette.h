@@ -1,0 +1,31 @@
+#pragma once
+#include <QColor>
+
+namespace lockstep::ui {
+
+/// Every colour of the window. Hue is kept for methods and for what is wrong; everything else is a grey.
+struct Palette {
+    bool dark = false;
+    QColor window, surface, raised; ///< behind the cards, the cards, fields and hovered rows
+    QColor border, grid;            ///< hairlines, chart grids
+    QColor text, textSecondary, textMuted;
+    QColor accent, onAccent; ///< the one big button and the selection mark: ink on paper, paper on ink
+    QColor selection;        ///< behind a selected row
+    QColor wrong, wrongSoft; ///< only for what is wrong
+    QColor good;             ///< the link's and the runner's pulse
+};
+
+[[nodiscard]] Palette lightPalette();
+[[nodiscard]] Palette darkPalette();
+
+/// Colour says method, the same in both themes and colour-blind safe (Okabe-Ito).
+/// `method` is a config's name: baseline, dp, ddp, ps-sync, ps-async, pipeline. Others get the baseline's grey.
+[[nodiscard]] QColor methodColor(const QString &method);
+
+/// WCAG's contrast of two opaque colours, 1 to 21.
+[[nodiscard]] double contrastRatio(const QColor &a, const QColor &b);
+
+/// `over` laid on `under` with the given opacity, as an opaque colour.
+[[nodiscard]] QColor mix(const QColor &under, const QColor &over, double opacity);
+
+} // namespace lockstep::ui
