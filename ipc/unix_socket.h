@@ -31,7 +31,7 @@ struct PeerCredentials {
 };
 [[nodiscard]] Result<PeerCredentials> peerCredentials(int fd); ///< SO_PEERCRED
 
-/// A listening local socket that can't be stolen: the path's lock file (PATH.lock, flock) is held while it lives, the
+/// A listening local socket that can't be stolen: the path's lock file (PATH.lock, see FileLock) is held while it lives, the
 /// folder is ours and 0700, a stale socket is removed only under the lock. Non-blocking, close-on-exec.
 class UnixListener {
 public:
@@ -39,7 +39,7 @@ public:
     static Result<UnixListener> bind(const std::string &path);
     ~UnixListener(); ///< unlinks socket and lock
     UnixListener(UnixListener &&) noexcept = default;
-    UnixListener &operator=(UnixListener &&) noexcept = default;
+    UnixListener &operator=(UnixListener &&other) noexcept; ///< unlinks what this one held
 
     [[nodiscard]] int fd() const { return m_socket.get(); }
     [[nodiscard]] const std::string &path() const { return m_path; }
@@ -49,6 +49,7 @@ public:
 
 private:
     UnixListener() = default;
+    void remove();
     std::string m_path;
     Fd m_socket, m_lock, m_reserve;
 };

@@ -1,0 +1,89 @@
+// Locks are open-file-description locks: released by the kernel at any death, and unlike flock they can be asked about
+// (F_OFD_GETLK) without being taken for a moment, so a reader never gets in an owner's way.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+#include "ipc/file_lock_detail.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep {
+
+namespace {
+
+struct flock wholeFile() {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    return lock;
+}
+
+std::string heldSentence(const std::string &path, int fd) {
+    // The owner writes its pid right after locking: give it a moment.
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        char buffer[32];
+        const ssize_t got = ::pread(fd, buffer, sizeof buffer, 0);
+        int pid = 0;
+        if (got > 0 && std::from_chars(buffer, buffer + got, pid).ec == std::errc{} && pid > 0)
+            return path + " is held by pid " + std::to_string(pid);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return path + " is held by another process";
+}
+
+bool sameFile(int fd, const std::string &path) {
+    struct stat held {
+    }, named{};
+    return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev &&
+           held.st_ino == named.st_ino;
+}
+
+} // namespace
+
+Result<Fd> detail::acquireLock(const std::string &path) {
+    // An owner that goes away may unlink the file between our open and our lock; the lock would then be on a file
+    // nobody else finds. So look again once it is held.
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!fd.valid())
+            return fail(Error::system("can't open the lock " + path, errno));
+        struct flock lock = wholeFile();
+        if (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
+            if (errno != EAGAIN && errno != EACCES)
+                return fail(Error::system("can't lock " + path, errno));
+            return fail(Error::failed(heldSentence(path, fd.get())));
+        }
+        if (!sameFile(fd.get(), path))
+            continue;
+        const std::string pid = std::to_string(::getpid()) + "\n";
+        if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0) {
+            // A full disk: the lock holds all the same, only its owner stays unnamed.
+        }
+        return fd;
+    }
+    return fail(Error::failed("can't lock " + path + ": the file keeps being replaced"));
+}
+
+Result<FileLock> FileLock::acquire(const std::string &path) {
+    auto fd = detail::acquireLock(path);
+    if (!fd)
+        return fail(std::move(fd.error()));
+    FileLock lock;
+    lock.m_fd = std::move(*fd);
+    return lock;
+}
+
+bool FileLock::isHeld(const std::string &path) {
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid())
+        return false;
+    struct flock lock = wholeFile();
+    return ::fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+} // namespace lockstep

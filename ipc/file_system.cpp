@@ -1,0 +1,161 @@
+#include "ipc/file_system.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+
+#include "ipc/unix_socket.h"
+
+namespace lockstep {
+
+namespace {
+
+/// Writes all; what it returns is errno, 0 when all went.
+int writeAll(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return 0;
+}
+
+std::string folderOf(const std::string &path) {
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A new name is durable only once its folder is.
+int syncFolder(const std::string &folder) {
+    const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.valid())
+        return errno;
+    return ::fsync(fd.get()) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+class RealAppendFile final : public AppendFile {
+public:
+    RealAppendFile(Fd fd, std::string path, std::uint64_t size)
+        : m_fd(std::move(fd)), m_path(std::move(path)), m_size(size) {}
+
+    Result<void> append(std::string_view bytes) override {
+        const int error = writeAll(m_fd.get(), bytes);
+        if (error == 0) {
+            m_size += bytes.size();
+            return {};
+        }
+        if (::ftruncate(m_fd.get(), static_cast<off_t>(m_size)) != 0) {
+            struct stat status {};
+            if (::fstat(m_fd.get(), &status) == 0)
+                m_size = static_cast<std::uint64_t>(status.st_size);
+        }
+        return fail(Error::system("can't write " + m_path, error));
+    }
+
+    Result<void> sync() override {
+        if (::fdatasync(m_fd.get()) != 0)
+            return fail(Error::system("can't sync " + m_path, errno));
+        return {};
+    }
+
+    Result<void> truncate(std::uint64_t size) override {
+        if (::ftruncate(m_fd.get(), static_cast<off_t>(size)) != 0)
+            return fail(Error::system("can't truncate " + m_path, errno));
+        m_size = size;
+        return {};
+    }
+
+    [[nodiscard]] std::uint64_t size() const override { return m_size; }
+
+private:
+    Fd m_fd;
+    std::string m_path;
+    std::uint64_t m_size;
+};
+
+class RealFileSystem final : public FileSystem {
+public:
+    Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) override {
+        Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+        struct stat status {};
+        if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+            return fail(Error::system("can't open " + path, errno));
+        if (status.st_size == 0)
+            static_cast<void>(syncFolder(folderOf(path))); // best effort: the log works without it
+        return std::make_unique<RealAppendFile>(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
+    }
+
+    Result<std::string> readAll(const std::string &path) override {
+        const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        if (!fd.valid())
+            return fail(Error::system("can't read " + path, errno));
+        struct stat status {};
+        std::string text;
+        if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode))
+            text.reserve(static_cast<std::size_t>(status.st_size));
+        char buffer[64 * 1024];
+        while (true) {
+            const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got < 0)
+                return fail(Error::system("can't read " + path, errno));
+            if (got == 0)
+                return text;
+            text.append(buffer, static_cast<std::size_t>(got));
+        }
+    }
+
+    Result<void> writeAtomically(const std::string &path, std::string_view bytes) override {
+        static std::atomic<unsigned> serial{0};
+        const std::string temporary =
+            path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
+        Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        if (!fd.valid())
+            return fail(Error::system("can't write " + path, errno));
+        int error = writeAll(fd.get(), bytes);
+        if (error == 0 && ::fsync(fd.get()) != 0)
+            error = errno;
+        if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0)
+            error = errno;
+        if (error != 0) {
+            ::unlink(temporary.c_str());
+            return fail(Error::system("can't write " + path, error));
+        }
+        if (const int folderError = syncFolder(folderOf(path)))
+            return fail(Error::system("can't sync the folder of " + path, folderError));
+        return {};
+    }
+
+    Result<void> makeFolders(const std::string &path) override {
+        for (std::size_t end = 1; end != std::string::npos && !path.empty();) {
+            end = path.find('/', end);
+            const std::string part = path.substr(0, end);
+            if (::mkdir(part.c_str(), 0700) != 0) {
+                const int error = errno;
+                struct stat status {};
+                if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+                    return fail(Error::system("can't make the folder " + part, error));
+            }
+            if (end != std::string::npos)
+                ++end;
+        }
+        return {};
+    }
+};
+
+} // namespace
+
+FileSystem &realFileSystem() {
+    static RealFileSystem fileSystem;
+    return fileSystem;
+}
+
+} // namespace lockstep
