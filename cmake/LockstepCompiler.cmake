@@ -1,13 +1,21 @@
 # Flags every target of ours shares. Link lockstep::flags PRIVATE.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} is too old: Lockstep needs 12 or newer, apt install g++ on "
+                      "Debian 12 or Ubuntu 24.04, or name another one by CXX=g++-12")
+endif()
+
 add_library(lockstep_flags INTERFACE)
 add_library(lockstep::flags ALIAS lockstep_flags)
 target_include_directories(lockstep_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
 target_link_libraries(lockstep_flags INTERFACE Threads::Threads)
 
+# The sloppiness is what ccache asks for beside precompiled headers; the base folder lets two clones share results.
 find_program(LOCKSTEP_CCACHE ccache)
+mark_as_advanced(LOCKSTEP_CCACHE)
 if(LOCKSTEP_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${LOCKSTEP_CCACHE})
 endif()
 
 set(LOCKSTEP_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")

@@ -1,39 +1,58 @@
-# The link rules are the architecture: a target says what it must never reach, directly or through
+# The link rules are the architecture (ARCHITECTURE.md): a target says what it must never reach, directly or through
 # its own libraries, and configuring fails when it does.
-#   lockstep_forbid_links(TARGET REGEX...)   regexes over link items, e.g. "^Qt6::" "^torch"
+#   lockstep_forbid_links(TARGET REGEX...)   regexes over link items, e.g. "^Qt6::" "torch"
+# The rules of the programs themselves are here, so that no room can forget its own.
 function(lockstep_forbid_links target)
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_GUARDED ${target})
-  set_property(TARGET ${target} PROPERTY LOCKSTEP_FORBIDDEN ${ARGN})
+  set_property(TARGET ${target} APPEND PROPERTY LOCKSTEP_FORBIDDEN ${ARGN})
 endfunction()
 
+# Everything `target` links, through any number of libraries. A generator expression counts as the item it yields,
+# whatever its condition: $<LINK_ONLY:x>, $<BUILD_INTERFACE:x>, and lists that were cut apart inside one.
 function(_lockstep_reachable target out)
   set(todo ${target})
   set(seen)
   while(todo)
     list(POP_FRONT todo item)
-    string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" item "${item}")
-    if(item IN_LIST seen OR item MATCHES "^\\$<")
+    if(NOT item MATCHES "([^:<>$]+(::[^:<>$]+)*)>*$")
       continue()
     endif()
-    list(APPEND seen ${item})
-    if(TARGET ${item})
-      get_target_property(aliased ${item} ALIASED_TARGET)
-      if(aliased)
-        set(item ${aliased})
-      endif()
-      foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
-        get_target_property(more ${item} ${property})
+    set(item "${CMAKE_MATCH_1}")
+    if(item IN_LIST seen)
+      continue()
+    endif()
+    list(APPEND seen "${item}")
+    if(TARGET "${item}")
+      foreach(property ALIASED_TARGET LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+        get_target_property(more "${item}" ${property})
         if(more)
           list(APPEND todo ${more})
         endif()
       endforeach()
+    elseif(item MATCHES "^Qt6::")
+      message(FATAL_ERROR "link rule: ${item} (reached from ${target}) is not visible from the root CMakeLists.txt, "
+                          "so what it links cannot be checked; find_package it there")
     endif()
   endwhile()
   set(${out} ${seen} PARENT_SCOPE)
 endfunction()
 
+function(_lockstep_program_rules)
+  set(gui "^Qt6::(Gui|Widgets|Charts|Svg|OpenGL)")
+  foreach(rule "lockstep_ipc|^Qt6::|torch" "lockstep-agent|^Qt6::|torch" "lockstep-trainer|^Qt6::"
+               "lockstep_core|${gui}|torch" "lockstepctl|${gui}|torch" "lockstep|torch")
+    string(REGEX MATCH "^[^|]+" target "${rule}")
+    if(TARGET ${target})
+      string(REPLACE "${target}|" "" rule "${rule}")
+      lockstep_forbid_links(${target} "${rule}")
+    endif()
+  endforeach()
+endfunction()
+
 function(lockstep_check_link_rules)
+  _lockstep_program_rules()
   get_property(guarded GLOBAL PROPERTY LOCKSTEP_GUARDED)
+  list(REMOVE_DUPLICATES guarded)
   foreach(target ${guarded})
     get_target_property(forbidden ${target} LOCKSTEP_FORBIDDEN)
     _lockstep_reachable(${target} reached)

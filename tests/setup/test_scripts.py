@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""./run and ./test on machines that lack things. The machine is faked by small programs at the front of PATH; the
+scripts, Python's venv and pip are real, and the torch that pip installs is a wheel made here."""
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+from source_files import ROOT
+
+NEEDED = [line.split(maxsplit=1)[1] for line in (ROOT / "packaging/setup/packages.txt").read_text().splitlines()
+          if line and not line.startswith("#")]
+TORCH = (ROOT / "packaging/setup/requirements-torch.txt").read_text().strip().split("==")[1]
+
+# The fakes write what they were called with into $FAKES/calls.
+CMAKE = r"""folder=; next=
+for word in "$@"; do [ "$next" = 1 ] && folder="$word"; next=; [ "$word" = -B ] && next=1; done
+mkdir -p "$folder"; : > "$folder/build.ninja" """
+NINJA = r"""folder=; next=
+for word in "$@"; do [ "$next" = 1 ] && folder="$word"; next=; [ "$word" = -C ] && next=1; done
+mkdir -p "$folder/bin"
+for program in lockstep lockstepctl; do
+    printf '#!/bin/sh\necho "$0 started with: $*"\n' > "$folder/bin/$program"; chmod +x "$folder/bin/$program"
+done """
+CTEST = r"""report=; next=
+for word in "$@"; do [ "$next" = 1 ] && report="$word"; next=; [ "$word" = --output-junit ] && next=1; done
+printf '<?xml version="1.0"?>\n<testsuite name="x"\n\ttests="5"\n\tfailures="%s"\n\tdisabled="0"\n\tskipped="1"\n>\n' \
+    "${FAKE_FAILURES:-0}" > "$report"
+[ "${FAKE_FAILURES:-0}" = 0 ] || exit 8 """
+
+
+class Machine:
+    """A copy of the scripts, and a PATH in front of which stand fakes."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-setup-"))
+        self.project = self.folder / "project"
+        self.fakes = self.folder / "fakes"
+        self.wheels = self.folder / "wheels"
+        for folder in (self.project / "packaging", self.fakes, self.wheels, self.folder / "home"):
+            folder.mkdir(parents=True)
+        shutil.copytree(ROOT / "packaging/setup", self.project / "packaging/setup")
+        for name in ("run", "test"):
+            shutil.copy2(ROOT / name, self.project / name)
+        self.calls = self.fakes / "calls"
+        self.calls.write_text("")
+        self.install_packages(*(need.lstrip("?").split("|")[0] for need in NEEDED))
+        self.fake("apt-get", "")
+        self.fake("cmake", CMAKE)
+        self.fake("ninja", NINJA)
+        self.fake("ctest", CTEST)
+        self.fake("id", "echo 0", log=False)
+        self.fake("nproc", "echo 2", log=False)
+        self.knows("*")
+        self.environment = {"PATH": f"{self.fakes}:/usr/bin:/bin", "HOME": str(self.folder / "home"), "LC_ALL": "C",
+                            "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.wheels)}
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def fake(self, name, body, log=True):
+        path = self.fakes / name
+        logging = f'echo "{name} $*" >> "{self.calls}"\n' if log else ""
+        path.write_text(f"#!/bin/bash\n{logging}{body}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def install_packages(self, *names):
+        lines = "".join(f"ii |{name}\\n" for name in names)
+        self.fake("dpkg-query", f"printf '{lines}'", log=False)
+
+    def knows(self, *names):
+        """What apt-cache has heard of."""
+        cases = "|".join(names)
+        self.fake("apt-cache", f'case "$2" in {cases}) echo "  Candidate: 1.0" ;; *) echo "  Candidate: (none)" ;; esac',
+                  log=False)
+
+    def offer_torch(self, version=TORCH):
+        name = f"torch-{version}"
+        with zipfile.ZipFile(self.wheels / f"{name}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("torch/__init__.py", "")
+            wheel.writestr("torch/version.py", f"__version__ = '{version}'\n")
+            wheel.writestr("torch/include/torch/torch.h", "")
+            wheel.writestr("torch/lib/libtorch_cpu.so", "")
+            wheel.writestr(f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
+            wheel.writestr(f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
+                                                      "Tag: py3-none-any\n")
+            wheel.writestr(f"{name}.dist-info/RECORD", "")
+
+    def have_torch(self):
+        """What most tests need of torch: that it is there."""
+        folder = self.folder / "own/torch"
+        (folder / "lib").mkdir(parents=True)
+        (folder / "lib/libtorch_cpu.so").touch()
+        self.environment["LOCKSTEP_TORCH"] = str(folder)
+
+    def have_lint_tools(self):
+        folder = self.project / ".cache/lint"
+        folder.mkdir(parents=True)
+        (folder / "stamp").write_text((ROOT / "packaging/setup/requirements-lint.txt").read_text().replace("\n", " "))
+
+    def start(self, *command, **variables):
+        environment = {key: value for key, value in {**self.environment, **variables}.items() if value is not None}
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120,
+                              stdin=subprocess.DEVNULL)
+
+    def called(self, program):
+        return [line for line in self.calls.read_text().splitlines() if line.startswith(program + " ")]
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        self.machine = Machine()
+        self.addCleanup(self.machine.remove)
+        self.run_script = str(self.machine.project / "run")
+        self.test_script = str(self.machine.project / "test")
+
+    def test_without_root_it_names_the_packages_to_install_and_stops(self):
+        self.machine.install_packages("cmake", "git")
+        self.machine.fake("id", "echo 1000", log=False)
+        self.machine.fake("sudo", "exit 1")
+        ran = self.machine.start(self.run_script, "--headless")
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+        self.assertIn("sudo apt-get install", ran.stderr)
+        self.assertRegex(ran.stderr, r" g\+\+ .*qt6-base-dev")
+        self.assertNotRegex(ran.stderr, r" cmake ")
+        self.assertEqual(len(ran.stderr.splitlines()), 1)
+        self.assertEqual(self.machine.called("apt-get") + self.machine.called("cmake"), [])
+
+    def test_without_apt_it_names_what_is_needed_and_stops(self):
+        bare = self.machine.folder / "bare"
+        bare.mkdir()
+        for name in ("bash", "sed", "sort", "tr", "dirname", "mkdir", "flock", "cat", "getent", "id"):
+            (bare / name).symlink_to(shutil.which(name))
+        ran = self.machine.start(self.run_script, "--headless", PATH=str(bare))
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+        self.assertIn("this system has no apt", ran.stderr)
+        self.assertIn("ninja-build", ran.stderr)
+
+    def test_it_installs_only_what_is_missing_by_the_name_of_this_release(self):
+        present = [need.lstrip("?").split("|")[0] for need in NEEDED if not need.startswith(("qt6-svg-dev", "ninja"))]
+        self.machine.install_packages(*present)
+        self.machine.knows("libqt6svg6-dev", "ninja-build")
+        self.machine.have_torch()
+        ran = self.machine.start(self.run_script, "--setup")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        installs = [line for line in self.machine.called("apt-get") if " install " in line]
+        self.assertEqual(len(installs), 1)
+        self.assertTrue(installs[0].endswith("--no-install-recommends ninja-build libqt6svg6-dev"), installs[0])
+
+    def test_a_package_that_only_some_releases_have_is_not_missed_on_the_others(self):
+        self.machine.install_packages(*(need.split("|")[0] for need in NEEDED if not need.startswith("?")))
+        self.machine.knows("ninja-build")
+        self.machine.have_torch()
+        ran = self.machine.start(self.run_script, "--setup")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(self.machine.called("apt-get"), [])
+
+    def test_without_a_display_it_runs_the_recipe_and_passes_the_arguments_on(self):
+        self.machine.have_torch()
+        ran = self.machine.start(self.run_script, "--quick", "--out", "a folder", HOME=None)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("lockstepctl started with: run lenet-dp-vs-ddp --quick --out a folder", ran.stdout)
+
+    def test_with_a_display_it_opens_the_monitor(self):
+        self.machine.have_torch()
+        ran = self.machine.start(self.run_script, DISPLAY=":7")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("build/bin/lockstep started with:", ran.stdout)
+
+    def test_the_viewer_needs_no_torch(self):
+        ran = self.machine.start(self.run_script, "--viewer", DISPLAY=":7")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("build/viewer/bin/lockstep started with:", ran.stdout)
+        self.assertIn("-DLOCKSTEP_TRAINER=OFF", self.machine.called("cmake")[0])
+        self.assertFalse((self.machine.project / ".venv").exists())
+
+    def test_the_second_time_nothing_is_installed_or_configured(self):
+        self.machine.offer_torch()
+        self.machine.start(self.run_script, "--setup")
+        self.machine.calls.write_text("")
+        ran = self.machine.start(self.run_script, "--setup", PIP_FIND_LINKS="/nowhere")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(self.machine.called("apt-get") + self.machine.called("cmake"), [])
+        self.assertEqual(len(self.machine.called("ninja")), 1)
+
+    def test_a_torch_that_was_half_installed_is_finished(self):
+        ran = self.machine.start(self.run_script, "--setup")  # pip finds no torch at all
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertIn(f"torch=={TORCH} could not be installed", ran.stderr)
+        self.machine.offer_torch()
+        ran = self.machine.start(self.run_script, "--setup")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        package = next((self.machine.project / ".venv").glob("lib/*/site-packages/torch"))
+        (package / "lib/libtorch_cpu.so").unlink()  # pip thinks that all is there
+        ran = self.machine.start(self.run_script, "--setup")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertTrue((package / "lib/libtorch_cpu.so").exists())
+
+    def test_a_torch_that_the_user_names_is_used(self):
+        self.machine.have_torch()
+        own = self.machine.environment["LOCKSTEP_TORCH"]
+        ran = self.machine.start(self.run_script, "--setup")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"-DLOCKSTEP_TORCH_DIR={own}", self.machine.called("cmake")[0])
+        ran = self.machine.start(self.run_script, "--setup", LOCKSTEP_TORCH="/nowhere")
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("LOCKSTEP_TORCH=/nowhere", ran.stderr)
+
+    def test_a_supported_torch_of_the_machine_is_used(self):
+        site = self.machine.folder / "site"
+        with_torch = self.machine
+        with_torch.offer_torch()
+        with zipfile.ZipFile(next(with_torch.wheels.glob("*.whl"))) as wheel:
+            wheel.extractall(site)
+        ran = with_torch.start(self.run_script, "--setup", PYTHONPATH=str(site))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"-DLOCKSTEP_TORCH_DIR={site / 'torch'}", with_torch.called("cmake")[0])
+        self.assertFalse((with_torch.project / ".venv").exists())
+
+    def test_a_failing_build_shows_its_end_and_fails(self):
+        self.machine.have_torch()
+        self.machine.fake("ninja", "echo 'main.cpp:1: error: no'; exit 1")
+        ran = self.machine.start(self.run_script, "--headless")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("main.cpp:1: error: no", ran.stderr)
+        self.assertNotIn("started with", ran.stdout)
+
+    def test_the_last_line_counts_the_tests(self):
+        self.machine.have_torch()
+        self.machine.have_lint_tools()
+        ran = self.machine.start(self.test_script)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stdout.splitlines()[-1], "4 passed, 0 failed, 1 skipped")
+        self.assertIn("-LE soak", self.machine.called("ctest")[0])
+        ran = self.machine.start(self.test_script, "-R", "x y", FAKE_FAILURES="2")
+        self.assertEqual(ran.returncode, 1)
+        self.assertEqual(ran.stdout.splitlines()[-1], "2 passed, 2 failed, 1 skipped")
+        self.assertIn("-R x y", self.machine.called("ctest")[1])
+
+    def test_help_changes_nothing(self):
+        for script in (self.run_script, self.test_script):
+            ran = self.machine.start(script, "--help")
+            self.assertEqual(ran.returncode, 0)
+            self.assertIn("install what is missing", ran.stdout)
+        self.assertFalse((self.machine.project / ".cache").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
