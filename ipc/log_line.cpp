@@ -1,0 +1,70 @@
+#include <charconv>
+
+#include "ipc/crc32c.h"
+#include "ipc/log.h"
+#include "ipc/log_line_detail.h"
+
+namespace lockstep {
+
+namespace {
+constexpr std::string_view crcKey = ",\"crc\":\"";
+constexpr std::size_t sealLength = crcKey.size() + 8 + 2; // 8 digits, then "}
+} // namespace
+
+std::string sealLine(std::string_view encodedFrame, int node, std::uint64_t seq) {
+    std::string line;
+    line.reserve(encodedFrame.size() + 80);
+    line.append(encodedFrame.substr(0, encodedFrame.empty() ? 0 : encodedFrame.size() - 1));
+    if (!line.empty() && line.back() != '{')
+        line += ',';
+    line += "\"node\":" + std::to_string(node) + ",\"seq\":" + std::to_string(seq);
+    const std::string crc = crcText(crc32c(line));
+    line += crcKey;
+    line += crc;
+    line += "\"}";
+    return line;
+}
+
+bool crcHolds(std::string_view line) {
+    if (line.size() <= sealLength)
+        return false;
+    const std::string_view body = line.substr(0, line.size() - sealLength);
+    std::string_view seal = line.substr(body.size());
+    if (!seal.starts_with(crcKey) || !seal.ends_with("\"}"))
+        return false;
+    return seal.substr(crcKey.size(), 8) == crcText(crc32c(body));
+}
+
+std::optional<std::uint64_t> detail::sealedSeq(std::string_view line) {
+    static constexpr std::string_view key = ",\"seq\":";
+    if (!crcHolds(line))
+        return std::nullopt;
+    line.remove_suffix(sealLength);
+    const auto at = line.rfind(key);
+    if (at == std::string_view::npos)
+        return std::nullopt;
+    const std::string_view digits = line.substr(at + key.size());
+    std::uint64_t seq = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seq);
+    if (error != std::errc{} || end != digits.data() + digits.size())
+        return std::nullopt;
+    return seq;
+}
+
+LineChecker::LineChecker(std::uint64_t firstSeq) : m_next(firstSeq) {}
+
+LineChecker::Verdict LineChecker::check(std::string_view line) {
+    const auto seq = detail::sealedSeq(line);
+    if (!seq) {
+        ++m_damaged;
+        return Verdict::Damaged;
+    }
+    if (*seq < m_next)
+        return Verdict::Doubled;
+    if (*seq > m_next)
+        m_gaps.push_back({m_next, *seq - 1});
+    m_next = *seq + 1;
+    return Verdict::Good;
+}
+
+} // namespace lockstep

@@ -1,0 +1,11 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lockstep::detail {
+
+/// The seq of a sealed line (no newline); nothing when the line is damaged.
+[[nodiscard]] std::optional<std::uint64_t> sealedSeq(std::string_view line);
+
+} // namespace lockstep::detail

@@ -1,0 +1,525 @@
+// The JSON of a run's documents: what an agent is asked to do (LaunchRequest), config.json, summary.json, result.json.
+// Readers ignore keys they don't know, so that an older version reads a newer run; wrong types are refused.
+#include "ipc/documents.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep {
+
+namespace {
+
+using documents::Json;
+using documents::UnknownKeys;
+
+class Writer {
+public:
+    // Unknown is absent.
+    template <class T> Writer &put(const char *key, const T &value) {
+        m_object[key] = value;
+        return *this;
+    }
+    Writer &put(const char *key, double value) {
+        m_object[key] = documents::real(value);
+        return *this;
+    }
+    template <class T> Writer &put(const char *key, const std::optional<T> &value) {
+        return value ? put(key, *value) : *this;
+    }
+    Writer &put(const char *key, const std::string &text) {
+        if (!text.empty())
+            m_object[key] = text;
+        return *this;
+    }
+    Writer &put(const char *key, const std::vector<double> &values) {
+        Json array = Json::array();
+        for (const double value : values)
+            array.push_back(documents::real(value));
+        return put(key, array);
+    }
+    template <class T, class Convert> Writer &list(const char *key, const std::vector<T> &items, Convert convert) {
+        Json array = Json::array();
+        for (const T &item : items)
+            array.push_back(convert(item));
+        return put(key, array);
+    }
+    Json take() { return std::move(m_object); }
+
+private:
+    Json m_object = Json::object();
+};
+
+/// Reads an object's keys; the first mistake is kept.
+class Reader {
+public:
+    Reader(const Json &object, std::string what) : m_object(object), m_what(std::move(what)) {
+        if (!object.is_object())
+            mistake("", "an object");
+    }
+
+    void get(const char *key, std::string &value) {
+        if (const Json *found = find(key, &Json::is_string, "a text"))
+            value = found->get<std::string>();
+    }
+    void get(const char *key, bool &value) {
+        if (const Json *found = find(key, &Json::is_boolean, "true or false"))
+            value = found->get<bool>();
+    }
+    void get(const char *key, double &value) {
+        if (const auto number = readReal(key))
+            value = *number;
+    }
+    void get(const char *key, std::optional<double> &value) { value = readReal(key); }
+    void get(const char *key, std::uint64_t &value) {
+        if (const Json *found = find(key, &Json::is_number_unsigned, "a whole number from 0 on"))
+            value = found->get<std::uint64_t>();
+    }
+    void get(const char *key, std::int64_t &value) {
+        if (const auto number = readWhole(key, std::numeric_limits<std::int64_t>::max()))
+            value = *number;
+    }
+    void get(const char *key, int &value) {
+        if (const auto number = readWhole(key, std::numeric_limits<int>::max()))
+            value = static_cast<int>(*number);
+    }
+    void get(const char *key, std::optional<int> &value) {
+        if (const auto number = readWhole(key, std::numeric_limits<int>::max()))
+            value = static_cast<int>(*number);
+    }
+    void get(const char *key, std::vector<std::string> &values) {
+        each(key, [&](const Json &item) {
+            if (!item.is_string())
+                return mistake(key, "a list of texts");
+            values.push_back(item.get<std::string>());
+        });
+    }
+    void get(const char *key, std::vector<double> &values) {
+        each(key, [&](const Json &item) {
+            const auto number = realOf(item);
+            if (!number)
+                return mistake(key, "a list of numbers");
+            values.push_back(*number);
+        });
+    }
+    void get(const char *key, std::vector<std::int64_t> &values) {
+        each(key, [&](const Json &item) {
+            if (!item.is_number_integer())
+                return mistake(key, "a list of whole numbers");
+            values.push_back(item.get<std::int64_t>());
+        });
+    }
+    template <class Use> void each(const char *key, Use use) {
+        if (const Json *found = find(key, &Json::is_array, "a list"))
+            for (const Json &item : *found)
+                use(item);
+    }
+    template <class Use> void eachKey(const char *key, Use use) {
+        if (const Json *found = find(key, &Json::is_object, "an object"))
+            for (const auto &[name, value] : found->items())
+                use(name, value);
+    }
+    const Json *object(const char *key) { return find(key, &Json::is_object, "an object"); }
+
+    void mistake(const std::string &key, const std::string &expected) {
+        if (!m_error)
+            m_error =
+                Error::badArgument(m_what + (key.empty() ? "" : "'s key \"" + key + "\"") + " should be " + expected);
+    }
+    void adopt(Error error) {
+        if (!m_error)
+            m_error = std::move(error);
+    }
+    template <class T> Result<T> finish(T value) {
+        if (m_error)
+            return fail(std::move(*m_error));
+        return value;
+    }
+    [[nodiscard]] const std::optional<Error> &error() const { return m_error; }
+
+    static std::optional<double> realOf(const Json &value) {
+        if (value.is_number())
+            return value.get<double>();
+        if (!value.is_string())
+            return std::nullopt;
+        const auto &text = value.get_ref<const std::string &>();
+        if (text == "NaN")
+            return std::numeric_limits<double>::quiet_NaN();
+        if (text == "Inf" || text == "-Inf")
+            return (text == "Inf" ? 1 : -1) * std::numeric_limits<double>::infinity();
+        return std::nullopt;
+    }
+
+private:
+    const Json *find(const char *key, bool (Json::*is)() const noexcept, const char *expected) {
+        if (!m_object.is_object())
+            return nullptr;
+        const auto found = m_object.find(key);
+        if (found == m_object.end() || found->is_null())
+            return nullptr;
+        if (((*found).*is)())
+            return &*found;
+        mistake(key, expected);
+        return nullptr;
+    }
+    std::optional<double> readReal(const char *key) {
+        if (!m_object.is_object())
+            return std::nullopt;
+        const auto found = m_object.find(key);
+        if (found == m_object.end() || found->is_null())
+            return std::nullopt;
+        const auto number = realOf(*found);
+        if (!number)
+            mistake(key, "a number");
+        return number;
+    }
+    std::optional<std::int64_t> readWhole(const char *key, std::int64_t high) {
+        const Json *found = find(key, &Json::is_number_integer, "a whole number");
+        if (!found)
+            return std::nullopt;
+        // get<int64_t> of an unsigned number past int64's end would wrap round.
+        if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(high)) {
+            mistake(key, "a smaller number");
+            return std::nullopt;
+        }
+        const auto number = found->get<std::int64_t>();
+        if (number < -high) {
+            mistake(key, "a larger number");
+            return std::nullopt;
+        }
+        return number;
+    }
+
+    const Json &m_object;
+    std::string m_what;
+    std::optional<Error> m_error;
+};
+
+template <class T, class Fill> Result<T> readDocument(std::string_view text, const char *what, Fill fill) {
+    auto object = documents::parseObject(text, what);
+    if (!object)
+        return fail(std::move(object.error()));
+    Reader reader(*object, what);
+    T value;
+    fill(reader, value);
+    return reader.finish(std::move(value));
+}
+
+// --- machines -------------------------------------------------------------------------------------------------
+
+Json toValue(const DeviceRecord &device) {
+    return Writer()
+        .put("device", device.device)
+        .put("kind", device.kind)
+        .put("name", device.name)
+        .put("cores", device.cores)
+        .put("uuid", device.uuid)
+        .put("memory_total_bytes", device.memoryTotalBytes)
+        .take();
+}
+
+DeviceRecord readDevice(Reader &reader) {
+    DeviceRecord device;
+    reader.get("device", device.device);
+    reader.get("kind", device.kind);
+    reader.get("name", device.name);
+    reader.get("cores", device.cores);
+    reader.get("uuid", device.uuid);
+    reader.get("memory_total_bytes", device.memoryTotalBytes);
+    return device;
+}
+
+Json toValue(const MachineRecord &machine) {
+    Json interfaces = Json::array();
+    for (const auto &[name, address] : machine.interfaces)
+        interfaces.push_back({{"name", name}, {"address", address}});
+    return Writer()
+        .put("node", machine.node)
+        .put("host", machine.host)
+        .put("os", machine.os)
+        .put("kernel", machine.kernel)
+        .put("cpu_model", machine.cpuModel)
+        .put("sockets", machine.sockets)
+        .put("cores", machine.cores)
+        .put("threads", machine.threads)
+        .put("allowed_cores", machine.allowedCores)
+        .put("memory_total_bytes", machine.memoryTotalBytes)
+        .list("devices", machine.devices, [](const DeviceRecord &device) { return toValue(device); })
+        .put("gpu_driver", machine.gpuDriver)
+        .put("torch_version", machine.torchVersion)
+        .put("agent_version", machine.agentVersion)
+        .put("interfaces", interfaces)
+        .put("dataset_sha256", machine.datasetSha256)
+        .take();
+}
+
+MachineRecord readMachine(Reader &reader, const char *what) {
+    MachineRecord machine;
+    reader.get("node", machine.node);
+    reader.get("host", machine.host);
+    reader.get("os", machine.os);
+    reader.get("kernel", machine.kernel);
+    reader.get("cpu_model", machine.cpuModel);
+    reader.get("sockets", machine.sockets);
+    reader.get("cores", machine.cores);
+    reader.get("threads", machine.threads);
+    reader.get("allowed_cores", machine.allowedCores);
+    reader.get("memory_total_bytes", machine.memoryTotalBytes);
+    reader.each("devices", [&](const Json &item) {
+        Reader inner(item, std::string(what) + "'s device");
+        machine.devices.push_back(readDevice(inner));
+        if (inner.error())
+            reader.adopt(*inner.error());
+    });
+    reader.get("gpu_driver", machine.gpuDriver);
+    reader.get("torch_version", machine.torchVersion);
+    reader.get("agent_version", machine.agentVersion);
+    reader.each("interfaces", [&](const Json &item) {
+        Reader inner(item, std::string(what) + "'s interface");
+        auto &[name, address] = machine.interfaces.emplace_back();
+        inner.get("name", name);
+        inner.get("address", address);
+        if (inner.error())
+            reader.adopt(*inner.error());
+    });
+    reader.eachKey("dataset_sha256", [&](const std::string &file, const Json &digest) {
+        if (!digest.is_string())
+            return reader.mistake("dataset_sha256", "an object of texts");
+        machine.datasetSha256[file] = digest.get<std::string>();
+    });
+    return machine;
+}
+
+// --- run record -----------------------------------------------------------------------------------------------
+
+Json toValue(const RunRecord &record) {
+    Writer writer;
+    writer.put("run", record.run)
+        .put("name", record.name)
+        .put("experiment", record.experiment)
+        .put("recipe", record.recipe)
+        .put("repeat", record.repeat);
+    if (record.config)
+        writer.put("config", documents::fromConfig(*record.config));
+    if (!record.command.empty())
+        writer.put("command", record.command);
+    return writer.put("processes", record.processes)
+        .put("device_names", record.deviceNames)
+        .list("machines", record.machines, [](const MachineRecord &machine) { return toValue(machine); })
+        .put("lockstep_version", record.lockstepVersion)
+        .put("start_wall_us", record.startWallUs)
+        .take();
+}
+
+void readRecord(Reader &reader, RunRecord &record, UnknownKeys unknown, const char *what) {
+    reader.get("run", record.run);
+    reader.get("name", record.name);
+    reader.get("experiment", record.experiment);
+    reader.get("recipe", record.recipe);
+    reader.get("repeat", record.repeat);
+    if (const Json *config = reader.object("config")) {
+        auto read = documents::toConfig(*config, unknown);
+        if (read)
+            record.config = std::move(*read);
+        else
+            reader.adopt(read.error().front());
+    }
+    reader.get("command", record.command);
+    reader.get("processes", record.processes);
+    reader.get("device_names", record.deviceNames);
+    reader.each("machines", [&](const Json &item) {
+        Reader inner(item, std::string(what) + "'s machine");
+        record.machines.push_back(readMachine(inner, what));
+        if (inner.error())
+            reader.adopt(*inner.error());
+    });
+    reader.get("lockstep_version", record.lockstepVersion);
+    reader.get("start_wall_us", record.startWallUs);
+}
+
+// --- summary and result -----------------------------------------------------------------------------------------
+
+Json toValue(const Summary &summary) {
+    Json epochs = Json::array(), phases = Json::object();
+    for (const EpochSummary &epoch : summary.epochs)
+        epochs.push_back(Writer()
+                             .put("epoch", epoch.epoch)
+                             .put("loss", epoch.loss)
+                             .put("duration_s", epoch.durationS)
+                             .put("samples", epoch.samples)
+                             .take());
+    for (const auto &[name, seconds] : summary.phasesS)
+        phases[name] = documents::real(seconds);
+    Writer writer;
+    writer.put("method", summary.method)
+        .put("backend", summary.backend)
+        .put("world_size", summary.worldSize)
+        .put("devices", summary.devices)
+        .put("cores_per_device", summary.coresPerDevice)
+        .put("threads", summary.threads)
+        .put("workers", summary.workers)
+        .put("workers_total", summary.workersTotal)
+        .put("loader", summary.loader)
+        .put("model", summary.model)
+        .put("dataset", summary.dataset)
+        .put("seed", summary.seed)
+        .put("batch_size", summary.batchSize)
+        .put("optimizer", summary.optimizer)
+        .put("lr", summary.lr)
+        .put("precision", summary.precision)
+        .put("augment", summary.augment)
+        .put("steps", summary.steps)
+        .put("epochs", epochs)
+        .put("total_training_time_s", summary.totalTrainingTimeS)
+        .put("run_time_s", summary.runTimeS)
+        .put("test_accuracy", summary.testAccuracy)
+        .put("per_class_accuracy", summary.perClassAccuracy)
+        .put("phases_s", phases)
+        .put("parameters_sha256", summary.parametersSha256)
+        .put("peak_rss_bytes", summary.peakRssBytes);
+    if (!summary.replicaBatch.empty())
+        writer.put("replica_batch", summary.replicaBatch);
+    return writer.put("oversubscribed", summary.oversubscribed).take();
+}
+
+void readSummary(Reader &reader, Summary &summary) {
+    reader.get("method", summary.method);
+    reader.get("backend", summary.backend);
+    reader.get("world_size", summary.worldSize);
+    reader.get("devices", summary.devices);
+    reader.get("cores_per_device", summary.coresPerDevice);
+    reader.get("threads", summary.threads);
+    reader.get("workers", summary.workers);
+    reader.get("workers_total", summary.workersTotal);
+    reader.get("loader", summary.loader);
+    reader.get("model", summary.model);
+    reader.get("dataset", summary.dataset);
+    reader.get("seed", summary.seed);
+    reader.get("batch_size", summary.batchSize);
+    reader.get("optimizer", summary.optimizer);
+    reader.get("lr", summary.lr);
+    reader.get("precision", summary.precision);
+    reader.get("augment", summary.augment);
+    reader.get("steps", summary.steps);
+    reader.each("epochs", [&](const Json &item) {
+        Reader inner(item, "a summary's epoch");
+        EpochSummary &epoch = summary.epochs.emplace_back();
+        inner.get("epoch", epoch.epoch);
+        inner.get("loss", epoch.loss);
+        inner.get("duration_s", epoch.durationS);
+        inner.get("samples", epoch.samples);
+        if (inner.error())
+            reader.adopt(*inner.error());
+    });
+    reader.get("total_training_time_s", summary.totalTrainingTimeS);
+    reader.get("run_time_s", summary.runTimeS);
+    reader.get("test_accuracy", summary.testAccuracy);
+    reader.get("per_class_accuracy", summary.perClassAccuracy);
+    reader.eachKey("phases_s", [&](const std::string &name, const Json &seconds) {
+        const auto number = Reader::realOf(seconds);
+        if (!number)
+            return reader.mistake("phases_s", "an object of numbers");
+        summary.phasesS[name] = *number;
+    });
+    reader.get("parameters_sha256", summary.parametersSha256);
+    reader.get("peak_rss_bytes", summary.peakRssBytes);
+    reader.get("replica_batch", summary.replicaBatch);
+    reader.get("oversubscribed", summary.oversubscribed);
+}
+
+void readResult(Reader &reader, RunResult &result) {
+    std::string state;
+    reader.get("run", result.run);
+    reader.get("state", state);
+    if (const auto known = runStateFrom(state); known && isFinal(*known))
+        result.state = *known;
+    else
+        reader.mistake("state", "done, failed or stopped");
+    reader.get("exit_code", result.exitCode);
+    reader.get("reason", result.reason);
+    reader.get("start_wall_us", result.startWallUs);
+    reader.get("end_wall_us", result.endWallUs);
+    reader.get("run_time_s", result.runTimeS);
+    reader.each("ranks", [&](const Json &item) {
+        Reader inner(item, "result.json's rank");
+        RankExit &exit = result.ranks.emplace_back();
+        inner.get("rank", exit.rank);
+        inner.get("host", exit.host);
+        inner.get("code", exit.code);
+        inner.get("signal", exit.signal);
+        inner.get("signal_name", exit.signalName);
+        if (inner.error())
+            reader.adopt(*inner.error());
+    });
+    if (const Json *summary = reader.object("summary")) {
+        Reader inner(*summary, "result.json's summary");
+        readSummary(inner, result.summary.emplace());
+        if (inner.error())
+            reader.adopt(*inner.error());
+    }
+    reader.get("log_lines", result.logLines);
+}
+
+} // namespace
+
+std::string toJson(const RunRecord &record) {
+    return documents::page(toValue(record));
+}
+
+Result<RunRecord> runRecordFromJson(std::string_view text) {
+    return readDocument<RunRecord>(text, "config.json", [](Reader &reader, RunRecord &record) {
+        readRecord(reader, record, UnknownKeys::Ignore, "config.json");
+    });
+}
+
+std::string toJson(const Summary &summary) {
+    return documents::page(toValue(summary));
+}
+
+Result<Summary> summaryFromJson(std::string_view text) {
+    return readDocument<Summary>(text, "the summary", readSummary);
+}
+
+std::string toJson(const RunResult &result) {
+    Writer writer;
+    writer.put("run", result.run)
+        .put("state", std::string(toString(result.state)))
+        .put("exit_code", result.exitCode)
+        .put("reason", result.reason)
+        .put("start_wall_us", result.startWallUs)
+        .put("end_wall_us", result.endWallUs)
+        .put("run_time_s", result.runTimeS)
+        .list("ranks", result.ranks, [](const RankExit &exit) {
+            return Writer()
+                .put("rank", exit.rank)
+                .put("host", exit.host)
+                .put("code", exit.code)
+                .put("signal", exit.signal)
+                .put("signal_name", exit.signalName)
+                .take();
+        });
+    if (result.summary)
+        writer.put("summary", toValue(*result.summary));
+    return documents::page(writer.put("log_lines", result.logLines).take());
+}
+
+Result<RunResult> runResultFromJson(std::string_view text) {
+    return readDocument<RunResult>(text, "result.json", readResult);
+}
+
+std::string toJson(const LaunchRequest &request) {
+    return documents::line(Writer().put("record", toValue(request.record)).put("detach", request.detach).take());
+}
+
+Result<LaunchRequest> launchRequestFromJson(std::string_view text) {
+    return readDocument<LaunchRequest>(text, "the launch request", [](Reader &reader, LaunchRequest &request) {
+        reader.get("detach", request.detach);
+        const Json *record = reader.object("record");
+        if (!record)
+            return reader.mistake("record", "present");
+        Reader inner(*record, "the launch request's record");
+        // An agent that doesn't know an option must not quietly run without it.
+        readRecord(inner, request.record, UnknownKeys::Refuse, "the launch request");
+        if (inner.error())
+            reader.adopt(*inner.error());
+    });
+}
+
+} // namespace lockstep

@@ -1,0 +1,185 @@
+#include "ipc/run_folder.h"
+
+#include <pwd.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+
+#include "ipc/crc32c.h"
+#include "ipc/file_system.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep {
+
+namespace {
+
+std::string environment(const char *name) {
+    const char *value = std::getenv(name);
+    return value ? value : "";
+}
+
+std::string homeFolder() {
+    if (auto home = environment("HOME"); !home.empty())
+        return home;
+    const passwd *entry = ::getpwuid(::geteuid());
+    return entry && entry->pw_dir ? entry->pw_dir : "/tmp";
+}
+
+/// Another user could have made it first, or made it a link: then it isn't ours to use.
+Result<void> makePrivateFolder(const std::string &path) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+        return fail(Error::system("can't make the socket folder " + path, errno));
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0)
+        return fail(Error::system("can't use the socket folder " + path, errno));
+    if (!S_ISDIR(status.st_mode))
+        return fail(Error::failed("the socket folder " + path + " is no folder", "remove it"));
+    if (status.st_uid != ::geteuid())
+        return fail(Error::failed("the socket folder " + path + " belongs to uid " + std::to_string(status.st_uid),
+                                  "remove it, or set XDG_RUNTIME_DIR to a folder of yours"));
+    if ((status.st_mode & 077) != 0)
+        return fail(Error::failed("the socket folder " + path + " is open to others",
+                                  "make it yours alone: chmod 700 " + path));
+    return {};
+}
+
+bool isFolder(const std::string &path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool exists(const std::string &path) {
+    return ::access(path.c_str(), F_OK) == 0;
+}
+
+RunStatus finished(RunResult result) {
+    RunStatus status;
+    status.kind = RunStatus::Kind::Finished;
+    status.sentence = std::string(toString(result.state));
+    if (!result.reason.empty() && result.state != RunState::Done)
+        status.sentence += ": " + result.reason;
+    status.result = std::move(result);
+    return status;
+}
+
+RunStatus unfinished(RunStatus::Kind kind, std::string sentence) {
+    return {kind, std::nullopt, std::move(sentence)};
+}
+
+} // namespace
+
+std::string dataHome() {
+    if (auto home = environment("LOCKSTEP_HOME"); !home.empty())
+        return home;
+    // The specification: a relative path there is to be ignored.
+    if (auto xdg = environment("XDG_DATA_HOME"); xdg.starts_with('/'))
+        return xdg + "/lockstep";
+    return homeFolder() + "/.local/share/lockstep";
+}
+
+std::string runsFolder() {
+    return dataHome() + "/runs";
+}
+std::string experimentsFolder() {
+    return dataHome() + "/experiments";
+}
+
+Result<std::string> socketFolder() {
+    std::string name = "lockstep";
+    if (auto home = environment("LOCKSTEP_HOME"); !home.empty())
+        name += "-" + crcText(crc32c(home));
+    // A socket's path has at most 107 bytes, so a deep runtime folder is of no use.
+    constexpr std::size_t longestFolder = 60;
+    const std::string runtime = environment("XDG_RUNTIME_DIR");
+    if (runtime.starts_with('/') && runtime.size() + 1 + name.size() <= longestFolder && isFolder(runtime)) {
+        const std::string path = runtime + "/" + name;
+        if (makePrivateFolder(path))
+            return path;
+    }
+    const std::string path = "/tmp/lockstep-" + std::to_string(::geteuid()) + name.substr(8);
+    if (auto made = makePrivateFolder(path); !made)
+        return fail(std::move(made.error()));
+    return path;
+}
+
+Result<std::string> runSocketPath(std::string_view runId) {
+    if (!isRunId(runId))
+        return fail(Error::badArgument("\"" + std::string(runId.substr(0, 60)) + "\" is no run id",
+                                       "it looks like 20260102T030405Z-89abcdef"));
+    auto folder = socketFolder();
+    if (!folder)
+        return folder;
+    return *folder + "/" + std::string(runId) + ".sock";
+}
+
+std::string makeRunId(const Clock &clock, std::uint32_t random) {
+    const std::time_t seconds = clock.wallUs() / 1'000'000;
+    std::tm utc{};
+    ::gmtime_r(&seconds, &utc);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ-", &utc);
+    return text.data() + crcText(random);
+}
+
+std::string makeRunId() {
+    std::uint32_t random = 0;
+    if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
+        random = std::random_device{}();
+    return makeRunId(SystemClock{}, random);
+}
+
+bool isRunId(std::string_view text) {
+    static constexpr std::string_view shape = "ddddddddTddddddZ-xxxxxxxx";
+    if (text.size() != shape.size())
+        return false;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        const char c = text[i];
+        const bool digit = c >= '0' && c <= '9';
+        const bool fits = shape[i] == 'd' ? digit : shape[i] == 'x' ? digit || (c >= 'a' && c <= 'f') : c == shape[i];
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+RunFolder runFolder(std::string_view runId) {
+    return {runsFolder() + "/" + std::string(runId)};
+}
+
+RunStatus readRunStatus(const RunFolder &folder) {
+    using Kind = RunStatus::Kind;
+    std::string damaged;
+    const auto readResult = [&]() -> std::optional<RunResult> {
+        const auto text = realFileSystem().readAll(folder.result());
+        if (!text)
+            return std::nullopt;
+        auto result = runResultFromJson(*text);
+        if (result)
+            return std::move(*result);
+        damaged = result.error().message();
+        return std::nullopt;
+    };
+    if (auto result = readResult())
+        return finished(std::move(*result));
+    const bool alive = FileLock::isHeld(folder.lock(0));
+    if (alive)
+        return exists(folder.log(0)) ? unfinished(Kind::Running, "running") : unfinished(Kind::Starting, "starting");
+    // The agent may have written its result and let go of the lock between our two looks.
+    if (auto result = readResult())
+        return finished(std::move(*result));
+    if (!damaged.empty())
+        return unfinished(Kind::AgentDied, "failed: result.json can't be read: " + damaged);
+    if (exists(folder.origin()))
+        return unfinished(Kind::Running, "running elsewhere when last seen");
+    if (!exists(folder.lock(0)))
+        return unfinished(Kind::Starting, "starting");
+    return unfinished(Kind::AgentDied, "failed: agent died");
+}
+
+} // namespace lockstep
