@@ -34,7 +34,7 @@ say() { # say NAME TEXT [START]
 tick() { # tick NAME TEXT LOG PARENT
     local begun=$SECONDS line
     while sleep 1 && kill -0 "$4" 2>/dev/null; do
-        line="$(tail -c 400 "$3" 2>/dev/null | tr '\r' '\n' | tail -n 1)"
+        line="$(tail -n 1 "$3" 2>/dev/null | tr '\r' '\n' | tail -n 1)"
         if [ -t 1 ]; then
             printf '\r\033[K%-10s %s  %ds  %.60s' "$1" "$2" $((SECONDS - begun)) "$line"
         elif [ $(((SECONDS - begun) % 30)) -eq 0 ]; then
@@ -134,8 +134,9 @@ ensure_packages() { # ensure_packages GROUP...
     missing="$(missing_packages "$@")" # again: now apt knows the names
     # shellcheck disable=SC2046,SC2086
     names="$(choose_names $missing | tr '\n' ' ')"
+    say packages "missing: $names"
     # shellcheck disable=SC2086
-    long_step packages "installing $(echo $names | wc -w) packages: $names" \
+    long_step packages "installing $(echo $names | wc -w) packages" \
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $names || exit 1
 }
 
@@ -187,7 +188,11 @@ ensure_torch() {
 
 # Without a stamp the folder is half-made: pip finishes what is missing, and when that fails it is made anew.
 install_torch() { # install_torch REQUIREMENT STAMP
-    local try
+    local try free
+    free="$(df -Pk "$root" | awk 'NR == 2 {print int($4 / 1000000)}')"
+    [ -d "$root/.venv" ] || [ "$free" -ge 8 ] ||
+        stop 2 "$1 and its CUDA libraries need 8 GB in $root, which has $free GB left; free some, or name an installed" \
+            "one by LOCKSTEP_TORCH"
     for try in finish anew; do
         [ "$try" = finish ] || rm -rf "$root/.venv"
         if [ ! -x "$root/.venv/bin/pip" ] || ! "$root/.venv/bin/python" -c '' 2>/dev/null; then
