@@ -13,7 +13,7 @@ struct ImageSet {
     torch::Tensor images; ///< uint8 [N, 28, 28], contiguous, CPU
     torch::Tensor labels; ///< int64 [N], 0..classes-1
     int classes = 10;
-    double mean = 0, std = 1; ///< of pixels scaled to 0..1; what normalising uses
+    double mean = 0, std = 1;                  ///< of pixels scaled to 0..1; what normalising uses
     std::map<std::string, std::string> sha256; ///< file name → hex of the file as found
 
     [[nodiscard]] std::int64_t size() const { return labels.defined() ? labels.size(0) : 0; }

@@ -12,8 +12,8 @@
 namespace lockstep::trainer {
 
 struct Batch {
-    torch::Tensor images; ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked)
-    torch::Tensor labels; ///< int64 [n]
+    torch::Tensor images;  ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked)
+    torch::Tensor labels;  ///< int64 [n]
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
 };
 
@@ -21,11 +21,11 @@ struct LoaderOptions {
     std::int64_t batchSize = 64; ///< of this process
     int worldSize = 1, rank = 0;
     std::uint64_t seed = 1;
-    bool itemwise = false;       ///< --loader item: an image at a time, as PyTorch's DataLoader works
-    bool affine = false;         ///< RandomAffine(15°, translate 0.1, scale 0.9-1.1), nearest, fill 0, before normalising;
-                                 ///< drawn as a pure function of (seed, epoch, sample index)
-    int workers = 0;             ///< loading threads; 0: inside next()
-    CoreList workerCores;        ///< empty: the caller's own
+    bool itemwise = false; ///< --loader item: an image at a time, as PyTorch's DataLoader works
+    bool affine = false;   ///< RandomAffine(15°, translate 0.1, scale 0.9-1.1), nearest, fill 0, before normalising;
+                           ///< drawn as a pure function of (seed, epoch, sample index)
+    int workers = 0;       ///< loading threads; 0: inside next()
+    CoreList workerCores;  ///< empty: the caller's own
     torch::Dtype dtype = torch::kFloat32; ///< fp64: (u8/255 - mean)/std computed in fp64
     bool pinMemory = false;
 };

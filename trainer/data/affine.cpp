@@ -1,0 +1,77 @@
+#include "trainer/data/affine.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace lockstep::trainer {
+namespace {
+
+/// splitmix64's finaliser (Steele, Lea, Flood 2014): every input bit changes every output bit.
+std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+/// Like torch's float uniform_: 24 random bits scaled to [low, high).
+float uniform(std::uint64_t bits, float low, float high) {
+    return static_cast<float>(bits >> 40) * 0x1p-24F * (high - low) + low;
+}
+
+/// torchvision's _get_inverse_affine_matrix without shear and about the centre: result pixel → source pixel.
+std::array<float, 6> inverseMatrix(const AffineDraw &draw) {
+    const double rotation = static_cast<double>(draw.degrees) * std::numbers::pi / 180;
+    const double scale = draw.scale, tx = draw.shiftX, ty = draw.shiftY;
+    const double a = std::cos(rotation), b = -std::sin(rotation), c = std::sin(rotation), d = std::cos(rotation);
+    const std::array<double, 4> m{d / scale, -b / scale, -c / scale, a / scale};
+    const double x = m[0] * -tx + m[1] * -ty, y = m[2] * -tx + m[3] * -ty;
+    return {static_cast<float>(m[0]), static_cast<float>(m[1]), static_cast<float>(x),
+            static_cast<float>(m[2]), static_cast<float>(m[3]), static_cast<float>(y)};
+}
+
+/// A fused multiply-add, rounded once as the GEMM under affine_grid rounds; a product of floats is exact in double.
+float fused(float a, float b, float c) {
+    return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c));
+}
+
+/// grid_sample's nearest pixel of a normalised coordinate: round half to even, without a call to libm.
+int nearestPixel(float coordinate) {
+    constexpr float half = imageSide / 2.0F;
+    constexpr float roundEven = 0x1.8p23F; // adding it leaves no bits for a fraction
+    const float pixel = (coordinate + 1.0F) * half - 0.5F;
+    return static_cast<int>(pixel + roundEven - roundEven);
+}
+
+} // namespace
+
+AffineDraw drawAffine(std::uint64_t seed, std::int64_t epoch, std::int64_t sample) {
+    const auto key = mix(mix(mix(seed) ^ static_cast<std::uint64_t>(epoch)) ^ static_cast<std::uint64_t>(sample));
+    constexpr float shift = 0.1F * imageSide;
+    AffineDraw draw;
+    draw.degrees = uniform(mix(key ^ 1), -15, 15);
+    draw.shiftX = static_cast<int>(std::nearbyint(uniform(mix(key ^ 2), -shift, shift)));
+    draw.shiftY = static_cast<int>(std::nearbyint(uniform(mix(key ^ 3), -shift, shift)));
+    draw.scale = uniform(mix(key ^ 4), 0.9F, 1.1F);
+    return draw;
+}
+
+void affineSources(const AffineDraw &draw, AffineSources &sources) {
+    constexpr float half = imageSide / 2.0F, first = 0.5F - half;
+    auto m = inverseMatrix(draw);
+    for (auto &value : m)
+        value /= half; // affine_grid's coordinates run from -1 to 1
+    auto *out = sources.data();
+    for (int row = 0; row < imageSide; ++row) {
+        const float y = first + static_cast<float>(row);
+        for (int column = 0; column < imageSide; ++column) {
+            const float x = first + static_cast<float>(column);
+            const int sx = nearestPixel(fused(y, m[1], x * m[0]) + m[2]);
+            const int sy = nearestPixel(fused(y, m[4], x * m[3]) + m[5]);
+            const bool inside = sx >= 0 && sx < imageSide && sy >= 0 && sy < imageSide;
+            *out++ = static_cast<std::int16_t>(inside ? sy * imageSide + sx : -1);
+        }
+    }
+}
+
+} // namespace lockstep::trainer

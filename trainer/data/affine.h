@@ -1,0 +1,27 @@
+#pragma once
+// torchvision's RandomAffine(degrees=15, translate=(0.1, 0.1), scale=(0.9, 1.1)), nearest, fill 0, on tensors.
+//
+// The distribution is torchvision's (angle, whole-pixel shifts by round-half-even, scale); the stream is ours: each
+// image's four numbers are a pure function of (seed, epoch, sample index), so that neither workers nor ranks nor the
+// loader's kind ever change a pixel. The geometry repeats torchvision's fp32 arithmetic (inverse matrix in double,
+// affine grid and grid_sample in float, align_corners=False) operation by operation.
+#include <array>
+#include <cstdint>
+
+#include "trainer/data/pixels.h"
+
+namespace lockstep::trainer {
+
+struct AffineDraw {
+    float degrees = 0;          ///< -15..15
+    int shiftX = 0, shiftY = 0; ///< pixels, -3..3
+    float scale = 1;            ///< 0.9..1.1
+};
+
+[[nodiscard]] AffineDraw drawAffine(std::uint64_t seed, std::int64_t epoch, std::int64_t sample);
+
+/// For each pixel of the result the pixel of the source that it shows, or -1 for the fill.
+using AffineSources = std::array<std::int16_t, imagePixels>;
+void affineSources(const AffineDraw &draw, AffineSources &sources);
+
+} // namespace lockstep::trainer

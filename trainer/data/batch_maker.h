@@ -1,0 +1,33 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "trainer/data/image_set.h"
+#include "trainer/data/loader.h"
+
+namespace lockstep::trainer {
+
+/// Makes one batch of given samples. Const after construction, so that many threads may share one.
+class BatchMaker {
+public:
+    /// `set` must outlive it.
+    BatchMaker(const ImageSet &set, const LoaderOptions &options);
+
+    /// `samples` index the set; `epoch` (from 0) only picks the augmentation.
+    [[nodiscard]] Batch make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
+
+private:
+    template <class T>
+    void fill(torch::Tensor &images, std::span<const std::int64_t> samples, std::int64_t epoch,
+              const std::array<T, 256> &table) const;
+    [[nodiscard]] torch::Tensor item(std::int64_t sample, std::int64_t epoch) const;
+
+    const ImageSet &m_set;
+    LoaderOptions m_options;
+    bool m_pin;
+    std::array<float, 256> m_table32;
+    std::array<double, 256> m_table64;
+};
+
+} // namespace lockstep::trainer

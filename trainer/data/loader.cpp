@@ -1,0 +1,225 @@
+#include "trainer/data/loader.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <omp.h>
+#include <pthread.h>
+#include <stdexcept>
+#include <thread>
+
+#include <torch/torch.h>
+
+#include "trainer/data/batch_maker.h"
+
+namespace lockstep::trainer {
+namespace {
+
+void pinThisThread(const CoreList &cores) {
+    if (cores.empty())
+        return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int core : cores)
+        CPU_SET(core, &set);
+    if (const int code = pthread_setaffinity_np(pthread_self(), sizeof set, &set); code != 0)
+        throw std::runtime_error("loading workers can't run on cores " + formatCores(cores) + ": " +
+                                 std::strerror(code) + "; use cores this process may run on");
+}
+
+/// One loading thread works on one core: no intra-op threads of its own, nothing recorded for autograd.
+void setUpWorker(const CoreList &cores, int number) {
+    pthread_setname_np(pthread_self(), ("loader-" + std::to_string(number)).c_str());
+    pinThisThread(cores);
+    (void)at::get_num_threads(); // torch sets OpenMP up in each thread once; what follows must come after it
+    omp_set_num_threads(1);      // not at::set_num_threads: that also changes what threads born later get
+}
+
+/// One batch of one epoch.
+struct Position {
+    std::int64_t epoch = 0, batch = 0;
+    bool operator==(const Position &) const = default;
+};
+
+/// One place in the ring of ready batches.
+struct Slot {
+    bool ready = false;
+    Batch batch;
+    std::exception_ptr error;
+};
+
+} // namespace
+
+struct Loader::Impl {
+    Impl(const ImageSet &imageSet, LoaderOptions given)
+        : set(imageSet), options(std::move(given)), maker(set, options), ring(2 * std::max(options.workers, 0)) {
+        const auto samples = (set.size() + options.worldSize - 1) / options.worldSize;
+        steps = (samples + options.batchSize - 1) / options.batchSize;
+    }
+
+    ~Impl() { stop(); }
+
+    void startWorkers() {
+        for (int i = 0; i < options.workers; ++i)
+            workers.emplace_back([this, i] { work(i); });
+    }
+
+    void stop() {
+        {
+            const std::lock_guard lock(mutex);
+            stopping = true;
+        }
+        wake.notify_all();
+        for (auto &worker : workers)
+            worker.join();
+        workers.clear();
+    }
+
+    /// Needs the mutex when there are workers.
+    std::shared_ptr<const SampleOrder> orderOf(std::int64_t epoch) {
+        if (!order || orderEpoch != epoch) {
+            order = std::make_shared<const SampleOrder>(
+                sampleOrder(set.size(), options.worldSize, options.rank, options.seed, epoch));
+            orderEpoch = epoch;
+        }
+        return order;
+    }
+
+    Batch make(const SampleOrder &samples, Position at) const {
+        const auto begin = at.batch * options.batchSize;
+        const auto n = std::min(options.batchSize, static_cast<std::int64_t>(samples.indices.size()) - begin);
+        const auto real = std::clamp<std::int64_t>(samples.real - begin, 0, n);
+        const std::span all(samples.indices);
+        return maker.make(all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n)), at.epoch, real);
+    }
+
+    /// Moves on by one batch, over the epoch's end too.
+    [[nodiscard]] Position after(Position at) const {
+        return at.batch + 1 < steps ? Position{at.epoch, at.batch + 1} : Position{at.epoch + 1, 0};
+    }
+
+    [[nodiscard]] bool mayPrefetch() const {
+        return !stopping && planned.epoch <= lastEpoch && plannedNumber - takenNumber < ring.size();
+    }
+
+    void work(int number) {
+        const torch::NoGradGuard noGrad;
+        std::exception_ptr broken; // a worker that can't be set up says so by the batches it would have made
+        try {
+            setUpWorker(options.workerCores, number);
+        } catch (...) {
+            broken = std::current_exception();
+        }
+        std::unique_lock lock(mutex);
+        for (;;) {
+            wake.wait(lock, [this] { return stopping || mayPrefetch(); });
+            if (stopping)
+                return;
+            const auto at = planned;
+            const auto place = plannedNumber++ % ring.size();
+            const auto mine = generation;
+            planned = after(planned);
+            Slot made{true, {}, broken};
+            if (!broken)
+                makeUnlocked(lock, at, made);
+            if (mine != generation)
+                continue; // the reader went elsewhere meanwhile
+            ring[place] = std::move(made);
+            ready.notify_one();
+        }
+    }
+
+    void makeUnlocked(std::unique_lock<std::mutex> &lock, Position at, Slot &made) {
+        try {
+            const auto samples = orderOf(at.epoch);
+            lock.unlock();
+            made.batch = make(*samples, at);
+        } catch (...) {
+            made.error = std::current_exception();
+        }
+        if (!lock.owns_lock())
+            lock.lock();
+    }
+
+    /// What was read ahead is thrown away.
+    void goTo(Position at) {
+        ++generation;
+        planned = at;
+        plannedNumber = takenNumber = 0;
+        ring.assign(ring.size(), {});
+    }
+
+    Batch take() {
+        std::unique_lock lock(mutex);
+        auto &slot = ring[takenNumber % ring.size()];
+        ready.wait(lock, [&slot] { return slot.ready; });
+        Slot taken = std::move(slot);
+        slot = {};
+        ++takenNumber;
+        lock.unlock();
+        wake.notify_one();
+        if (taken.error)
+            std::rethrow_exception(taken.error);
+        return std::move(taken.batch);
+    }
+
+    const ImageSet &set;
+    const LoaderOptions options;
+    const BatchMaker maker;
+    std::int64_t steps = 0;
+    Position reading;         ///< what next() gives next
+    std::int64_t reader = -1; ///< the epoch startEpoch() named
+
+    std::mutex mutex; ///< guards all below
+    std::condition_variable wake, ready;
+    std::vector<Slot> ring;
+    Position planned;                                 ///< what a worker makes next
+    std::uint64_t plannedNumber = 0, takenNumber = 0; ///< batches since goTo(); modulo the ring's size their place
+    std::uint64_t generation = 0;
+    std::int64_t lastEpoch = -1;
+    bool stopping = false;
+    std::shared_ptr<const SampleOrder> order;
+    std::int64_t orderEpoch = -1;
+    std::vector<std::thread> workers;
+};
+
+Loader::Loader(const ImageSet &set, LoaderOptions options) : m_impl(std::make_unique<Impl>(set, std::move(options))) {
+    m_impl->startWorkers();
+}
+
+Loader::~Loader() = default;
+
+std::int64_t Loader::steps() const {
+    return m_impl->steps;
+}
+
+void Loader::startEpoch(std::int64_t epoch, std::int64_t lastEpoch, std::int64_t firstBatch) {
+    auto &impl = *m_impl;
+    const Position start{epoch, firstBatch};
+    {
+        const std::lock_guard lock(impl.mutex);
+        const bool goesOn = impl.reader >= 0 && impl.reading == start;
+        if (!goesOn)
+            impl.goTo(start);
+        impl.lastEpoch = std::max(epoch, lastEpoch);
+    }
+    impl.reading = start;
+    impl.reader = epoch;
+    impl.wake.notify_all();
+}
+
+std::optional<Batch> Loader::next() {
+    auto &impl = *m_impl;
+    if (impl.reading.epoch != impl.reader || impl.reading.batch >= impl.steps)
+        return std::nullopt;
+    const auto at = impl.reading;
+    impl.reading = impl.after(at);
+    if (!impl.workers.empty())
+        return impl.take();
+    const torch::NoGradGuard noGrad;
+    return impl.make(*impl.orderOf(at.epoch), at);
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,24 @@
+#include "trainer/models/convnet.h"
+
+namespace lockstep::trainer {
+
+ConvNet::ConvNet(std::optional<double> dropout)
+    : m_conv1(torch::nn::Conv2dOptions(1, 32, 3)), m_conv2(torch::nn::Conv2dOptions(32, 64, 3)),
+      m_dropout1(dropout.value_or(0.25)), m_dropout2(dropout.value_or(0.5)), m_fc1(9216, 128), m_fc2(128, 10) {
+    register_module("conv1", m_conv1);
+    register_module("conv2", m_conv2);
+    register_module("dropout1", m_dropout1);
+    register_module("dropout2", m_dropout2);
+    register_module("fc1", m_fc1);
+    register_module("fc2", m_fc2);
+}
+
+torch::Tensor ConvNet::forward(torch::Tensor input) {
+    auto x = torch::relu(m_conv1(std::move(input)));
+    x = torch::max_pool2d(torch::relu(m_conv2(x)), 2);
+    x = m_dropout1(x).flatten(1);
+    x = torch::relu(m_fc1(x));
+    return m_fc2(m_dropout2(x));
+}
+
+} // namespace lockstep::trainer

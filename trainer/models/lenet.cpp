@@ -1,0 +1,23 @@
+#include "trainer/models/lenet.h"
+
+namespace lockstep::trainer {
+
+LeNet::LeNet()
+    : m_conv1(torch::nn::Conv2dOptions(1, 6, 5).padding(2)), m_conv2(torch::nn::Conv2dOptions(6, 16, 5)),
+      m_fc1(400, 120), m_fc2(120, 84), m_fc3(84, 10) {
+    register_module("conv1", m_conv1);
+    register_module("conv2", m_conv2);
+    register_module("fc1", m_fc1);
+    register_module("fc2", m_fc2);
+    register_module("fc3", m_fc3);
+}
+
+torch::Tensor LeNet::forward(torch::Tensor input) {
+    auto x = torch::max_pool2d(torch::relu(m_conv1(std::move(input))), 2);
+    x = torch::max_pool2d(torch::relu(m_conv2(x)), 2);
+    x = torch::relu(m_fc1(x.flatten(1)));
+    x = torch::relu(m_fc2(x));
+    return m_fc3(x);
+}
+
+} // namespace lockstep::trainer

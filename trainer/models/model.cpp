@@ -1,0 +1,19 @@
+#include "trainer/models/model.h"
+
+#include "trainer/models/convnet.h"
+#include "trainer/models/lenet.h"
+
+namespace lockstep::trainer {
+
+Result<std::shared_ptr<Model>> makeModel(const std::string &name, std::optional<double> dropout) {
+    if (dropout && !(*dropout >= 0 && *dropout < 1))
+        return fail(Error::badArgument("dropout " + std::to_string(*dropout) + " is no rate",
+                                       "use 0 (off) or more, below 1", "dropout"));
+    if (name == "lenet")
+        return std::make_shared<LeNet>();
+    if (name == "convnet")
+        return std::make_shared<ConvNet>(dropout);
+    return fail(Error::badArgument("no model is named '" + name + "'", "use lenet or convnet", "model"));
+}
+
+} // namespace lockstep::trainer
