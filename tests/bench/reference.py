@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""The training of lockstep-trainer in plain PyTorch, to compare with (torch alone: no numpy, no torchvision).
+
+    reference.py --method baseline|ddp --model lenet|convnet --epochs 1 --batch-size 64 --train-samples 640 --lr 0.01
+                 --momentum 0.9 --optimizer sgd --seed 1 --precision fp64 --init I.safetensors
+                 --save-final F.safetensors --out OUT.json [--world-size 2]
+
+Batches, their order, normalisation and loss are DESIGN.md's: DistributedSampler(shuffle=True, seed) with
+set_epoch(epoch), global batch size, cross-entropy averaged over the batch. --loader item works an image at a time
+through torch's DataLoader, as published studies do; batch makes whole batches.
+
+OUT.json: {"method", "world_size", "steps", "losses": [one a step: the mean over the global batch], "test_accuracy",
+"epochs": [{"epoch", "duration_s", "loss"}], "parameters": {name: [sum, sum of magnitudes]}}.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import struct
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, Dataset
+from torch.utils.data.distributed import DistributedSampler
+
+DTYPES = {"F64": torch.float64, "F32": torch.float32, "I64": torch.int64, "I32": torch.int32, "U8": torch.uint8}
+NORM = {"fashion-mnist": (0.2860, 0.3530), "mnist": (0.1307, 0.3081)}
+
+
+def read_safetensors(path):
+    blob = bytearray(Path(path).read_bytes())
+    (length,) = struct.unpack("<Q", blob[:8])
+    header = json.loads(blob[8:8 + length])
+    header.pop("__metadata__", None)
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        data = blob[8 + length + begin:8 + length + end]
+        tensors[name] = torch.frombuffer(data, dtype=DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    return tensors
+
+
+def write_safetensors(path, tensors):
+    header, parts, at = {}, [], 0
+    names = {dtype: name for name, dtype in DTYPES.items()}
+    for name, tensor in tensors.items():
+        flat = tensor.detach().cpu().contiguous().flatten()
+        data = bytes(flat.view(torch.uint8).untyped_storage())[:flat.numel() * flat.element_size()]
+        header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + len(data)]}
+        parts.append(data)
+        at += len(data)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    Path(path).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(parts))
+
+
+class LeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 6, 5, padding=2)
+        self.conv2 = nn.Conv2d(6, 16, 5)
+        self.fc1 = nn.Linear(400, 120)
+        self.fc2 = nn.Linear(120, 84)
+        self.fc3 = nn.Linear(84, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        x = F.relu(self.fc1(torch.flatten(x, 1)))
+        return self.fc3(F.relu(self.fc2(x)))
+
+
+class ConvNet(nn.Module):
+    def __init__(self, rates):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 32, 3)
+        self.conv2 = nn.Conv2d(32, 64, 3)
+        self.dropout1 = nn.Dropout(rates[0])
+        self.dropout2 = nn.Dropout(rates[1])
+        self.fc1 = nn.Linear(9216, 128)
+        self.fc2 = nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(x))
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        x = torch.flatten(self.dropout1(x), 1)
+        return self.fc2(self.dropout2(F.relu(self.fc1(x))))
+
+
+def make_model(name, dropout=None):
+    if name == "lenet":
+        return LeNet()
+    return ConvNet((0.25, 0.5) if dropout is None else (dropout, dropout))
+
+
+def read_idx(folder, name, limit=0):
+    path = Path(folder) / name
+    blob = path.read_bytes() if path.exists() else gzip.decompress(Path(f"{path}.gz").read_bytes())
+    dimensions = blob[3]
+    sizes = struct.unpack(f">{dimensions}I", blob[4:4 + 4 * dimensions])
+    data = torch.frombuffer(bytearray(blob[4 + 4 * dimensions:]), dtype=torch.uint8).reshape(sizes)
+    return data[:limit] if limit else data
+
+
+class Images(Dataset):
+    """An image at a time, as torchvision's data sets work."""
+
+    def __init__(self, images, labels, norm, dtype):
+        self.images, self.labels, self.norm, self.dtype = images, labels, norm, dtype
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        return normalize(self.images[index], self.norm, self.dtype), self.labels[index]
+
+
+def normalize(images, norm, dtype):
+    """u8 [..., 28, 28] to normalised [..., 1, 28, 28], computed in dtype."""
+    return images.unsqueeze(-3).to(dtype).div(255).sub(norm[0]).div(norm[1])
+
+
+def batches_of(args, data, sampler, per_rank):
+    """Yields (images, labels) of one epoch in the sampler's order."""
+    images, labels, norm, dtype = data
+    if args.loader == "item":
+        yield from DataLoader(Images(*data), batch_size=per_rank, sampler=sampler, num_workers=args.workers)
+        return
+    order = torch.tensor(list(sampler))
+    for chosen in order.split(per_rank):
+        yield normalize(images[chosen], norm, dtype), labels[chosen]
+
+
+def make_optimizer(args, parameters):
+    if args.optimizer == "sgd":
+        return torch.optim.SGD(parameters, lr=args.lr, momentum=args.momentum, weight_decay=args.weight_decay)
+    cls = torch.optim.Adam if args.optimizer == "adam" else torch.optim.AdamW
+    return cls(parameters, lr=args.lr, weight_decay=args.weight_decay)
+
+
+def load(args, split, limit=0):
+    labels = read_idx(args.data_dir, f"{split}-labels-idx1-ubyte", limit).long()
+    return read_idx(args.data_dir, f"{split}-images-idx3-ubyte", limit), labels
+
+
+@torch.no_grad()
+def accuracy(model, data):
+    images, labels, norm, dtype = data
+    model.eval()
+    right = sum((model(normalize(x, norm, dtype)).argmax(1) == y).sum().item()
+                for x, y in zip(images.split(1000), labels.split(1000)))
+    model.train()
+    return right / len(labels)
+
+
+def mean_over_ranks(value, world):
+    if world > 1:
+        value = value.clone()
+        dist.all_reduce(value)
+    return (value / world).item()
+
+
+def train(rank, args):
+    torch.set_num_threads(args.threads)
+    world = args.world_size
+    dtype = torch.float64 if args.precision == "fp64" else torch.float32
+    torch.manual_seed(args.seed)
+    model = make_model(args.model, args.dropout).to(dtype)
+    if args.init:
+        model.load_state_dict({name: value.to(dtype) for name, value in read_safetensors(args.init).items()})
+    net = nn.parallel.DistributedDataParallel(model) if args.method == "ddp" else model
+    optimizer = make_optimizer(args, net.parameters())
+    norm = NORM[args.dataset]
+    data = (*load(args, "train", args.train_samples), norm, dtype)
+    sampler = DistributedSampler(data[0], world, rank, shuffle=True, seed=args.seed)
+    losses, epochs = [], []
+    for epoch in range(args.epochs):
+        sampler.set_epoch(epoch)
+        started, first = time.perf_counter(), len(losses)
+        for images, labels in batches_of(args, data, sampler, args.batch_size // world):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(net(images), labels)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        duration = time.perf_counter() - started
+        losses[first:] = [mean_over_ranks(loss, world) for loss in losses[first:]]
+        epochs.append({"epoch": epoch + 1, "duration_s": duration, "loss": sum(losses[first:]) / (len(losses) - first)})
+    if rank == 0:
+        report(args, model, losses, epochs, (*load(args, "t10k"), norm, dtype))
+
+
+def report(args, model, losses, epochs, test):
+    state = model.state_dict()
+    if args.save_final:
+        write_safetensors(args.save_final, state)
+    result = {
+        "method": args.method, "world_size": args.world_size, "steps": len(losses), "losses": losses, "epochs": epochs,
+        "total_training_time_s": sum(epoch["duration_s"] for epoch in epochs),
+        "test_accuracy": accuracy(model, test) if args.evaluate else None,
+        "parameters": {k: [v.sum().item(), v.abs().sum().item()] for k, v in state.items()},
+    }
+    text = json.dumps(result)
+    if args.out == "-":
+        print(text)
+    else:
+        Path(args.out).write_text(text + "\n")
+
+
+def ddp_rank(rank, args, store):
+    """--world-size ranks on this machine over gloo, meeting in a file: no port to be taken."""
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=args.world_size)
+    train(rank, args)
+    dist.destroy_process_group()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--method", choices=["baseline", "ddp"], default="baseline")
+    parser.add_argument("--model", choices=["lenet", "convnet"], default="lenet")
+    parser.add_argument("--dataset", choices=sorted(NORM), default="fashion-mnist")
+    parser.add_argument("--data-dir", default="/usr/share/datasets/fashion-mnist")
+    parser.add_argument("--optimizer", choices=["sgd", "adam", "adamw"], default="sgd")
+    parser.add_argument("--precision", choices=["fp32", "fp64"], default="fp32")
+    parser.add_argument("--loader", choices=["item", "batch"], default="batch")
+    for flag, kind, default in [("--epochs", int, 1), ("--batch-size", int, 64), ("--train-samples", int, 0),
+                                ("--lr", float, 0.01), ("--momentum", float, 0.9), ("--weight-decay", float, 0.0),
+                                ("--dropout", float, None), ("--seed", int, 1), ("--world-size", int, 1),
+                                ("--threads", int, 1), ("--workers", int, 0)]:
+        parser.add_argument(flag, type=kind, default=default)
+    parser.add_argument("--init", help="safetensors file with the first parameters")
+    parser.add_argument("--save-final", help="safetensors file for the last parameters")
+    parser.add_argument("--out", default="-", help="JSON file, or - for standard output")
+    parser.add_argument("--evaluate", action="store_true", help="also the accuracy on the test set")
+    args = parser.parse_args()
+    if args.method == "baseline" and args.world_size != 1:
+        parser.error("--world-size needs --method ddp")
+    if args.batch_size % args.world_size:
+        parser.error(f"batch size {args.batch_size} can't be divided among {args.world_size} ranks")
+    return args
+
+
+def main():
+    args = arguments()
+    if args.method == "baseline":
+        train(0, args)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.spawn(ddp_rank, (args, f"{folder}/store"), nprocs=args.world_size)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
