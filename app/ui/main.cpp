@@ -1,1 +1,50 @@
-int main() { return 0; }
+#include <QApplication>
+
+#include <cstdio>
+
+#include "app/ui/app.h"
+#include "ipc/logging.h"
+
+using namespace lockstep;
+
+namespace {
+
+bool hasDisplay() {
+    return !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") ||
+           !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    QStringList arguments;
+    for (int i = 0; i < argc; ++i)
+        arguments.append(QString::fromLocal8Bit(argv[i]));
+    const auto options = ui::parseAppOptions(arguments);
+    if (!options) {
+        std::fprintf(stderr, "lockstep: %s\n", options.error().message().c_str());
+        return 2;
+    }
+    if (options->version) {
+        std::printf("lockstep %s\n", LOCKSTEP_VERSION);
+        return 0;
+    }
+    if (options->offscreen() || options->help)
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+    else if (!hasDisplay()) {
+        std::fprintf(stderr,
+                     "lockstep: there is no display here; run `lockstepctl run` in the terminal, or set DISPLAY\n");
+        return 1;
+    }
+    QApplication::setDesktopFileName(QStringLiteral("lockstep"));
+    QApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("lockstep"));
+    QApplication::setApplicationDisplayName(QStringLiteral("Lockstep"));
+    QApplication::setApplicationVersion(QStringLiteral(LOCKSTEP_VERSION));
+    if (options->help) {
+        std::printf("%s", qPrintable(ui::appHelp()));
+        return 0;
+    }
+    setUpLogging({.program = "lockstep", .level = LogLevel::Warning});
+    return ui::runApp(*options);
+}

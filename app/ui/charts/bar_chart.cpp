@@ -85,7 +85,9 @@ void BarChart::setBars(const QList<BarData> &bars) {
         updateGeometry();
 }
 
-QSize BarChart::sizeHint() const { return {480, 56 + int(std::max<qsizetype>(2, m_bars.size())) * 32}; }
+QSize BarChart::sizeHint() const {
+    return {480, 56 + int(std::max<qsizetype>(2, m_bars.size())) * 32};
+}
 
 double BarChart::nameWidth() const {
     const QFontMetricsF metrics(Theme::font(Type::Small, QFont::DemiBold));
@@ -160,7 +162,8 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
         painter->setPen(QPen(p.textMuted, 1, Qt::DashLine));
         painter->drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     }
-    const QFont names = Theme::font(Type::Small, QFont::DemiBold), values = Theme::figures(Type::Small, QFont::DemiBold);
+    const QFont names = Theme::font(Type::Small, QFont::DemiBold),
+                values = Theme::figures(Type::Small, QFont::DemiBold);
     const QFontMetricsF metrics(names);
     const double left = nameWidth();
     for (qsizetype i = 0; i < m_bars.size(); ++i) {
@@ -199,8 +202,9 @@ void BarChart::resizeEvent(QResizeEvent *event) {
 QString BarChart::chartData() const {
     QString out = QStringLiteral("name\t%1\tpublished\n").arg(m_title);
     for (const BarData &bar : m_bars)
-        out += QStringLiteral("%1\t%2\t%3\n").arg(bar.name, bar.value ? QString::number(*bar.value, 'g', 9) : QString(),
-                                                  bar.outlined ? QStringLiteral("true") : QStringLiteral("false"));
+        out += QStringLiteral("%1\t%2\t%3\n")
+                   .arg(bar.name, bar.value ? QString::number(*bar.value, 'g', 9) : QString(),
+                        bar.outlined ? QStringLiteral("true") : QStringLiteral("false"));
     return out;
 }
 

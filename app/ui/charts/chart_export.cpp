@@ -76,8 +76,8 @@ Result<void> saveChart(ChartSource &chart, const QSize &size, const QString &pat
     if (suffix == QLatin1String("tsv"))
         return writeText(path, chart.chartData());
     if (suffix != QLatin1String("png"))
-        return fail(Error::badArgument("a chart can't be written as ." + suffix.toStdString(),
-                                       "use .png, .svg, .csv or .tsv"));
+        return fail(
+            Error::badArgument("a chart can't be written as ." + suffix.toStdString(), "use .png, .svg, .csv or .tsv"));
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly) || !chartImage(chart, size).save(&file, "PNG") || !file.commit())
         return cannotWrite(path, file.errorString());

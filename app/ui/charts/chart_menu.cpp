@@ -40,9 +40,8 @@ void installChartMenu(QWidget *widget, ChartSource *chart) {
     widget->setFocusPolicy(Qt::StrongFocus);
 
     QAction *image = addAction(widget, QObject::tr("Copy image"), QKeySequence::Copy);
-    QObject::connect(image, &QAction::triggered, widget, [widget, chart] {
-        QGuiApplication::clipboard()->setImage(chartImage(*chart, widget->size()));
-    });
+    QObject::connect(image, &QAction::triggered, widget,
+                     [widget, chart] { QGuiApplication::clipboard()->setImage(chartImage(*chart, widget->size())); });
     QAction *data = addAction(widget, QObject::tr("Copy data"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C));
     QObject::connect(data, &QAction::triggered, widget,
                      [chart] { QGuiApplication::clipboard()->setText(chart->chartData()); });

@@ -44,7 +44,9 @@ void paintRow(QPainter *painter, const EndLabel &label, const Columns &columns, 
                       label.value);
 }
 
-double rowWidth(const Columns &columns) { return swatch + gap + columns.name + gap + columns.value + 2; }
+double rowWidth(const Columns &columns) {
+    return swatch + gap + columns.name + gap + columns.value + 2;
+}
 
 } // namespace
 
@@ -66,7 +68,9 @@ QList<double> spreadLabels(const QList<double> &wanted, double height, double to
     return out;
 }
 
-double endLabelsWidth(const QList<EndLabel> &labels) { return rowWidth(columnsOf(labels)) + gap; }
+double endLabelsWidth(const QList<EndLabel> &labels) {
+    return rowWidth(columnsOf(labels)) + gap;
+}
 
 void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRectF &plot, const Palette &palette) {
     QList<double> wanted;

@@ -58,7 +58,9 @@ void LaneView::setLanes(const QList<Lane> &lanes, double fromS, double toS, cons
     update();
 }
 
-QSize LaneView::sizeHint() const { return {480, int(axisHeight) + int(std::max<qsizetype>(3, m_lanes.size())) * 30}; }
+QSize LaneView::sizeHint() const {
+    return {480, int(axisHeight) + int(std::max<qsizetype>(3, m_lanes.size())) * 30};
+}
 
 LaneView::Columns LaneView::layOut(const QRectF &area) const {
     const QFontMetricsF small(Theme::font(Type::Small)), bold(Theme::font(Type::Small, QFont::DemiBold));
@@ -145,10 +147,9 @@ void LaneView::paintChart(QPainter *painter, const QRectF &area) {
         before = lane.run;
         painter->setFont(small);
         painter->setPen(p.textSecondary);
-        painter->drawText(
-            QRectF(area.left() + columns.runWidth + gap, y, columns.deviceWidth, columns.laneHeight),
-            Qt::AlignVCenter | Qt::AlignLeft,
-            QFontMetricsF(small).elidedText(lane.device, Qt::ElideMiddle, columns.deviceWidth));
+        painter->drawText(QRectF(area.left() + columns.runWidth + gap, y, columns.deviceWidth, columns.laneHeight),
+                          Qt::AlignVCenter | Qt::AlignLeft,
+                          QFontMetricsF(small).elidedText(lane.device, Qt::ElideMiddle, columns.deviceWidth));
         paintLane(painter, lane,
                   QRectF(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap));
         painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
@@ -169,7 +170,10 @@ QString LaneView::chartData() const {
     QString out = QStringLiteral("run\tdevice\ttime_s\tutilization\n");
     for (const Lane &lane : m_lanes)
         for (const QPointF &p : lane.samples)
-            out += QStringLiteral("%1\t%2\t%3\t%4\n").arg(lane.run, lane.device).arg(p.x(), 0, 'f', 3).arg(p.y(), 0, 'f', 4);
+            out += QStringLiteral("%1\t%2\t%3\t%4\n")
+                       .arg(lane.run, lane.device)
+                       .arg(p.x(), 0, 'f', 3)
+                       .arg(p.y(), 0, 'f', 4);
     return out;
 }
 

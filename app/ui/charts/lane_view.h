@@ -9,7 +9,7 @@ namespace lockstep::ui {
 
 /// One device of one run over time.
 struct Lane {
-    QString run;   ///< "DDP ×2"; written once for neighbouring lanes of the same run
+    QString run;    ///< "DDP ×2"; written once for neighbouring lanes of the same run
     QString device; ///< "cpu:0"
     QColor color;
     QList<QPointF> samples; ///< x: seconds on the shared axis, y: utilisation 0..1; sorted by x

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ui/charts/chart_menu.h"
 #include "analysis/decimate.h"
+#include "analysis/format.h"
+#include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/end_labels.h"
 #include "app/ui/charts/ticks.h"
-#include "analysis/format.h"
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
@@ -130,7 +130,9 @@ void LineChart::rebuild() {
     viewport()->update();
 }
 
-void LineChart::layOut() { chart()->setMargins(QMargins(0, 8, endLabelWidth() + 8, 0)); }
+void LineChart::layOut() {
+    chart()->setMargins(QMargins(0, 8, endLabelWidth() + 8, 0));
+}
 
 void LineChart::updateAxes() {
     double xLow = INFINITY, xHigh = -INFINITY, yLow = INFINITY, yHigh = -INFINITY;
@@ -297,8 +299,8 @@ QString LineChart::chartData() const {
     for (const LineData &line : m_lines)
         for (const QPointF &p : line.points)
             if (!line.faint)
-                out += QStringLiteral("%1\t%2\t%3\n").arg(line.name, QString::number(p.x(), 'g', 12),
-                                                          QString::number(p.y(), 'g', 12));
+                out += QStringLiteral("%1\t%2\t%3\n")
+                           .arg(line.name, QString::number(p.x(), 'g', 12), QString::number(p.y(), 'g', 12));
     return out;
 }
 

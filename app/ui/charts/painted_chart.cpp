@@ -21,7 +21,9 @@ void PaintedChart::setEmptyText(const QString &text) {
     update();
 }
 
-QString PaintedChart::hint(const QPointF &) const { return {}; }
+QString PaintedChart::hint(const QPointF &) const {
+    return {};
+}
 
 void PaintedChart::paintAll(QPainter *painter, const QRectF &area) {
     painter->setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);

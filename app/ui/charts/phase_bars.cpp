@@ -19,15 +19,21 @@ constexpr double axisHeight = 34, gap = 8;
 enum class Look { Load, Compute, Communicate, Rest };
 
 Look lookOf(const QString &phase) {
-    static const QHash<QString, Look> looks = {
-        {"load", Look::Load},           {"h2d", Look::Load},
-        {"forward", Look::Compute},     {"backward", Look::Compute},
-        {"optimizer", Look::Compute},   {"parallel_forward", Look::Compute},
-        {"loss", Look::Compute},        {"parallel_backward", Look::Compute},
-        {"exposed", Look::Communicate}, {"comm", Look::Communicate},
-        {"wait", Look::Communicate},    {"scatter", Look::Communicate},
-        {"replicate", Look::Communicate}, {"gather", Look::Communicate},
-        {"reduce", Look::Communicate}};
+    static const QHash<QString, Look> looks = {{"load", Look::Load},
+                                               {"h2d", Look::Load},
+                                               {"forward", Look::Compute},
+                                               {"backward", Look::Compute},
+                                               {"optimizer", Look::Compute},
+                                               {"parallel_forward", Look::Compute},
+                                               {"loss", Look::Compute},
+                                               {"parallel_backward", Look::Compute},
+                                               {"exposed", Look::Communicate},
+                                               {"comm", Look::Communicate},
+                                               {"wait", Look::Communicate},
+                                               {"scatter", Look::Communicate},
+                                               {"replicate", Look::Communicate},
+                                               {"gather", Look::Communicate},
+                                               {"reduce", Look::Communicate}};
     return looks.value(phase, Look::Rest);
 }
 
@@ -39,8 +45,8 @@ double totalOf(const PhaseBar &bar) {
 }
 
 QString shortName(const QString &phase) {
-    static const QHash<QString, QString> names = {{"forward", "fwd"},        {"backward", "bwd"},
-                                                  {"optimizer", "opt"},      {"exposed", "exposed"},
+    static const QHash<QString, QString> names = {{"forward", "fwd"},          {"backward", "bwd"},
+                                                  {"optimizer", "opt"},        {"exposed", "exposed"},
                                                   {"parallel_forward", "fwd"}, {"parallel_backward", "bwd"}};
     return names.value(phase, phase);
 }
@@ -108,7 +114,9 @@ void PhaseBars::setBars(const QList<PhaseBar> &bars) {
     update();
 }
 
-QSize PhaseBars::sizeHint() const { return {480, int(axisHeight) + int(std::max<qsizetype>(3, m_bars.size())) * 34}; }
+QSize PhaseBars::sizeHint() const {
+    return {480, int(axisHeight) + int(std::max<qsizetype>(3, m_bars.size())) * 34};
+}
 
 PhaseBars::Layout PhaseBars::layOut(const QRectF &area) const {
     const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)), values(Theme::figures(Type::Small));
@@ -116,8 +124,8 @@ PhaseBars::Layout PhaseBars::layOut(const QRectF &area) const {
     double longest = 0;
     for (const PhaseBar &bar : m_bars) {
         out.labelWidth = std::max(out.labelWidth, names.horizontalAdvance(bar.label));
-        out.valueWidth = std::max(out.valueWidth,
-                                  values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
+        out.valueWidth = std::max(
+            out.valueWidth, values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
         longest = std::max(longest, totalOf(bar));
     }
     out.labelWidth = std::min(out.labelWidth + 2, area.width() * 0.36);
@@ -170,7 +178,8 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &l
 void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
     const Palette &p = theme().palette();
     const Layout layout = layOut(area);
-    const QFont bold = Theme::font(Type::Small, QFont::DemiBold), figures = Theme::figures(Type::Small, QFont::DemiBold);
+    const QFont bold = Theme::font(Type::Small, QFont::DemiBold),
+                figures = Theme::figures(Type::Small, QFont::DemiBold);
     for (qsizetype i = 0; i < m_bars.size(); ++i) {
         const PhaseBar &bar = m_bars[i];
         const double y = layout.plot.top() + double(i) * layout.rowHeight;
@@ -182,7 +191,8 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
         painter->setFont(figures);
         painter->setPen(p.text);
         const double end = layout.plot.left() + totalOf(bar) / layout.axisS * layout.plot.width();
-        painter->drawText(QRectF(end + gap, y, layout.valueWidth + 2, layout.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
+        painter->drawText(QRectF(end + gap, y, layout.valueWidth + 2, layout.rowHeight),
+                          Qt::AlignVCenter | Qt::AlignLeft,
                           core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms"));
     }
     const Ticks ticks = niceTicks(0, layout.axisS * 1e3, std::clamp(int(layout.plot.width() / 80), 2, 6), false);
@@ -206,7 +216,8 @@ QString PhaseBars::hint(const QPointF &position) const {
         return {};
     const PhaseBar &bar = m_bars[row];
     const double total = totalOf(bar);
-    QString out = QStringLiteral("<b>%1</b> · %2 ms").arg(bar.label.toHtmlEscaped(), core::significant(total * 1e3)) + tr(" a step");
+    QString out = QStringLiteral("<b>%1</b> · %2 ms").arg(bar.label.toHtmlEscaped(), core::significant(total * 1e3)) +
+                  tr(" a step");
     const auto add = [&](const PhasePart &part, const QString &indent) {
         out += QStringLiteral("<br>%1<b>%2</b> %3 ms (%4 %) - %5")
                    .arg(indent, part.phase, core::significant(part.seconds * 1e3),

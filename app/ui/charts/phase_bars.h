@@ -9,15 +9,15 @@ namespace lockstep::ui {
 
 /// One phase within a bar.
 struct PhasePart {
-    QString phase; ///< wire name: "forward"
+    QString phase;      ///< wire name: "forward"
     double seconds = 0; ///< mean per step
     bool operator==(const PhasePart &) const = default;
 };
 
 /// Where a step of one rank goes.
 struct PhaseBar {
-    QString label; ///< "DDP ×2 rank 1"
-    QColor color;  ///< the method's
+    QString label;           ///< "DDP ×2 rank 1"
+    QColor color;            ///< the method's
     QList<PhasePart> parts;  ///< additive, in order; absent ones left out
     QList<PhasePart> nested; ///< inside those: wait, scatter, gather …
     bool operator==(const PhaseBar &) const = default;

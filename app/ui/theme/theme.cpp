@@ -13,7 +13,9 @@
 #include <QSvgRenderer>
 #include <QToolTip>
 
-static void initUiResources() { Q_INIT_RESOURCE(ui); }
+static void initUiResources() {
+    Q_INIT_RESOURCE(ui);
+}
 
 namespace lockstep::ui {
 namespace {
@@ -58,11 +60,20 @@ QString styleSheet(const Palette &p) {
         return {};
     QString text = QString::fromUtf8(file.readAll());
     const std::pair<const char *, QColor> tokens[] = {
-        {"@window@", p.window},       {"@surface@", p.surface},         {"@raised@", p.raised},
-        {"@border@", p.border},       {"@textSecondary@", p.textSecondary}, {"@textMuted@", p.textMuted},
-        {"@text@", p.text},           {"@accent@", p.accent},           {"@onAccent@", p.onAccent},
-        {"@selection@", p.selection}, {"@wrongSoft@", p.wrongSoft},     {"@wrong@", p.wrong},
-        {"@accentHover@", mix(p.accent, p.surface, 0.15)}, {"@borderStrong@", mix(p.border, p.text, 0.22)},
+        {"@window@", p.window},
+        {"@surface@", p.surface},
+        {"@raised@", p.raised},
+        {"@border@", p.border},
+        {"@textSecondary@", p.textSecondary},
+        {"@textMuted@", p.textMuted},
+        {"@text@", p.text},
+        {"@accent@", p.accent},
+        {"@onAccent@", p.onAccent},
+        {"@selection@", p.selection},
+        {"@wrongSoft@", p.wrongSoft},
+        {"@wrong@", p.wrong},
+        {"@accentHover@", mix(p.accent, p.surface, 0.15)},
+        {"@borderStrong@", mix(p.border, p.text, 0.22)},
     };
     for (const auto &[token, color] : tokens)
         text.replace(QLatin1String(token), color.name());

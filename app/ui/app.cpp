@@ -1,0 +1,111 @@
+#include "app/ui/app.h"
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QPixmap>
+#include <QThread>
+
+#include <cstdio>
+
+#include "app/ui/pages/live_page.h"
+#include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/runs_page.h"
+#include "app/ui/shell/exporter.h"
+#include "app/ui/shell/main_window.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "ipc/run_folder.h"
+#include "launch/machine_facts.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int settleLimitMs = 60'000;
+
+int complain(const Error &error) {
+    std::fprintf(stderr, "lockstep: %s\n", error.message().c_str());
+    return error.kind == ErrorKind::BadArgument ? 2 : 1;
+}
+
+/// Reads what is there to its end; false when it takes too long.
+bool settle(const Workspace &workspace) {
+    QElapsedTimer timer;
+    timer.start();
+    do {
+        QApplication::processEvents(QEventLoop::AllEvents, 50);
+        if (workspace.settled())
+            return true;
+        QThread::msleep(5);
+    } while (timer.elapsed() < settleLimitMs);
+    return false;
+}
+
+Page pageFrom(const QString &name, Page otherwise) {
+    static const QStringList names = {"plan", "live", "verdict", "runs"};
+    const auto at = names.indexOf(name);
+    return at < 0 ? otherwise : Page(at);
+}
+
+int exportAndLeave(const AppOptions &options, MainWindow &window, Workspace &workspace) {
+    window.resize(options.size);
+    window.livePage()->drawNow();
+    const auto written = exportAll(workspace, window.charts(), options.exportTo, options.formats);
+    if (!written)
+        return complain(written.error());
+    for (const QString &path : *written)
+        std::printf("%s\n", qPrintable(path));
+    return 0;
+}
+
+int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
+    window.resize(options.size);
+    window.show();
+    QApplication::processEvents();
+    window.livePage()->drawNow();
+    // Layouts settle in two turns: the first lays out, the second draws what depends on it.
+    for (int turn = 0; turn < 3; ++turn)
+        QApplication::processEvents(QEventLoop::AllEvents, 50);
+    if (!window.grab().save(options.screenshot))
+        return complain(
+            Error::failed("can't write " + options.screenshot.toStdString(), "choose another file, ending in .png"));
+    std::printf("%s\n", qPrintable(options.screenshot));
+    return 0;
+}
+
+} // namespace
+
+int runApp(const AppOptions &options) {
+    Theme theme(options.dark ? ThemeMode::Dark : options.light ? ThemeMode::Light : ThemeMode::System);
+    Workspace workspace;
+    if (const auto looked = workspace.history().refresh(); !looked && !options.offscreen())
+        std::fprintf(stderr, "lockstep: %s\n", looked.error().message().c_str());
+    MainWindow window(theme, workspace, core::localMachineFacts());
+    if (!options.open.isEmpty()) {
+        if (const auto opened = workspace.open(options.open); !opened)
+            return complain(opened.error());
+    }
+    const bool attached = workspace.attachToRunning() && options.open.isEmpty();
+    if (!options.recipe.isEmpty() && !window.planPage()->choose(options.recipe))
+        return complain(Error::badArgument("no recipe is called " + options.recipe.toStdString(),
+                                           "`lockstepctl list --recipes` shows them", "--recipe"));
+    window.planPage()->quickBox()->setChecked(options.quick);
+    const bool over = workspace.experiment() && workspace.experiment()->over();
+    const Page first = !workspace.isOpen() ? Page::Plan : attached || !over ? Page::Live : Page::Verdict;
+    window.showPage(pageFrom(options.page, first));
+    if (options.offscreen()) {
+        if (workspace.isOpen() && !settle(workspace))
+            return complain(Error::failed("the runs could not be read within a minute",
+                                          "try again, or look at them with lockstepctl show"));
+        return !options.exportTo.isEmpty() ? exportAndLeave(options, window, workspace)
+                                           : screenshotAndLeave(options, window);
+    }
+    window.restore(QString::fromStdString(dataHome()) + QStringLiteral("/window.ini"));
+    if (options.dark || options.light)
+        theme.setMode(options.dark ? ThemeMode::Dark : ThemeMode::Light);
+    window.show();
+    return QApplication::exec();
+}
+
+} // namespace lockstep::ui

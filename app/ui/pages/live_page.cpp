@@ -1,0 +1,418 @@
+#include "app/ui/pages/live_page.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QElapsedTimer>
+#include <QGridLayout>
+#include <QLabel>
+#include <QSlider>
+#include <QStackedWidget>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/decimate.h"
+#include "analysis/format.h"
+#include "analysis/result_table.h"
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/lane_view.h"
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/phase_bars.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "app/ui/widgets/empty_state.h"
+#include "models/roles.h"
+
+namespace lockstep::ui {
+namespace {
+
+using core::CurveModel;
+using core::RunStore;
+
+qint64 nowMs() {
+    static const QElapsedTimer clock = [] {
+        QElapsedTimer timer;
+        timer.start();
+        return timer;
+    }();
+    return clock.elapsed();
+}
+
+QComboBox *makeChoice(const QStringList &items, const QString &hint, QWidget *parent) {
+    auto *box = new QComboBox(parent);
+    box->addItems(items);
+    box->setToolTip(hint);
+    box->setAccessibleName(hint);
+    box->setFixedHeight(28);
+    return box;
+}
+
+} // namespace
+
+LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
+    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_stack(new QStackedWidget(this)) {
+    setObjectName(QStringLiteral("page"));
+    auto *outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->addWidget(m_stack);
+    auto *empty = new EmptyState(theme, QStringLiteral("live"), tr("Nothing to watch yet"),
+                                 tr("Start a recipe on Plan: loss, epoch times, device lanes and the phases of a step "
+                                    "appear here while it trains. Earlier runs are on Runs."),
+                                 tr("Go to Plan"), this);
+    connect(empty, &EmptyState::clicked, this, &LivePage::planWanted);
+    m_stack->addWidget(empty);
+
+    auto *body = new QWidget(this);
+    body->setObjectName(QStringLiteral("pageBody"));
+    auto *layout = new QGridLayout(body);
+    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
+    layout->setSpacing(2 * grid);
+    layout->addWidget(m_lossCard = buildLoss(), 0, 0);
+    layout->addWidget(buildDuration(), 0, 1);
+    layout->addWidget(m_lanesCard = buildLanes(), 1, 0);
+    layout->addWidget(m_phasesCard = buildPhases(), 1, 1);
+    layout->setColumnStretch(0, 11);
+    layout->setColumnStretch(1, 10);
+    layout->setRowStretch(0, 1);
+    layout->setRowStretch(1, 1);
+    m_stack->addWidget(body);
+
+    connect(&m_workspace, &Workspace::opened, this, &LivePage::openedAnew);
+    connect(&m_workspace, &Workspace::resultsChanged, this, &LivePage::drawVerdict);
+    connect(&m_workspace.runs(), &core::RunSet::reset, this, [this] { m_dirty = RunStore::All; });
+    connect(&m_workspace.runs(), &core::RunSet::changed, this,
+            [this](int, RunStore::Changes what) { m_dirty |= what; });
+    connect(&m_theme, &Theme::changed, this, [this] { m_dirty = RunStore::All; });
+    m_timer.setInterval(100);
+    connect(&m_timer, &QTimer::timeout, this, &LivePage::tick);
+    m_timer.start();
+    openedAnew();
+}
+
+Card *LivePage::buildLoss() {
+    auto *card = new Card(tr("Loss"), this);
+    card->setToolTip(tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples"));
+    m_published = new QCheckBox(tr("Published"), card);
+    m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
+    m_published->setToolTip(tr("The publication's own figures, dotted: other machines, and often other data (Alt+P)"));
+    connect(m_published, &QCheckBox::toggled, this, [this] { m_dirty |= RunStore::Loss | RunStore::Epochs; });
+    card->addTool(m_published);
+    auto *smooth = makeLabel(tr("smooth"), "muted", card);
+    card->addTool(smooth);
+    m_smooth = new QSlider(Qt::Horizontal, card);
+    m_smooth->setRange(0, 99);
+    m_smooth->setValue(80);
+    m_smooth->setFixedWidth(9 * grid);
+    m_smooth->setAccessibleName(tr("Smoothing"));
+    m_smooth->setToolTip(tr("Exponential moving average; the raw line stays behind it. 0 is the raw line alone"));
+    connect(m_smooth, &QSlider::valueChanged, this, [this] { m_dirty |= RunStore::Loss; });
+    card->addTool(m_smooth);
+    m_axis = makeChoice({tr("x: epoch"), tr("x: step"), tr("x: time")},
+                        tr("Loss over epochs, steps, or seconds since the first step"), card);
+    connect(m_axis, &QComboBox::currentIndexChanged, this, [this] { m_dirty |= RunStore::Loss; });
+    card->addTool(m_axis);
+    m_loss = new LineChart(m_theme, QStringLiteral("loss"), card);
+    m_loss->setEmptyText(tr("The first loss arrives with the first steps"));
+    card->body()->addWidget(m_loss, 1);
+    return card;
+}
+
+Card *LivePage::buildDuration() {
+    auto *card = new Card(tr("Duration per epoch"), this);
+    card->setToolTip(tr("Wall time of an epoch's training loop, evaluation left out, the slowest rank's"));
+    m_durationView =
+        makeChoice({tr("each epoch"), tr("median")}, tr("Every epoch, or the median of the complete ones"), card);
+    card->addTool(m_durationView);
+    m_duration = new LineChart(m_theme, QStringLiteral("duration-per-epoch"), card);
+    m_duration->setAxisTitles(tr("epoch"), tr("duration / s"));
+    m_duration->setWholeX(true);
+    m_duration->setZeroBased(true);
+    m_duration->setEmptyText(tr("The first epoch's time arrives when it is complete"));
+    m_medians = new BarChart(m_theme, QStringLiteral("median-epoch-duration"), card);
+    m_medians->setAxisTitle(tr("median duration of an epoch / s"));
+    m_medians->setEmptyText(tr("The first epoch's time arrives when it is complete"));
+    auto *stack = new QStackedWidget(card);
+    stack->addWidget(m_duration);
+    stack->addWidget(m_medians);
+    connect(m_durationView, &QComboBox::currentIndexChanged, stack, &QStackedWidget::setCurrentIndex);
+    card->body()->addWidget(stack, 1);
+    return card;
+}
+
+Card *LivePage::buildLanes() {
+    auto *card = new Card(tr("Devices"), this);
+    card->setToolTip(tr("How busy each device was, sampled five times a second. CPU: busy share of its cores (a rank "
+                        "that spins while it waits counts as busy). GPU: share of time in which any kernel ran"));
+    m_window = makeChoice({tr("whole run"), tr("last 60 s")},
+                          tr("All runs on one time axis: from each run's beginning, or the last 60 s of each"), card);
+    connect(m_window, &QComboBox::currentIndexChanged, this, [this] { m_dirty |= RunStore::Devices; });
+    card->addTool(m_window);
+    m_lanes = new LaneView(m_theme, QStringLiteral("devices"), card);
+    m_lanes->setEmptyText(tr("Device samples arrive five times a second while a run trains"));
+    card->body()->addWidget(m_lanes, 1);
+    return card;
+}
+
+Card *LivePage::buildPhases() {
+    auto *card = new Card(tr("Where a step goes"), this);
+    card->setToolTip(tr("Mean time of each phase of a training step, by rank. Full colour computes, light loads, "
+                        "hatched communicates or waits; the thin row below tells what lies inside"));
+    m_phases = new PhaseBars(m_theme, QStringLiteral("phases"), card);
+    m_phases->setEmptyText(tr("The phases of a step arrive with the first steps"));
+    card->body()->addWidget(m_phases, 1);
+    card->body()->addWidget(makeLine(card));
+    m_verdict = new QLabel(card);
+    m_verdict->setWordWrap(true);
+    m_verdict->setMinimumHeight(5 * grid);
+    m_verdict->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_verdict->setToolTip(tr("Computed from what was measured so far: reference's time ÷ run's time"));
+    card->body()->addWidget(m_verdict);
+    return card;
+}
+
+std::vector<ChartSource *> LivePage::charts() const {
+    return {m_loss, m_duration, m_lanes, m_phases};
+}
+
+void LivePage::openedAnew() {
+    m_stack->setCurrentIndex(m_workspace.isOpen() ? 1 : 0);
+    const core::Experiment *experiment = m_workspace.experiment();
+    const bool published = experiment && experiment->recipe.published.has_value();
+    m_published->setVisible(published);
+    // A quick run trains a part of the data: its times stand beside the publication's only when asked for.
+    m_published->setChecked(published && !experiment->quick);
+    m_dirty = RunStore::All;
+    drawVerdict();
+}
+
+bool LivePage::showPublished() const {
+    return m_published->isChecked() && m_workspace.experiment();
+}
+
+void LivePage::tick() {
+    if (!isVisible() || !m_dirty || nowMs() < m_notBefore)
+        return;
+    const qint64 begun = nowMs();
+    draw();
+    m_notBefore = nowMs() + (nowMs() - begun) * 9;
+}
+
+void LivePage::drawNow() {
+    m_dirty = RunStore::All;
+    draw();
+    drawVerdict();
+}
+
+void LivePage::draw() {
+    const RunStore::Changes what = std::exchange(m_dirty, {});
+    m_looks = runLooks(m_workspace.runs());
+    if (what & (RunStore::Loss | RunStore::Record | RunStore::State))
+        drawLoss();
+    if (what & (RunStore::Epochs | RunStore::Record | RunStore::State))
+        drawDuration();
+    if (what & (RunStore::Devices | RunStore::Record))
+        drawLanes();
+    if (what & (RunStore::Phases | RunStore::Record))
+        drawPhases();
+}
+
+void LivePage::drawLoss() {
+    const bool byEpoch = m_axis->currentIndex() == 0;
+    const auto axis = byEpoch                       ? CurveModel::XAxis::Epoch
+                      : m_axis->currentIndex() == 1 ? CurveModel::XAxis::Step
+                                                    : CurveModel::XAxis::RunTime;
+    m_loss->setAxisTitles(byEpoch                           ? tr("epoch")
+                          : axis == CurveModel::XAxis::Step ? tr("step")
+                                                            : tr("time since the first step / s"),
+                          tr("cross-entropy"));
+    m_loss->setWholeX(axis != CurveModel::XAxis::RunTime);
+    const double weight = m_smooth->value() / 100.0;
+    QList<LineData> faint, lines;
+    double xEnd = 1;
+    for (const RunLook &look : m_looks) {
+        LineData line;
+        line.key = look.runId;
+        line.name = look.name;
+        line.color = look.color;
+        line.style = look.style;
+        line.labelled = look.latest;
+        line.points = m_workspace.curves().points(look.index, axis);
+        const core::Progress progress = m_workspace.runs().at(look.index)->progress();
+        if (byEpoch && progress.epochs)
+            xEnd = std::max(xEnd, double(*progress.epochs));
+        if (weight > 0 && line.points.size() > 2) {
+            if (look.latest) {
+                LineData raw = line;
+                raw.key += QStringLiteral(" raw");
+                raw.faint = true;
+                raw.style = Qt::SolidLine;
+                faint.append(raw);
+            }
+            line.points = core::smooth(line.points, weight);
+        }
+        lines.append(line);
+    }
+    if (byEpoch && showPublished())
+        for (const core::PublishedRun &run : m_workspace.experiment()->recipe.published->runs) {
+            LineData line;
+            line.key = QStringLiteral("published ") + QString::fromStdString(run.name);
+            line.name = tr("publ. %1").arg(QString::fromStdString(run.name));
+            line.color = methodColor(QString::fromStdString(run.method));
+            line.style = Qt::DotLine;
+            for (const core::PublishedEpoch &epoch : run.epochs)
+                if (epoch.loss)
+                    line.points.append({double(epoch.epoch), *epoch.loss});
+            if (!line.points.isEmpty())
+                lines.append(line);
+        }
+    if (byEpoch)
+        m_loss->setXRange(0, xEnd);
+    else
+        m_loss->setXRange(0, std::nullopt);
+    m_loss->setLines(faint + lines);
+}
+
+void LivePage::drawDuration() {
+    QList<LineData> lines;
+    QList<BarData> bars;
+    double last = 2;
+    for (const RunLook &look : m_looks) {
+        LineData line;
+        line.key = look.runId;
+        line.name = look.name;
+        line.color = look.color;
+        line.style = look.style;
+        line.labelled = look.latest;
+        line.markers = true;
+        for (const core::MergedEpoch &epoch : m_workspace.runs().at(look.index)->epochs())
+            if (epoch.complete)
+                line.points.append({double(epoch.epoch), epoch.durationS});
+        if (!line.points.isEmpty())
+            line.endText = core::seconds(line.points.constLast().y());
+        const core::Progress progress = m_workspace.runs().at(look.index)->progress();
+        last = std::max(last, double(progress.epochs.value_or(1)));
+        lines.append(line);
+        if (look.latest) {
+            const auto median = m_workspace.epochs().medianDurationS(look.index);
+            const bool live = !m_workspace.runs().at(look.index)->over();
+            bars.append(
+                {look.name, look.color, false, median,
+                 median ? core::seconds(median) + (live ? tr(" (live)") : QString()) : tr("no epoch complete yet"),
+                 tr("Median over the complete epochs of the newest repeat")});
+        }
+    }
+    if (showPublished())
+        for (const core::PublishedRun &run : m_workspace.experiment()->recipe.published->runs) {
+            LineData line;
+            line.key = QStringLiteral("published ") + QString::fromStdString(run.name);
+            line.name = tr("publ. %1").arg(QString::fromStdString(run.name));
+            line.color = methodColor(QString::fromStdString(run.method));
+            line.style = Qt::DotLine;
+            std::vector<double> all;
+            for (const core::PublishedEpoch &epoch : run.epochs)
+                if (epoch.durationS) {
+                    line.points.append({double(epoch.epoch), *epoch.durationS});
+                    all.push_back(*epoch.durationS);
+                }
+            if (line.points.isEmpty())
+                continue;
+            line.endText = core::seconds(line.points.constLast().y());
+            last = std::max(last, line.points.constLast().x());
+            lines.append(line);
+            const auto median = core::median(all);
+            bars.append({line.name, line.color, true, median, core::seconds(median),
+                         tr("Median of the published epochs, %1")
+                             .arg(QString::fromStdString(m_workspace.experiment()->recipe.published->machine))});
+        }
+    m_duration->setXRange(1, last);
+    m_duration->setLines(lines);
+    m_medians->setBars(bars);
+}
+
+void LivePage::drawLanes() {
+    const bool whole = m_window->currentIndex() == 0;
+    QList<Lane> lanes;
+    double end = 1;
+    core::DeviceModel &model = m_workspace.devices();
+    for (int row = 0; row < model.rowCount(); ++row) {
+        const auto look =
+            std::find_if(m_looks.begin(), m_looks.end(), [&](const RunLook &l) { return l.index == model.runAt(row); });
+        if (look == m_looks.end() || !look->latest)
+            continue;
+        Lane lane;
+        lane.run = look->name;
+        lane.device = model.deviceAt(row);
+        lane.color = look->color;
+        const auto *history = model.history(row);
+        const RunStore *store = m_workspace.runs().at(look->index);
+        if (history && !history->empty()) {
+            // One axis for all: seconds since each run's own first sample, or before its last one.
+            const std::int64_t origin = whole ? history->front().wallUs : history->back().wallUs;
+            for (const core::LaneSample &sample : *history) {
+                const double at = double(sample.wallUs - origin) / 1e6;
+                if (sample.sample.utilization && (whole || at >= -60))
+                    lane.samples.append({at, *sample.sample.utilization});
+            }
+        }
+        if (!lane.samples.isEmpty())
+            end = std::max(end, lane.samples.constLast().x());
+        const auto value = model.index(row, core::DeviceModel::Utilisation);
+        // A finished run's latest sample says nothing: its mean does.
+        double sum = 0;
+        for (const QPointF &p : std::as_const(lane.samples))
+            sum += p.y();
+        const bool over = store->over();
+        lane.value = over && !lane.samples.isEmpty() ? core::percent(sum / double(lane.samples.size()), 0)
+                                                     : value.data().toString();
+        lane.hint = tr("<b>%1 %2</b><br>%3%4")
+                        .arg(lane.run, lane.device, over ? tr("mean over the samples shown: ") : tr("latest sample: "),
+                             lane.value);
+        lanes.append(lane);
+    }
+    m_lanesCard->setNote(whole ? QString() : tr("last 60 s of each run"));
+    m_lanes->setLanes(lanes, whole ? 0 : -60, whole ? end : 0,
+                      whole ? tr("time since the run's first sample / s")
+                            : tr("time before the run's last sample / s"));
+}
+
+void LivePage::drawPhases() {
+    core::PhaseModel &model = m_workspace.phases();
+    QList<PhaseBar> bars;
+    for (int row = 0; row < model.rowCount(); ++row) {
+        const QString runId = model.index(row, 0).data(core::RunIdRole).toString();
+        const auto look =
+            std::find_if(m_looks.begin(), m_looks.end(), [&](const RunLook &l) { return l.runId == runId; });
+        if (look == m_looks.end() || !look->latest)
+            continue;
+        PhaseBar bar;
+        const QVariant rank = model.index(row, 0).data(core::RankRole);
+        const bool ranks = m_workspace.runs().at(look->index)->worldSize() > 1;
+        bar.label = ranks && rank.isValid() ? tr("%1 rank %2").arg(look->name).arg(rank.toInt()) : look->name;
+        bar.color = look->color;
+        for (int i = 0; i < int(model.phases().size()); ++i) {
+            const QVariant value = model.index(row, 1 + i).data(core::ValueRole);
+            if (!value.isValid())
+                continue;
+            const PhasePart part{QString::fromStdString(model.phases()[std::size_t(i)]), value.toDouble()};
+            if (i < model.additiveCount())
+                bar.parts.append(part);
+            else if (part.phase != QLatin1String("comm")) // comm overlaps backward: it has no place in a stack
+                bar.nested.append(part);
+        }
+        if (!bar.parts.isEmpty())
+            bars.append(bar);
+    }
+    m_phases->setBars(bars);
+}
+
+void LivePage::drawVerdict() {
+    const std::string sentence = core::verdictSentence(m_workspace.results().table());
+    const bool over = m_workspace.complete();
+    m_verdict->setText(sentence.empty()
+                           ? tr("No verdict yet: it takes a complete epoch of the reference and of another run.")
+                           : (over ? tr("<b>Verdict:</b> %1") : tr("<b>Verdict so far:</b> %1"))
+                                 .arg(QString::fromStdString(sentence).toHtmlEscaped()));
+}
+
+} // namespace lockstep::ui

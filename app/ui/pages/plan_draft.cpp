@@ -1,0 +1,135 @@
+#include "app/ui/pages/plan_draft.h"
+
+#include <algorithm>
+
+#include "analysis/format.h"
+
+namespace lockstep::ui {
+namespace {
+
+/// "0,1" for two runs on devices; a baseline has one.
+std::string valueFor(const FieldSpec &field, const std::string &value, const RunConfig &config) {
+    if (field.key == "devices" && config.method == Method::Baseline)
+        return value.substr(0, value.find(','));
+    return value;
+}
+
+} // namespace
+
+PlanDraft PlanDraft::freeChoice() {
+    core::Recipe recipe;
+    recipe.title = "Free choice";
+    recipe.summary = "Choose methods, devices and settings yourself";
+    for (const Method method : {Method::Baseline, Method::Dp, Method::Ddp}) {
+        core::RunSpec spec;
+        spec.config.method = method;
+        spec.autoDevice = false;
+        if (method == Method::Baseline)
+            spec.config.devices = {"0"};
+        else
+            spec.devices.kind = core::DeviceRequest::Kind::All;
+        recipe.runs.push_back(spec);
+    }
+    recipe.quick = core::QuickVariant{};
+    return PlanDraft(recipe);
+}
+
+std::optional<std::string> PlanDraft::value(const FieldSpec &field) const {
+    if (const auto changed = m_changes.find(field.key); changed != m_changes.end())
+        return changed->second;
+    std::optional<std::string> out;
+    for (const core::RunSpec &run : m_recipe.runs) {
+        if (field.key == "devices" && run.devices.kind == core::DeviceRequest::Kind::All)
+            return std::nullopt; // as many as there are
+        if (field.key == "device" && run.autoDevice)
+            return std::nullopt;
+        const std::string own = field.get(run.config);
+        if (out && *out != own)
+            return std::nullopt;
+        out = own;
+    }
+    return out;
+}
+
+void PlanDraft::set(const FieldSpec &field, const std::string &value) {
+    m_changes.erase(std::string(field.key));
+    if (this->value(field) != value)
+        m_changes[std::string(field.key)] = value;
+}
+
+void PlanDraft::reset() {
+    m_changes.clear();
+    m_without.clear();
+}
+
+std::vector<Method> PlanDraft::methods() const {
+    std::vector<Method> out;
+    for (const core::RunSpec &run : m_recipe.runs)
+        if (std::find(out.begin(), out.end(), run.config.method) == out.end())
+            out.push_back(run.config.method);
+    return out;
+}
+
+void PlanDraft::setMethod(Method method, bool on) {
+    if (on)
+        m_without.erase(method);
+    else
+        m_without.insert(method);
+}
+
+core::Recipe PlanDraft::effective() const {
+    core::Recipe out = m_recipe;
+    std::erase_if(out.runs, [this](const core::RunSpec &run) { return m_without.contains(run.config.method); });
+    for (core::RunSpec &run : out.runs)
+        for (const auto &[key, value] : m_changes) {
+            const FieldSpec *field = findField(key);
+            if (!field || !field->set(run.config, valueFor(*field, value, run.config)))
+                continue; // a mistake, told by plan()
+            if (key == "devices")
+                run.devices.kind = core::DeviceRequest::Kind::List;
+            if (key == "device")
+                run.autoDevice = false;
+        }
+    return out;
+}
+
+tl::expected<core::Plan, std::vector<Error>> PlanDraft::plan(const MachineFacts &facts,
+                                                             const core::EstimateSource &estimate) const {
+    std::vector<Error> errors;
+    for (const auto &[key, value] : m_changes) {
+        RunConfig scratch;
+        const FieldSpec *field = findField(key);
+        if (const Result<void> set = field->set(scratch, value); !set) {
+            Error error = set.error();
+            error.where = key;
+            errors.push_back(error);
+        }
+    }
+    const core::Recipe recipe = effective();
+    if (recipe.runs.empty())
+        errors.push_back(Error::badArgument("no method is chosen", "tick at least one", "method"));
+    if (!errors.empty())
+        return tl::unexpected(errors);
+    core::PlanOptions options;
+    options.quick = quick;
+    options.repeats = repeats;
+    options.estimate = estimate;
+    return core::expand(recipe, facts, options);
+}
+
+QString publishedLine(const core::Recipe &recipe) {
+    if (!recipe.published)
+        return {};
+    QStringList parts;
+    for (const core::PublishedRun &run : recipe.published->runs)
+        if (run.timeS && parts.size() < 3)
+            parts.append(QString::fromStdString(run.name) + QLatin1Char(' ') + core::seconds(run.timeS));
+    const auto left = std::count_if(recipe.published->runs.begin(), recipe.published->runs.end(),
+                                    [](const core::PublishedRun &run) { return run.timeS.has_value(); }) -
+                      parts.size();
+    QString out =
+        QString::fromStdString(recipe.published->machine) + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
+    return left > 0 ? out + QStringLiteral(", +%1").arg(left) : out;
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,294 @@
+#include "app/ui/pages/plan_page.h"
+
+#include <QCheckBox>
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QListView>
+#include <QListWidget>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "analysis/format.h"
+#include "app/ui/pages/config_form.h"
+#include "app/ui/pages/plan_rows.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+
+namespace lockstep::ui {
+
+PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
+    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_facts(std::move(facts)) {
+    setObjectName(QStringLiteral("page"));
+    auto *layout = new QHBoxLayout(this);
+    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
+    layout->setSpacing(2 * grid);
+    layout->addWidget(buildRecipes(), 5);
+    layout->addWidget(buildForm(), 9);
+    layout->addWidget(buildPlan(), 8);
+    connect(&m_workspace, &Workspace::startingChanged, this, &PlanPage::restyle);
+    connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
+    connect(&m_theme, &Theme::changed, this, &PlanPage::restyle);
+    loadRecipes();
+    restyle();
+}
+
+QWidget *PlanPage::buildRecipes() {
+    auto *card = new Card(tr("Recipes"), this);
+    card->setMinimumWidth(27 * grid);
+    card->setMaximumWidth(44 * grid);
+    m_recipes = new QListWidget(card);
+    m_recipes->setItemDelegate(new RecipeDelegate(m_theme, m_recipes));
+    m_recipes->setFrameShape(QFrame::NoFrame);
+    m_recipes->setMouseTracking(true);
+    m_recipes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_recipes->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_recipes->setResizeMode(QListView::Adjust);
+    m_recipes->setWordWrap(true);
+    m_recipes->setAccessibleName(tr("Recipes"));
+    connect(m_recipes, &QListWidget::currentRowChanged, this, [this](int row) {
+        if (row >= 0)
+            takeDraft(m_drafts[std::size_t(row)]);
+    });
+    card->body()->addWidget(m_recipes);
+    return card;
+}
+
+QWidget *PlanPage::buildForm() {
+    auto *card = new Card(tr("Settings"), this);
+    m_head = makeLabel({}, "secondary", card);
+    m_head->setWordWrap(true);
+    card->body()->addWidget(m_head);
+    auto *options = new QHBoxLayout;
+    options->setSpacing(2 * grid);
+    m_quick = new QCheckBox(tr("Quick"), card);
+    m_quick->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Q));
+    connect(m_quick, &QCheckBox::toggled, this, [this](bool on) {
+        m_draft.quick = on;
+        refresh();
+    });
+    options->addWidget(m_quick);
+    m_repeats = new QComboBox(card);
+    m_repeats->setAccessibleName(tr("Repeats"));
+    m_repeats->addItem(tr("Repeats: as the recipe says"), 0);
+    for (const int count : {1, 3, 5, 10})
+        m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
+    m_repeats->setToolTip(
+        tr("How often each run is repeated, in turns (A B C A B C), so that differences can be told from noise"));
+    connect(m_repeats, &QComboBox::currentIndexChanged, this, [this] {
+        const int count = m_repeats->currentData().toInt();
+        m_draft.repeats = count ? std::optional(count) : std::nullopt;
+        refresh();
+    });
+    options->addWidget(m_repeats);
+    options->addStretch(1);
+    card->body()->addLayout(options);
+    m_reset = new QPushButton(tr("Reset"), card);
+    m_reset->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
+    m_reset->setToolTip(tr("Back to the recipe's own settings (Alt+R)"));
+    connect(m_reset, &QPushButton::clicked, this, [this] {
+        m_draft.reset();
+        m_form->show(m_draft);
+        refresh();
+    });
+    card->addTool(m_reset);
+    m_form = new ConfigForm(m_theme, card);
+    connect(m_form, &ConfigForm::edited, this, [this](const QString &key, const QString &value) {
+        if (const FieldSpec *field = findField(key.toStdString()))
+            m_draft.set(*field, value.toStdString());
+        refresh();
+    });
+    connect(m_form, &ConfigForm::methodChosen, this, [this](Method method, bool on) {
+        m_draft.setMethod(method, on);
+        refresh();
+    });
+    auto *area = new QScrollArea(card);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setWidget(m_form);
+    card->body()->addWidget(area, 1);
+    return card;
+}
+
+QWidget *PlanPage::buildPlan() {
+    auto *card = new Card(tr("What will run"), this);
+    card->setMinimumWidth(40 * grid);
+    m_rows = new QListView(card);
+    m_rows->setModel(&m_model);
+    m_rows->setItemDelegate(new PlanRowDelegate(m_theme, m_rows));
+    m_rows->setFrameShape(QFrame::NoFrame);
+    m_rows->setMouseTracking(true);
+    m_rows->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_rows->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_rows->setAccessibleName(tr("What will run"));
+    connect(m_rows->selectionModel(), &QItemSelectionModel::currentChanged, this, &PlanPage::showCommand);
+    card->body()->addWidget(m_rows, 1);
+    m_notes = makeLabel({}, "muted", card);
+    m_notes->setWordWrap(true);
+    card->body()->addWidget(m_notes);
+    card->body()->addWidget(makeLine(card));
+    auto *head = new QHBoxLayout;
+    auto *title = makeLabel(tr("The same with torchrun"), "small", card);
+    title->setToolTip(tr("What a shell would run for the chosen row: the trainer works under torchrun as it is"));
+    head->addWidget(title);
+    head->addStretch(1);
+    m_copy = new QPushButton(tr("Copy"), card);
+    m_copy->setShortcut(QKeySequence(Qt::ALT | Qt::Key_C));
+    m_copy->setToolTip(tr("Copies the command (Alt+C)"));
+    connect(m_copy, &QPushButton::clicked, this,
+            [this] { QGuiApplication::clipboard()->setText(m_command->toPlainText()); });
+    head->addWidget(m_copy);
+    card->body()->addLayout(head);
+    m_command = new QPlainTextEdit(card);
+    m_command->setReadOnly(true);
+    m_command->setFrameShape(QFrame::NoFrame);
+    m_command->setFont(Theme::mono(Type::Small));
+    m_command->setFixedHeight(72);
+    m_command->setTabChangesFocus(true);
+    m_command->setAccessibleName(tr("Command"));
+    card->body()->addWidget(m_command);
+    card->body()->addWidget(makeLine(card));
+    m_mistakes = makeLabel({}, "wrong", card);
+    m_mistakes->setWordWrap(true);
+    m_mistakes->hide();
+    card->body()->addWidget(m_mistakes);
+    m_summary = makeLabel({}, "secondary", card);
+    m_summary->setWordWrap(true);
+    card->body()->addWidget(m_summary);
+    m_start = new QPushButton(tr("Start"), card);
+    m_start->setObjectName(QStringLiteral("primary"));
+    m_start->setIconSize({20, 20});
+    m_start->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return));
+    m_start->setToolTip(tr("Starts these runs; they go on when the window is closed (Ctrl+Enter)"));
+    connect(m_start, &QPushButton::clicked, this, &PlanPage::start);
+    card->body()->addWidget(m_start);
+    return card;
+}
+
+void PlanPage::loadRecipes() {
+    const auto add = [this](PlanDraft draft, const QString &name) {
+        const core::Recipe &recipe = draft.recipe();
+        auto *item = new QListWidgetItem(QString::fromStdString(recipe.title), m_recipes);
+        item->setData(RecipeDelegate::SummaryRole, QString::fromStdString(recipe.summary));
+        const QString published = publishedLine(recipe);
+        item->setData(RecipeDelegate::PublishedLineRole,
+                      published.isEmpty() ? QString() : tr("Published, ") + published);
+        item->setData(RecipeDelegate::NameRole, name);
+        item->setToolTip(QString::fromStdString(recipe.question));
+        m_drafts.push_back(std::move(draft));
+    };
+    m_recipes->blockSignals(true);
+    for (const std::string &name : core::builtInRecipes())
+        if (auto recipe = core::loadRecipe(name))
+            add(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
+    add(PlanDraft::freeChoice(), QStringLiteral("free"));
+    m_recipes->blockSignals(false);
+    if (!choose(QStringLiteral("lenet-dp-vs-ddp")))
+        m_recipes->setCurrentRow(0);
+}
+
+bool PlanPage::choose(const QString &recipe) {
+    for (int row = 0; row < m_recipes->count(); ++row)
+        if (m_recipes->item(row)->data(RecipeDelegate::NameRole) == recipe) {
+            m_recipes->setCurrentRow(row);
+            return true;
+        }
+    return false;
+}
+
+void PlanPage::takeDraft(PlanDraft draft) {
+    const bool quick = m_quick->isChecked();
+    m_draft = std::move(draft);
+    m_draft.quick = quick;
+    m_draft.repeats.reset();
+    m_repeats->setCurrentIndex(0);
+    const core::QuickVariant variant = m_draft.recipe().quick.value_or(core::QuickVariant{});
+    m_quick->setText(tr("Quick: %L1 images, %2 epochs, %3 repeats")
+                         .arg(variant.trainSamples)
+                         .arg(variant.epochs)
+                         .arg(variant.repeats));
+    m_quick->setToolTip(tr("A smaller run for a first answer within minutes; the whole test set is used (Alt+Q)"));
+    m_head->setText(QString::fromStdString(m_draft.recipe().question));
+    m_head->setVisible(!m_draft.recipe().question.empty());
+    QStringList notes;
+    for (const std::string &note : m_draft.recipe().notes)
+        notes.append(QString::fromStdString(note));
+    m_recipes->setToolTip({});
+    m_form->show(m_draft);
+    refresh();
+}
+
+void PlanPage::refresh() {
+    core::EstimateSource estimate;
+    if (core::RunIndex *index = m_workspace.history().index())
+        estimate = [index](const RunConfig &config) { return index->estimate(config); };
+    const auto plan = m_draft.plan(m_facts, estimate);
+    m_valid = plan.has_value() && plan->runnableCount() > 0;
+    m_reset->setEnabled(m_draft.isChanged());
+    std::vector<Error> rest = m_form->setMistakes(plan ? std::vector<Error>() : plan.error());
+    m_form->show(m_draft);
+    QStringList sentences;
+    for (const Error &error : rest)
+        sentences.append(QString::fromStdString(error.message()));
+    if (!plan) {
+        sentences.append(rest.empty() ? tr("Some settings can't run: they are marked where they stand.") : QString());
+        sentences.removeAll(QString());
+        m_summary->clear();
+    } else {
+        m_model.setPlan(*plan);
+        m_rows->setCurrentIndex(
+            m_model.index(std::max(0, std::min(m_rows->currentIndex().row(), m_model.rowCount() - 1)), 0));
+        const int runs = plan->runnableCount();
+        m_summary->setText((runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs)) + QStringLiteral(" · ") +
+                           (plan->estimateS ? tr("about %1").arg(core::timeLeft(plan->estimateS))
+                                            : tr("time unknown: no earlier run of this here")));
+        QStringList notes;
+        for (const core::PlannedRun &run : plan->runs)
+            if (const QString note = QString::fromStdString(run.note); !note.isEmpty() && !notes.contains(note))
+                notes.append(note);
+        m_notes->setText(notes.join(QLatin1Char('\n')));
+        m_notes->setVisible(!notes.isEmpty());
+        if (runs == 0)
+            sentences.append(tr("Nothing here can run on this machine."));
+    }
+    m_mistakes->setText(sentences.join(QLatin1Char('\n')));
+    m_mistakes->setVisible(!sentences.isEmpty());
+    m_summary->setVisible(!m_summary->text().isEmpty());
+    m_rows->setEnabled(plan.has_value());
+    showCommand();
+    restyle();
+}
+
+void PlanPage::showCommand() {
+    int row = m_rows->currentIndex().row();
+    if (row < 0 || row >= m_model.rowCount())
+        return m_command->clear();
+    m_command->setPlainText(QString::fromStdString(core::torchrunCommand(m_model.runAt(row).config)));
+}
+
+void PlanPage::start() {
+    if (!m_valid || m_workspace.starting())
+        return;
+    core::StartRequest request;
+    request.recipe = m_draft.effective();
+    request.quick = m_draft.quick;
+    request.repeats = m_draft.repeats;
+    Q_EMIT startRequested(request);
+}
+
+void PlanPage::restyle() {
+    const Palette &p = m_theme.palette();
+    m_start->setEnabled(m_valid && !m_workspace.starting());
+    m_start->setText(m_workspace.starting() ? tr("Starting…") : tr("Start"));
+    m_start->setIcon(m_theme.icon(QStringLiteral("play"), p.onAccent));
+    m_copy->setIcon(m_theme.icon(QStringLiteral("copy"), p.textSecondary));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,66 @@
+#pragma once
+#include <QTimer>
+#include <QWidget>
+
+#include "app/ui/pages/plan_draft.h"
+#include "models/plan_model.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QListView;
+class QListWidget;
+class QPlainTextEdit;
+class QPushButton;
+
+namespace lockstep::ui {
+class ConfigForm;
+class Theme;
+class Workspace;
+
+/// Plan: recipes on the left, the form in the middle, what will run on the right, one big Start.
+class PlanPage : public QWidget {
+    Q_OBJECT
+public:
+    PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent = nullptr);
+
+    /// Chooses a recipe by name; "free" is the free choice. False when there is none of that name.
+    bool choose(const QString &recipe);
+    [[nodiscard]] ConfigForm *form() const { return m_form; }
+    [[nodiscard]] QPushButton *startButton() const { return m_start; }
+    [[nodiscard]] QCheckBox *quickBox() const { return m_quick; }
+    [[nodiscard]] const PlanDraft &draft() const { return m_draft; }
+    [[nodiscard]] core::PlanModel &plan() { return m_model; }
+
+Q_SIGNALS:
+    void startRequested(const lockstep::core::StartRequest &request);
+
+private:
+    QWidget *buildRecipes();
+    QWidget *buildForm();
+    QWidget *buildPlan();
+    void loadRecipes();
+    void takeDraft(PlanDraft draft);
+    void refresh();
+    void showCommand();
+    void start();
+    void restyle();
+
+    Theme &m_theme;
+    Workspace &m_workspace;
+    MachineFacts m_facts;
+    PlanDraft m_draft;
+    std::vector<PlanDraft> m_drafts; ///< one a row of m_recipes
+    core::PlanModel m_model;
+    QListWidget *m_recipes;
+    ConfigForm *m_form;
+    QCheckBox *m_quick;
+    QComboBox *m_repeats;
+    QPushButton *m_reset, *m_start, *m_copy;
+    QListView *m_rows;
+    QLabel *m_head, *m_mistakes, *m_summary, *m_notes;
+    QPlainTextEdit *m_command;
+    bool m_valid = false;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,45 @@
+#include "app/ui/pages/run_look.h"
+
+#include <map>
+
+#include "app/ui/theme/palette.h"
+#include "models/run_set.h"
+
+namespace lockstep::ui {
+namespace {
+
+Qt::PenStyle styleOf(int repeat) {
+    static constexpr Qt::PenStyle styles[] = {Qt::SolidLine, Qt::DashLine, Qt::DashDotLine, Qt::DashDotDotLine};
+    return styles[std::size_t(std::max(0, repeat - 1) % 4)];
+}
+
+} // namespace
+
+std::vector<RunLook> runLooks(const core::RunSet &runs) {
+    std::vector<RunLook> out;
+    std::map<QString, std::size_t> newest;
+    std::map<QString, std::map<QString, int>> sameMethod; // method → names in order: two DDPs differ in depth
+    for (int i = 0; i < runs.count(); ++i) {
+        const core::RunStore *store = runs.at(i);
+        RunLook look;
+        look.index = i;
+        look.runId = store->runId();
+        look.method = store->method();
+        look.name = store->title();
+        look.repeat = store->record() ? store->record()->repeat : 1;
+        auto &names = sameMethod[look.method];
+        const int place = names.try_emplace(look.name, int(names.size())).first->second;
+        const QColor base = methodColor(look.method);
+        look.color = place == 0  ? base
+                     : place % 2 ? base.lighter(100 + 22 * ((place + 1) / 2))
+                                 : base.darker(100 + 25 * (place / 2));
+        look.style = styleOf(look.repeat);
+        if (const auto before = newest.find(look.name); before != newest.end())
+            out[before->second].latest = false;
+        newest[look.name] = out.size();
+        out.push_back(std::move(look));
+    }
+    return out;
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,213 @@
+#include "app/ui/pages/verdict_page.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "analysis/format.h"
+#include "analysis/result_table.h"
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/pages/use_model.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/tables.h"
+
+namespace lockstep::ui {
+
+VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
+    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_stack(new QStackedWidget(this)) {
+    setObjectName(QStringLiteral("page"));
+    auto *outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->addWidget(m_stack);
+    auto *empty = new EmptyState(theme, QStringLiteral("verdict"), tr("No verdict yet"),
+                                 tr("Run a contrast on Plan, or open an earlier one on Runs: what is worth it on this "
+                                    "machine is computed here from what was measured."),
+                                 tr("Go to Plan"), this);
+    connect(empty, &EmptyState::clicked, this, &VerdictPage::planWanted);
+    m_stack->addWidget(empty);
+    m_stack->addWidget(buildBody());
+    connect(&m_workspace, &Workspace::resultsChanged, this, &VerdictPage::refresh);
+    connect(&m_theme, &Theme::changed, this, &VerdictPage::restyle);
+    restyle();
+    refresh();
+}
+
+QWidget *VerdictPage::buildHead() {
+    auto *card = new Card({}, this);
+    m_title = makeLabel({}, "secondary", card);
+    m_sentence = makeLabel({}, "display", card);
+    m_sentence->setWordWrap(true);
+    m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_repeats = makeLabel({}, "secondary", card);
+    m_repeats->setWordWrap(true);
+    m_export = new QPushButton(tr("Export…"), card);
+    m_export->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_E));
+    m_export->setToolTip(tr("Tables as CSV, JSON and Markdown, charts as PNG and SVG, into a folder (Ctrl+E)"));
+    connect(m_export, &QPushButton::clicked, this, &VerdictPage::exportWanted);
+    card->addTool(m_export);
+    card->body()->addWidget(m_title);
+    card->body()->addWidget(m_sentence);
+    card->body()->addWidget(m_repeats);
+    return card;
+}
+
+QWidget *VerdictPage::buildBody() {
+    auto *area = new QScrollArea(this);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    auto *body = new QWidget(area);
+    body->setObjectName(QStringLiteral("scrolled"));
+    auto *layout = new QVBoxLayout(body);
+    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
+    layout->setSpacing(2 * grid);
+    layout->addWidget(buildHead());
+
+    auto *charts = new QHBoxLayout;
+    charts->setSpacing(2 * grid);
+    auto *speed = new Card(tr("Speed-up"), body);
+    speed->setToolTip(tr("Reference's time ÷ run's time, both measured; total training time is the sum of the epochs' "
+                         "durations. Published figures are dotted, computed from the printed times"));
+    m_speedUps = new BarChart(m_theme, QStringLiteral("speed-up"), speed);
+    m_speedUps->setAxisTitle(tr("speed-up of the total training time"));
+    m_speedUps->setMark(1.0);
+    m_speedUps->setEmptyText(tr("Speed-ups appear when the reference and another run are done"));
+    speed->body()->addWidget(m_speedUps);
+    charts->addWidget(speed, 1);
+    auto *accuracy = new Card(tr("Test accuracy"), body);
+    accuracy->setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
+    m_accuracy = new BarChart(m_theme, QStringLiteral("test-accuracy"), accuracy);
+    m_accuracy->setAxisTitle(tr("test accuracy / %"));
+    m_accuracy->setEmptyText(tr("Accuracy appears with the first evaluation"));
+    accuracy->body()->addWidget(m_accuracy);
+    charts->addWidget(accuracy, 1);
+    layout->addLayout(charts);
+
+    auto *results = new Card(tr("Results"), body);
+    m_table = makeTable(m_theme, results, core::ResultModel::Name);
+    m_table->setModel(&m_workspace.results());
+    m_table->setAccessibleName(tr("Results"));
+    results->body()->addWidget(m_table);
+    layout->addWidget(results);
+
+    auto *notes = new Card(tr("Keep in mind"), body);
+    m_notes = new QLabel(notes);
+    m_notes->setWordWrap(true);
+    m_notes->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    notes->body()->addWidget(m_notes);
+    m_notesCard = notes;
+    layout->addWidget(notes);
+
+    auto *classes = new Card(tr("Test accuracy by class / %"), body);
+    m_classes = makeTable(m_theme, classes, 0);
+    m_classes->setModel(&m_workspace.classes());
+    classes->body()->addWidget(m_classes);
+    layout->addWidget(classes);
+
+    auto *use = new Card(tr("Utilisation by epoch"), body);
+    use->setToolTip(
+        tr("Mean over the epoch's samples. CPU: busy share of the device's cores; GPU: share of time any kernel ran"));
+    m_useModel = new UseModel(this);
+    m_use = makeTable(m_theme, use, 0);
+    m_use->setModel(m_useModel);
+    use->body()->addWidget(m_use);
+    layout->addWidget(use);
+    layout->addStretch(1);
+    for (QTableView *table : {m_table, m_classes, m_use}) {
+        table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        table->setFocusPolicy(Qt::StrongFocus);
+    }
+    area->setWidget(body);
+    return area;
+}
+
+QString VerdictPage::sentence() const {
+    return m_sentence->text();
+}
+
+std::vector<ChartSource *> VerdictPage::charts() const {
+    return {m_speedUps, m_accuracy};
+}
+
+void VerdictPage::refresh() {
+    const bool open = m_workspace.isOpen();
+    m_stack->setCurrentIndex(open ? 1 : 0);
+    if (!open)
+        return;
+    const core::ResultTable &table = m_workspace.results().table();
+    const std::string sentence = core::verdictSentence(table);
+    m_sentence->setText(sentence.empty() ? tr("No verdict yet: the reference and another run must be done.")
+                                         : QString::fromStdString(sentence));
+    QString title = m_workspace.title();
+    if (!table.datasetNote.empty())
+        title += QStringLiteral("  ·  ") + QString::fromStdString(table.datasetNote);
+    m_title->setText(title);
+    int least = 0;
+    bool any = false;
+    for (const core::ResultRow &row : table.rows)
+        if (!row.published && row.planned > 0) {
+            least = any ? std::min(least, row.repeats) : row.repeats;
+            any = true;
+        }
+    const QString soFar = m_workspace.complete() ? QString() : tr("So far: runs are still to come. ");
+    m_repeats->setText(
+        soFar + (!any         ? QString()
+                 : least == 0 ? tr("Not every run is done yet.")
+                 : least == 1 ? tr("One run each: differences of a few percent can be chance; repeats would tell.")
+                              : tr("Medians of at least %1 repeats each.").arg(least)));
+    QStringList notes;
+    for (const std::string &note : table.notes)
+        notes.append(QStringLiteral("• ") + QString::fromStdString(note));
+    m_notes->setText(notes.join(QLatin1Char('\n')));
+    m_notesCard->setVisible(!notes.isEmpty());
+    refreshBars(table);
+    refreshUse(table);
+    fitHeights();
+}
+
+void VerdictPage::refreshBars(const core::ResultTable &table) {
+    QList<BarData> speed, accuracy;
+    for (const core::ResultRow &row : table.rows) {
+        const QColor color = methodColor(QString::fromStdString(row.method));
+        const QString name = (row.published ? tr("publ. ") : QString()) + QString::fromStdString(row.name);
+        const QString kind = QString::fromStdString(row.kind);
+        const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
+        if (value || !row.published)
+            speed.append({name, color, row.published, value,
+                          value ? core::speedUp(value) : QString::fromStdString(row.state), kind});
+        if (row.testAccuracy)
+            accuracy.append(
+                {name, color, row.published, *row.testAccuracy * 100, core::percent(row.testAccuracy), kind});
+    }
+    m_speedUps->setBars(speed);
+    m_accuracy->setBars(accuracy);
+}
+
+void VerdictPage::refreshUse(const core::ResultTable &table) {
+    m_useModel->setTable(table);
+}
+
+void VerdictPage::fitHeights() {
+    for (QTableView *table : {m_table, m_classes, m_use}) {
+        fitColumns(table, 56, table == m_table ? 260 : 200);
+        table->setFixedHeight(4 * grid + table->model()->rowCount() * 4 * grid + 14);
+        // A table without rows has nothing to say: its card goes.
+        table->parentWidget()->setVisible(table->model()->rowCount() > 0);
+    }
+    for (BarChart *chart : {m_speedUps, m_accuracy})
+        chart->setFixedHeight(std::max(140, chart->sizeHint().height()));
+}
+
+void VerdictPage::restyle() {
+    m_export->setIcon(m_theme.icon(QStringLiteral("export"), m_theme.palette().textSecondary));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,195 @@
+#include "app/ui/shell/console_drawer.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QTableView>
+#include <QToolButton>
+
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "app/ui/widgets/tables.h"
+#include "models/roles.h"
+
+namespace lockstep::ui {
+namespace {
+constexpr int headHeight = 4 * grid, openHeight = 30 * grid;
+
+int levelNumber(const QString &level) {
+    static const QStringList levels = {"debug", "info", "warning", "error"};
+    return int(levels.indexOf(level));
+}
+} // namespace
+
+void ConsoleFilter::setSource(const QString &source) {
+    m_source = source;
+    invalidateFilter();
+}
+void ConsoleFilter::setLeastLevel(int level) {
+    m_level = level;
+    invalidateFilter();
+}
+void ConsoleFilter::setText(const QString &text) {
+    m_text = text;
+    invalidateFilter();
+}
+
+bool ConsoleFilter::filterAcceptsRow(int row, const QModelIndex &parent) const {
+    using core::ConsoleModel;
+    const auto cell = [&](int column, int role = Qt::DisplayRole) {
+        return sourceModel()->index(row, column, parent).data(role).toString();
+    };
+    if (m_level > 0 && levelNumber(cell(ConsoleModel::Level, core::LevelRole)) < m_level)
+        return false;
+    if (!m_source.isEmpty() && cell(ConsoleModel::Source) != m_source)
+        return false;
+    return m_text.isEmpty() || cell(ConsoleModel::Message).contains(m_text, Qt::CaseInsensitive) ||
+           cell(ConsoleModel::Run).contains(m_text, Qt::CaseInsensitive);
+}
+
+ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent)
+    : QFrame(parent), m_theme(theme), m_workspace(workspace) {
+    setObjectName(QStringLiteral("drawer"));
+    m_filter.setSourceModel(&workspace.console());
+    auto *layout = new QVBoxLayout(this);
+    layout->setContentsMargins(grid, 0, grid, 0);
+    layout->setSpacing(0);
+    auto *head = new QHBoxLayout;
+    head->setSpacing(grid);
+    m_head = new QToolButton(this);
+    m_head->setObjectName(QStringLiteral("drawerHead"));
+    m_head->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_head->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_J));
+    m_head->setToolTip(tr("What every rank and the agent wrote (Ctrl+J)"));
+    connect(m_head, &QToolButton::clicked, this, [this] { setUnfolded(!m_unfolded); });
+    m_alertsHead = new QToolButton(this);
+    m_alertsHead->setObjectName(QStringLiteral("drawerHead"));
+    m_alertsHead->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_alertsHead->setCheckable(true);
+    m_alertsHead->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_J));
+    m_alertsHead->setToolTip(
+        tr("What went wrong: ranks that died, losses that are not finite, lost frames (Ctrl+Shift+J)"));
+    connect(m_alertsHead, &QToolButton::toggled, this, &ConsoleDrawer::showAlerts);
+    head->addWidget(m_head);
+    head->addWidget(m_alertsHead);
+    head->addStretch(1);
+    m_tools = buildTools();
+    head->addWidget(m_tools);
+    auto *headBox = new QWidget(this);
+    headBox->setLayout(head);
+    head->setContentsMargins(0, 0, 0, 0);
+    headBox->setMinimumHeight(headHeight);
+    layout->addWidget(headBox);
+
+    m_table = makeTable(theme, this);
+    m_table->setModel(&m_filter);
+    m_table->verticalHeader()->setDefaultSectionSize(20);
+    m_table->setFont(Theme::mono(Type::Small));
+    m_table->horizontalHeader()->setStretchLastSection(true);
+    for (const auto &[column, width] : {std::pair(0, 110), {1, 110}, {2, 80}, {3, 72}})
+        m_table->setColumnWidth(column, width);
+    m_alerts = makeTable(theme, this);
+    m_alerts->setModel(&workspace.alerts());
+    m_alerts->horizontalHeader()->setStretchLastSection(true);
+    for (const auto &[column, width] : {std::pair(0, 110), {1, 110}, {2, 80}})
+        m_alerts->setColumnWidth(column, width);
+    layout->addWidget(m_table, 1);
+    layout->addWidget(m_alerts, 1);
+    connect(m_table->verticalScrollBar(), &QScrollBar::valueChanged, this,
+            [this](int value) { m_atEnd = value >= m_table->verticalScrollBar()->maximum() - 1; });
+    connect(&m_filter, &QAbstractItemModel::rowsInserted, this, [this] {
+        if (m_unfolded && m_atEnd)
+            m_table->scrollToBottom();
+    });
+    connect(&workspace, &Workspace::opened, this, &ConsoleDrawer::refreshSources);
+    connect(&workspace.runs(), &core::RunSet::changed, this, [this](int, core::RunStore::Changes what) {
+        if (what & core::RunStore::State)
+            refreshSources();
+    });
+    for (QAbstractItemModel *model : {static_cast<QAbstractItemModel *>(&workspace.console()),
+                                      static_cast<QAbstractItemModel *>(&workspace.alerts())}) {
+        connect(model, &QAbstractItemModel::rowsInserted, this, &ConsoleDrawer::refreshHead);
+        connect(model, &QAbstractItemModel::modelReset, this, &ConsoleDrawer::refreshHead);
+    }
+    connect(&m_theme, &Theme::changed, this, &ConsoleDrawer::refreshHead);
+    showAlerts(false);
+    setUnfolded(false);
+}
+
+QWidget *ConsoleDrawer::buildTools() {
+    auto *tools = new QWidget(this);
+    auto *layout = new QHBoxLayout(tools);
+    layout->setContentsMargins(0, 2, 0, 2);
+    layout->setSpacing(grid);
+    m_source = new QComboBox(tools);
+    m_source->setAccessibleName(tr("Rank"));
+    m_source->addItem(tr("All ranks"), QString());
+    m_source->setToolTip(tr("Lines of one rank or of the agent"));
+    connect(m_source, &QComboBox::currentIndexChanged, this,
+            [this] { m_filter.setSource(m_source->currentData().toString()); });
+    m_level = new QComboBox(tools);
+    m_level->setAccessibleName(tr("Least level"));
+    m_level->addItems({tr("Debug and up"), tr("Info and up"), tr("Warnings"), tr("Errors")});
+    connect(m_level, &QComboBox::currentIndexChanged, &m_filter, &ConsoleFilter::setLeastLevel);
+    m_text = new QLineEdit(tools);
+    m_text->setPlaceholderText(tr("Filter lines"));
+    m_text->setClearButtonEnabled(true);
+    m_text->setFixedWidth(220);
+    connect(m_text, &QLineEdit::textChanged, &m_filter, &ConsoleFilter::setText);
+    for (QWidget *widget :
+         {static_cast<QWidget *>(m_source), static_cast<QWidget *>(m_level), static_cast<QWidget *>(m_text)}) {
+        widget->setFixedHeight(28);
+        layout->addWidget(widget);
+    }
+    return tools;
+}
+
+void ConsoleDrawer::setUnfolded(bool unfolded) {
+    m_unfolded = unfolded;
+    m_tools->setVisible(unfolded && !m_alertsHead->isChecked());
+    m_table->setVisible(unfolded && !m_alertsHead->isChecked());
+    m_alerts->setVisible(unfolded && m_alertsHead->isChecked());
+    setFixedHeight(unfolded ? openHeight : headHeight + 1);
+    refreshHead();
+    if (unfolded)
+        m_table->scrollToBottom();
+}
+
+void ConsoleDrawer::showAlerts(bool alerts) {
+    if (alerts && !m_unfolded)
+        m_unfolded = true;
+    setUnfolded(m_unfolded);
+    Q_UNUSED(alerts);
+}
+
+void ConsoleDrawer::refreshHead() {
+    const Palette &p = m_theme.palette();
+    m_head->setIcon(
+        m_theme.icon(m_unfolded ? QStringLiteral("chevron-down") : QStringLiteral("chevron-up"), p.textSecondary));
+    const int lines = m_workspace.console().rowCount(), alerts = m_workspace.alerts().rowCount();
+    m_head->setText(lines == 0 ? tr("Console") : tr("Console · %n line(s)", nullptr, lines));
+    m_alertsHead->setText(alerts == 0 ? tr("No alerts") : alerts == 1 ? tr("1 alert") : tr("%1 alerts").arg(alerts));
+    m_alertsHead->setIcon(m_theme.icon(QStringLiteral("alert"), alerts ? p.wrong : p.textMuted));
+}
+
+void ConsoleDrawer::refreshSources() {
+    int ranks = 0;
+    for (const core::RunStore *store : m_workspace.runs().stores())
+        for (const auto &[rank, info] : store->ranks())
+            ranks = std::max(ranks, rank + 1);
+    if (m_source->count() == ranks + 2)
+        return;
+    const QString chosen = m_source->currentData().toString();
+    m_source->clear();
+    m_source->addItem(tr("All ranks"), QString());
+    for (int rank = 0; rank < ranks; ++rank)
+        m_source->addItem(tr("Rank %1").arg(rank), QStringLiteral("rank %1").arg(rank));
+    m_source->addItem(tr("Agent"), QStringLiteral("agent"));
+    m_source->setCurrentIndex(std::max(0, m_source->findData(chosen)));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,22 @@
+#pragma once
+#include <QSize>
+#include <QStringList>
+
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep::ui {
+class ChartSource;
+class Workspace;
+
+/// What can be written: csv, json, md (tables and curves), png, svg (charts).
+[[nodiscard]] QStringList exportFormats();
+
+/// Writes results, curves and charts of what is open into `folder` (made when missing). Empty `formats`: all of them.
+/// Returns the files written; an error names the file and the way out.
+[[nodiscard]] Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts,
+                                            const QString &folder, const QStringList &formats = {},
+                                            const QSize &chartSize = {960, 540});
+
+} // namespace lockstep::ui

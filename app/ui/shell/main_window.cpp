@@ -1,0 +1,158 @@
+#include "app/ui/shell/main_window.h"
+
+#include <QCloseEvent>
+#include <QFileDialog>
+#include <QLabel>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSettings>
+#include <QShortcut>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <utility>
+
+#include "app/ui/pages/live_page.h"
+#include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/runs_page.h"
+#include "app/ui/pages/verdict_page.h"
+#include "app/ui/shell/console_drawer.h"
+#include "app/ui/shell/exporter.h"
+#include "app/ui/shell/rail.h"
+#include "app/ui/shell/shortcut_sheet.h"
+#include "app/ui/shell/status_strip.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+
+MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
+    : QMainWindow(parent), m_theme(theme), m_workspace(workspace), m_rail(new Rail(theme, this)),
+      m_strip(new StatusStrip(theme, workspace, this)), m_pages(new QStackedWidget(this)),
+      m_drawer(new ConsoleDrawer(theme, workspace, this)) {
+    setWindowTitle(QStringLiteral("Lockstep"));
+    setWindowIcon(QIcon(QStringLiteral(":/icons/lockstep.svg")));
+    setMinimumSize(1024, 640);
+    resize(1280, 800);
+    m_plan = new PlanPage(theme, workspace, std::move(facts), m_pages);
+    m_live = new LivePage(theme, workspace, m_pages);
+    m_verdict = new VerdictPage(theme, workspace, m_pages);
+    m_runs = new RunsPage(theme, workspace, m_pages);
+    m_rail->addPage(tr("Plan"), QStringLiteral("plan"), tr("Choose what to run"));
+    m_rail->addPage(tr("Live"), QStringLiteral("live"), tr("Watch it train"));
+    m_rail->addPage(tr("Verdict"), QStringLiteral("verdict"), tr("What is worth it here"));
+    m_rail->addPage(tr("Runs"), QStringLiteral("runs"), tr("All runs so far"));
+    for (QWidget *page : std::initializer_list<QWidget *>{m_plan, m_live, m_verdict, m_runs})
+        m_pages->addWidget(page);
+
+    auto *centre = new QWidget(this);
+    auto *rows = new QVBoxLayout(centre);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(0);
+    rows->addWidget(m_strip);
+    auto *middle = new QHBoxLayout;
+    middle->setSpacing(0);
+    middle->addWidget(m_rail);
+    middle->addWidget(m_pages, 1);
+    rows->addLayout(middle, 1);
+    rows->addWidget(m_drawer);
+    setCentralWidget(centre);
+    connectPages();
+    showPage(Page::Plan);
+}
+
+void MainWindow::connectPages() {
+    connect(m_rail, &Rail::chosen, this, [this](int page) { showPage(Page(page)); });
+    connect(m_live, &LivePage::planWanted, this, [this] { showPage(Page::Plan); });
+    connect(m_verdict, &VerdictPage::planWanted, this, [this] { showPage(Page::Plan); });
+    connect(m_runs, &RunsPage::planWanted, this, [this] { showPage(Page::Plan); });
+    connect(m_plan, &PlanPage::startRequested, this, [this](const core::StartRequest &request) {
+        m_startPressed = true;
+        m_workspace.start(request);
+    });
+    connect(m_runs, &RunsPage::experimentWanted, this, [this](const QString &id) { openAndShow(id, false); });
+    connect(m_runs, &RunsPage::runWanted, this, [this](const QString &id) { openAndShow(id, true); });
+    connect(m_strip, &StatusStrip::showRunning, this, [this] {
+        if (m_workspace.attachToRunning())
+            showPage(Page::Live);
+    });
+    connect(m_verdict, &VerdictPage::exportWanted, this, &MainWindow::exportByDialog);
+    // The switch to Live happens when there is something to follow; Start says meanwhile that it starts.
+    connect(&m_workspace, &Workspace::opened, this, [this] {
+        if (std::exchange(m_startPressed, false))
+            showPage(Page::Live);
+    });
+    connect(&m_workspace, &Workspace::failed, this, [this](const QString &sentence) {
+        m_startPressed = false;
+        m_strip->showMessage(sentence);
+    });
+    auto *sheet = new QShortcut(QKeySequence::HelpContents, this);
+    connect(sheet, &QShortcut::activated, this, &MainWindow::showShortcuts);
+    auto *quit = new QShortcut(QKeySequence::Quit, this);
+    connect(quit, &QShortcut::activated, this, &QWidget::close);
+}
+
+void MainWindow::showPage(Page page) {
+    m_rail->setCurrent(int(page));
+    m_pages->setCurrentIndex(int(page));
+}
+
+Page MainWindow::page() const {
+    return Page(m_pages->currentIndex());
+}
+
+std::vector<ChartSource *> MainWindow::charts() const {
+    std::vector<ChartSource *> out = m_live->charts();
+    for (ChartSource *chart : m_verdict->charts())
+        out.push_back(chart);
+    return out;
+}
+
+void MainWindow::openAndShow(const QString &id, bool alone) {
+    const Result<void> opened = alone ? m_workspace.openRun(id) : m_workspace.open(id);
+    if (!opened) {
+        m_strip->showMessage(QString::fromStdString(opened.error().message()));
+        return;
+    }
+    const core::Experiment *experiment = m_workspace.experiment();
+    showPage(experiment && experiment->over() ? Page::Verdict : Page::Live);
+}
+
+void MainWindow::exportByDialog() {
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("Export into a folder"));
+    if (folder.isEmpty())
+        return;
+    m_live->drawNow();
+    const auto written = exportAll(m_workspace, charts(), folder);
+    if (!written)
+        QMessageBox::warning(this, tr("Export"), QString::fromStdString(written.error().message()));
+    else
+        QMessageBox::information(this, tr("Export"), tr("%1 files written into %2").arg(written->size()).arg(folder));
+}
+
+void MainWindow::showShortcuts() {
+    auto *sheet = new ShortcutSheet(this);
+    sheet->setAttribute(Qt::WA_DeleteOnClose);
+    sheet->open();
+}
+
+void MainWindow::restore(const QString &file) {
+    m_settings = file;
+    const QSettings settings(file, QSettings::IniFormat);
+    m_theme.setMode(ThemeMode(std::clamp(settings.value(QStringLiteral("theme"), 0).toInt(), 0, 2)));
+    restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
+    m_drawer->setUnfolded(settings.value(QStringLiteral("drawer"), false).toBool());
+}
+
+void MainWindow::closeEvent(QCloseEvent *event) {
+    if (!m_settings.isEmpty()) {
+        QSettings settings(m_settings, QSettings::IniFormat);
+        settings.setValue(QStringLiteral("theme"), int(m_theme.mode()));
+        settings.setValue(QStringLiteral("geometry"), saveGeometry());
+        settings.setValue(QStringLiteral("drawer"), m_drawer->isUnfolded());
+    }
+    QMainWindow::closeEvent(event);
+}
+
+} // namespace lockstep::ui

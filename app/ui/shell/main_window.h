@@ -1,0 +1,67 @@
+#pragma once
+#include <QMainWindow>
+
+#include <vector>
+
+#include "ipc/run_config.h"
+
+class QStackedWidget;
+
+namespace lockstep::ui {
+class ChartSource;
+class ConsoleDrawer;
+class LivePage;
+class PlanPage;
+class Rail;
+class RunsPage;
+class StatusStrip;
+class Theme;
+class VerdictPage;
+class Workspace;
+
+enum class Page { Plan, Live, Verdict, Runs };
+
+/// The window: rail, strip, pages, console drawer. Owns no data.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent = nullptr);
+
+    void showPage(Page page);
+    [[nodiscard]] Page page() const;
+    [[nodiscard]] PlanPage *planPage() const { return m_plan; }
+    [[nodiscard]] LivePage *livePage() const { return m_live; }
+    [[nodiscard]] VerdictPage *verdictPage() const { return m_verdict; }
+    [[nodiscard]] RunsPage *runsPage() const { return m_runs; }
+    [[nodiscard]] StatusStrip *strip() const { return m_strip; }
+    [[nodiscard]] ConsoleDrawer *drawer() const { return m_drawer; }
+    [[nodiscard]] Rail *rail() const { return m_rail; }
+    [[nodiscard]] std::vector<ChartSource *> charts() const;
+
+    /// Keeps size, place, colours and drawer over sessions, in `file`.
+    void restore(const QString &file);
+
+protected:
+    void closeEvent(QCloseEvent *event) override;
+
+private:
+    void connectPages();
+    void openAndShow(const QString &id, bool alone);
+    void exportByDialog();
+    void showShortcuts();
+
+    Theme &m_theme;
+    Workspace &m_workspace;
+    Rail *m_rail;
+    StatusStrip *m_strip;
+    QStackedWidget *m_pages;
+    ConsoleDrawer *m_drawer;
+    PlanPage *m_plan;
+    LivePage *m_live;
+    VerdictPage *m_verdict;
+    RunsPage *m_runs;
+    QString m_settings;
+    bool m_startPressed = false;
+};
+
+} // namespace lockstep::ui

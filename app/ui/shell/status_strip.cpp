@@ -1,0 +1,128 @@
+#include "app/ui/shell/status_strip.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QPushButton>
+
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "app/ui/widgets/progress_bar.h"
+
+namespace lockstep::ui {
+
+StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
+    : QFrame(parent), m_theme(theme), m_workspace(workspace) {
+    setObjectName(QStringLiteral("strip"));
+    setFixedHeight(6 * grid);
+    auto *layout = new QHBoxLayout(this);
+    layout->setContentsMargins(5 * grid, 0, 2 * grid, 0);
+    layout->setSpacing(2 * grid);
+    m_title = makeLabel({}, "cardTitle", this);
+    m_run = makeLabel({}, "secondary", this);
+    m_name = makeLabel({}, "cardTitle", this);
+    m_epoch = makeLabel({}, "secondary", this);
+    m_bar = new ProgressBar(theme, this);
+    m_bar->setFixedWidth(16 * grid);
+    m_percent = makeLabel({}, "secondary", this);
+    m_percent->setFont(Theme::figures(Type::Body));
+    m_left = makeLabel({}, "secondary", this);
+    m_left->setFont(Theme::figures(Type::Body));
+    m_state = makeLabel({}, "secondary", this);
+    m_message = makeLabel({}, "wrong", this);
+    m_message->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_message->hide();
+    for (QLabel *label : {m_title, m_run, m_name, m_epoch})
+        layout->addWidget(label);
+    layout->addWidget(m_bar);
+    for (QLabel *label : {m_percent, m_left, m_state})
+        layout->addWidget(label);
+    layout->addWidget(m_message, 1);
+    layout->addStretch(1);
+    m_takeUp = new QPushButton(tr("Take up the queue"), this);
+    m_takeUp->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U));
+    m_takeUp->setToolTip(tr("Its owner is gone and runs are still queued: go on with them (Ctrl+Shift+U)"));
+    connect(m_takeUp, &QPushButton::clicked, &m_workspace, &Workspace::takeUp);
+    layout->addWidget(m_takeUp);
+    m_stop = new QPushButton(tr("Stop"), this);
+    m_stop->setObjectName(QStringLiteral("danger"));
+    m_stop->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Period));
+    m_stop->setToolTip(tr("Stops the run at a common step and drops the rest of the queue (Ctrl+.)"));
+    connect(m_stop, &QPushButton::clicked, &m_workspace, &Workspace::stop);
+    layout->addWidget(m_stop);
+    connect(&m_workspace, &Workspace::stripChanged, this, &StatusStrip::refresh);
+    connect(&m_workspace, &Workspace::opened, this, &StatusStrip::refresh);
+    connect(&m_workspace, &Workspace::startingChanged, this, [this] {
+        if (m_workspace.starting())
+            m_message->hide();
+        refresh();
+    });
+    connect(&m_theme, &Theme::changed, this, &StatusStrip::refresh);
+    refresh();
+}
+
+void StatusStrip::showMessage(const QString &sentence) {
+    QString line = sentence;
+    line.replace(QLatin1Char('\n'), QStringLiteral(" · "));
+    m_message->setText(line);
+    m_message->setToolTip(sentence);
+    m_message->setVisible(!sentence.isEmpty());
+}
+
+void StatusStrip::refresh() {
+    const auto strip = m_workspace.strip();
+    const bool any = !strip.title.isEmpty();
+    const QString method = m_workspace.stripMethod();
+    const auto set = [](QLabel *label, const QString &text) {
+        label->setText(text);
+        label->setVisible(!text.isEmpty());
+    };
+    if (m_workspace.starting()) {
+        set(m_title, tr("Starting…"));
+    } else {
+        set(m_title, any ? strip.title : tr("Nothing runs"));
+    }
+    const bool running = strip.active && !m_workspace.starting();
+    set(m_run, running ? strip.run : QString());
+    set(m_name, running && strip.name != strip.title ? strip.name : QString());
+    set(m_epoch, running ? strip.epoch : QString());
+    m_bar->setVisible(running);
+    m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
+    set(m_percent, running && strip.fraction ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100)) : QString());
+    set(m_left, running ? strip.left : QString());
+    const QString elsewhere = m_workspace.runningElsewhere();
+    set(m_state, !any                                ? tr("choose what to run on Plan")
+                 : !elsewhere.isEmpty()              ? tr("press to watch it")
+                 : strip.epoch.isEmpty() || !running ? strip.state
+                                                     : QString());
+    const QString link = m_workspace.linkSentence();
+    setToolTip(link);
+    m_stop->setVisible(strip.active);
+    m_takeUp->setVisible(strip.orphaned && !m_workspace.starting());
+    const Palette &p = m_theme.palette();
+    m_dot = strip.orphaned                                    ? p.wrong
+            : strip.active                                    ? p.good
+            : strip.state.startsWith(QLatin1String("failed")) ? p.wrong
+                                                              : p.textMuted;
+    setCursor(elsewhere.isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
+    update();
+}
+
+void StatusStrip::paintEvent(QPaintEvent *event) {
+    QFrame::paintEvent(event);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(m_dot);
+    painter.drawEllipse(QPointF(2.75 * grid, height() / 2.0), 5, 5);
+}
+
+void StatusStrip::mousePressEvent(QMouseEvent *event) {
+    if (event->button() == Qt::LeftButton && !m_workspace.runningElsewhere().isEmpty())
+        Q_EMIT showRunning();
+    QFrame::mousePressEvent(event);
+}
+
+} // namespace lockstep::ui

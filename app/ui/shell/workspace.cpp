@@ -1,0 +1,307 @@
+#include "app/ui/shell/workspace.h"
+
+#include <QSysInfo>
+
+#include <algorithm>
+
+#include "analysis/format.h"
+#include "analysis/result_table.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::ui {
+namespace {
+
+std::unique_ptr<core::RunIndex> openIndex() {
+    auto index = core::RunIndex::open();
+    return index ? std::make_unique<core::RunIndex>(std::move(*index)) : nullptr;
+}
+
+QString me() {
+    return QStringLiteral("lockstep on ") + QSysInfo::machineHostName();
+}
+
+} // namespace
+
+Workspace::Workspace(QObject *parent) : QObject(parent), m_history(std::make_unique<core::RunListModel>(openIndex())) {
+    m_look.setInterval(2000);
+    connect(&m_look, &QTimer::timeout, this, &Workspace::lookForRunning);
+    m_look.start();
+    m_recompute.setSingleShot(true);
+    m_recompute.setInterval(250);
+    connect(&m_recompute, &QTimer::timeout, this, &Workspace::recompute);
+    connect(&m_runs, &core::RunSet::reset, this, &Workspace::resultsDirty);
+    connect(&m_runs, &core::RunSet::changed, this, [this](int, core::RunStore::Changes what) {
+        if (what & (core::RunStore::Record | core::RunStore::State | core::RunStore::Epochs))
+            resultsDirty();
+        if (m_run && (what & (core::RunStore::State | core::RunStore::ProgressChange | core::RunStore::Link)))
+            Q_EMIT stripChanged();
+    });
+    connect(&m_strip, &core::ExperimentModel::changed, this, &Workspace::stripChanged);
+}
+
+Workspace::~Workspace() {
+    m_strip.setFollower(nullptr);
+    m_runs.clear();
+}
+
+core::ExperimentFollower *Workspace::followerFor(const QString &id, Error *error) {
+    for (const auto &follower : m_followers)
+        if (QString::fromStdString(follower->experiment().id) == id)
+            return follower.get();
+    auto follower = std::make_unique<core::ExperimentFollower>();
+    if (auto opened = follower->open(id.toStdString()); !opened) {
+        *error = opened.error();
+        return nullptr;
+    }
+    core::ExperimentFollower *out = follower.get();
+    connect(out, &core::ExperimentFollower::experimentChanged, this, [this, out] {
+        if (out == m_open)
+            resultsDirty();
+        Q_EMIT stripChanged();
+    });
+    connect(out, &core::ExperimentFollower::runAdded, this, [this, out](int, core::RunStore *store) {
+        if (out == m_open)
+            m_runs.add(store);
+    });
+    m_followers.push_back(std::move(follower));
+    return out;
+}
+
+void Workspace::show(core::ExperimentFollower *follower) {
+    clearOpen();
+    m_open = follower;
+    for (core::RunStore *store : follower->stores())
+        if (store)
+            m_runs.add(store);
+    dropUnused();
+    m_strip.setFollower(m_running ? m_running : m_open);
+    recompute();
+    Q_EMIT opened();
+    Q_EMIT stripChanged();
+}
+
+void Workspace::clearOpen() {
+    m_runs.clear();
+    m_open = nullptr;
+    m_runFollower.reset();
+    m_run.reset();
+}
+
+void Workspace::dropUnused() {
+    std::erase_if(m_followers, [this](const auto &follower) {
+        const bool used = follower.get() == m_open || follower.get() == m_running;
+        if (!used && m_strip.follower() == follower.get())
+            m_strip.setFollower(nullptr);
+        return !used;
+    });
+}
+
+Result<void> Workspace::open(const QString &id) {
+    if (isRunId(id.toStdString()) && core::readExperiment(id.toStdString()).has_value() == false) {
+        const QString experiment = [&] {
+            auto text = realFileSystem().readAll(runFolder(id.toStdString()).config());
+            if (!text)
+                return QString();
+            auto record = runRecordFromJson(*text);
+            return record ? QString::fromStdString(record->experiment) : QString();
+        }();
+        if (experiment.isEmpty() || !core::readExperiment(experiment.toStdString()))
+            return openRun(id);
+        return open(experiment);
+    }
+    Error error;
+    core::ExperimentFollower *follower = followerFor(id, &error);
+    if (!follower)
+        return fail(error);
+    show(follower);
+    return {};
+}
+
+Result<void> Workspace::openRun(const QString &runId) {
+    const RunFolder folder = runFolder(runId.toStdString());
+    if (!isRunId(runId.toStdString()) || !realFileSystem().readAll(folder.config()))
+        return fail(Error::badArgument("no run or experiment is called " + runId.toStdString(),
+                                       "`lockstepctl list` shows them all"));
+    clearOpen();
+    dropUnused();
+    m_run = std::make_unique<core::RunStore>(runId);
+    m_runFollower = std::make_unique<core::RunFollower>(m_run.get(), runId);
+    m_runs.add(m_run.get());
+    m_runFollower->start();
+    m_strip.setFollower(m_running);
+    recompute();
+    Q_EMIT opened();
+    Q_EMIT stripChanged();
+    return {};
+}
+
+bool Workspace::attachToRunning() {
+    lookForRunning();
+    if (!m_running)
+        return false;
+    if (m_running != m_open)
+        show(m_running);
+    return true;
+}
+
+void Workspace::lookForRunning() {
+    core::ExperimentFollower *before = m_running;
+    if (m_running && m_running->experiment().over())
+        m_running = nullptr;
+    if (!m_running) {
+        const auto all = core::listExperiments();
+        // Newest first: an old one without an owner, left undone, is history and not what runs now.
+        for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 20) && !m_running; ++i) {
+            const bool owned = core::isOwned(all[i]);
+            if (!owned && i > 0)
+                continue;
+            Error error;
+            core::ExperimentFollower *follower = followerFor(QString::fromStdString(all[i]), &error);
+            if (follower && !follower->experiment().over() && (owned || follower->experiment().current()))
+                m_running = follower;
+        }
+    }
+    dropUnused();
+    core::ExperimentFollower *shown = m_running ? m_running : m_open;
+    if (m_strip.follower() != shown)
+        m_strip.setFollower(shown);
+    if (before != m_running)
+        Q_EMIT stripChanged();
+}
+
+void Workspace::start(const core::StartRequest &request) {
+    if (m_start)
+        return;
+    auto start = std::make_unique<core::DetachedStart>();
+    core::DetachedStart *raw = start.get();
+    handleStart(std::move(start));
+    raw->start(request);
+}
+
+void Workspace::takeUp() {
+    core::ExperimentFollower *follower = m_running ? m_running : m_open;
+    if (m_start || !follower)
+        return;
+    auto start = std::make_unique<core::DetachedStart>();
+    core::DetachedStart *raw = start.get();
+    handleStart(std::move(start));
+    raw->takeUp(follower->experiment().id);
+}
+
+void Workspace::handleStart(std::unique_ptr<core::DetachedStart> start) {
+    m_start = std::move(start);
+    const auto done = [this] {
+        m_start.release()->deleteLater();
+        Q_EMIT startingChanged();
+    };
+    connect(m_start.get(), &core::DetachedStart::started, this, [this, done](const QString &id) {
+        done();
+        lookForRunning();
+        if (auto result = open(id); !result)
+            Q_EMIT failed(QString::fromStdString(result.error().message()));
+    });
+    connect(m_start.get(), &core::DetachedStart::failed, this, [this, done](const Error &error) {
+        done();
+        Q_EMIT failed(QString::fromStdString(error.message()));
+    });
+    Q_EMIT startingChanged();
+}
+
+void Workspace::stop() {
+    core::ExperimentFollower *follower = m_running ? m_running : m_open;
+    Result<void> asked;
+    if (follower && !follower->experiment().over())
+        asked = follower->stop(me());
+    else if (m_runFollower)
+        asked = m_runFollower->requestStop(me());
+    if (!asked)
+        Q_EMIT failed(QString::fromStdString(asked.error().message()));
+}
+
+QString Workspace::openId() const {
+    return m_open ? QString::fromStdString(m_open->experiment().id) : m_run ? m_run->runId() : QString();
+}
+
+QString Workspace::title() const {
+    return m_open ? QString::fromStdString(m_open->experiment().title) : m_run ? m_run->title() : QString();
+}
+
+const core::Experiment *Workspace::experiment() const {
+    return m_open ? &m_open->experiment() : nullptr;
+}
+
+core::ExperimentModel::Strip Workspace::strip() const {
+    if (m_strip.follower())
+        return m_strip.strip();
+    core::ExperimentModel::Strip out;
+    if (!m_run)
+        return out;
+    const core::Progress progress = m_run->progress();
+    out.title = m_run->title();
+    out.name = m_run->title();
+    out.state = m_run->stateSentence();
+    out.fraction = out.overall = progress.fraction;
+    if (progress.epoch && progress.epochs)
+        out.epoch = tr("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
+    if (progress.leftS && !m_run->over())
+        out.left = tr("%1 left").arg(core::timeLeft(progress.leftS));
+    out.active = !m_run->over();
+    return out;
+}
+
+QString Workspace::stripMethod() const {
+    const core::ExperimentFollower *follower = m_strip.follower();
+    const core::RunStore *store = follower ? follower->current() : m_run.get();
+    return store ? store->method() : QString();
+}
+
+QString Workspace::linkSentence() const {
+    const core::ExperimentFollower *follower = m_strip.follower();
+    const core::RunStore *store = follower ? follower->current() : m_run.get();
+    if (!store)
+        return {};
+    return store->linkSentence().isEmpty() ? QString::fromUtf8(core::toString(store->link()).data(),
+                                                               qsizetype(core::toString(store->link()).size()))
+                                           : store->linkSentence();
+}
+
+QString Workspace::runningElsewhere() const {
+    return m_running && m_running != m_open ? QString::fromStdString(m_running->experiment().id) : QString();
+}
+
+bool Workspace::complete() const {
+    if (m_open && !m_open->experiment().over())
+        return false;
+    return std::all_of(m_runs.stores().begin(), m_runs.stores().end(), [](const core::RunStore *store) {
+        const core::LinkState link = store->link();
+        return link == core::LinkState::Finished || link == core::LinkState::AgentDied ||
+               link == core::LinkState::Failed;
+    });
+}
+
+bool Workspace::settled() const {
+    return !m_recompute.isActive() &&
+           std::none_of(m_runs.stores().begin(), m_runs.stores().end(), [](const core::RunStore *store) {
+               const core::LinkState link = store->link();
+               return link == core::LinkState::Idle || link == core::LinkState::Replaying ||
+                      link == core::LinkState::Connecting;
+           });
+}
+
+void Workspace::resultsDirty() {
+    if (!m_recompute.isActive())
+        m_recompute.start();
+}
+
+void Workspace::recompute() {
+    std::vector<core::RunOutcome> outcomes;
+    for (const core::RunStore *store : m_runs.stores())
+        outcomes.push_back(store->outcome());
+    const core::ResultTable table =
+        m_open ? core::resultTable(m_open->experiment(), outcomes) : core::resultTable(outcomes);
+    m_results.setTable(table);
+    m_classes.setTable(table);
+    Q_EMIT resultsChanged();
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,117 @@
+#pragma once
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+
+#include <memory>
+#include <vector>
+
+#include "follow/experiment_follower.h"
+#include "follow/run_follower.h"
+#include "launch/detached_start.h"
+#include "models/alert_model.h"
+#include "models/console_model.h"
+#include "models/curve_model.h"
+#include "models/device_model.h"
+#include "models/epoch_model.h"
+#include "models/experiment_model.h"
+#include "models/phase_model.h"
+#include "models/result_model.h"
+#include "models/run_list_model.h"
+#include "models/run_set.h"
+#include "store/run_store.h"
+
+namespace lockstep::ui {
+
+/// What the window looks at: the experiment (or single run) that is open, the one that runs now, and core's models over
+/// them. It follows, and owns no training: closing it changes nothing. GUI thread only; never blocks.
+class Workspace : public QObject {
+    Q_OBJECT
+public:
+    explicit Workspace(QObject *parent = nullptr);
+    ~Workspace() override;
+
+    /// Opens by experiment id or run id (a run that belongs to an experiment opens that); an error names what is missing.
+    [[nodiscard]] Result<void> open(const QString &id);
+    /// A run by itself, without its experiment.
+    [[nodiscard]] Result<void> openRun(const QString &runId);
+    /// The experiment that runs now, if there is one: owned, or its owner gone with work left. Also looks anew.
+    bool attachToRunning();
+
+    /// Starts by lockstepctl, detached; `opened` follows, or `failed`.
+    void start(const core::StartRequest &request);
+    [[nodiscard]] bool starting() const { return m_start != nullptr; }
+    /// Takes up the queue of the experiment on the strip, whose owner is gone.
+    void takeUp();
+    /// Stops what the strip shows.
+    void stop();
+
+    [[nodiscard]] bool isOpen() const { return m_open || m_run; }
+    [[nodiscard]] QString openId() const;
+    [[nodiscard]] QString title() const;
+    /// The open experiment, or nothing for a single run.
+    [[nodiscard]] const core::Experiment *experiment() const;
+    [[nodiscard]] core::ExperimentFollower *follower() const { return m_open; }
+    /// The strip: what runs now, else what is open.
+    [[nodiscard]] core::ExperimentModel::Strip strip() const;
+    [[nodiscard]] QString stripMethod() const;  ///< of the run that the strip names
+    [[nodiscard]] QString linkSentence() const; ///< how the window stands to it
+    /// The strip speaks of another experiment than the open one; its id.
+    [[nodiscard]] QString runningElsewhere() const;
+
+    /// All runs of what is open have ended and been read to their end.
+    [[nodiscard]] bool complete() const;
+    /// Everything written so far has been read: a picture taken now shows all there is.
+    [[nodiscard]] bool settled() const;
+
+    [[nodiscard]] core::RunSet &runs() { return m_runs; }
+    [[nodiscard]] core::CurveModel &curves() { return m_curves; }
+    [[nodiscard]] core::EpochModel &epochs() { return m_epochs; }
+    [[nodiscard]] core::DeviceModel &devices() { return m_devices; }
+    [[nodiscard]] core::PhaseModel &phases() { return m_phases; }
+    [[nodiscard]] core::ConsoleModel &console() { return m_console; }
+    [[nodiscard]] core::AlertModel &alerts() { return m_alerts; }
+    [[nodiscard]] core::ResultModel &results() { return m_results; }
+    [[nodiscard]] core::ClassAccuracyModel &classes() { return m_classes; }
+    [[nodiscard]] core::RunListModel &history() { return *m_history; }
+
+Q_SIGNALS:
+    void opened();         ///< another experiment or run is open
+    void stripChanged();   ///< progress, state, ownership
+    void resultsChanged(); ///< results() and classes() were recomputed
+    void startingChanged();
+    void failed(const QString &sentence);
+
+private:
+    core::ExperimentFollower *followerFor(const QString &id, Error *error);
+    void show(core::ExperimentFollower *follower);
+    void dropUnused();
+    void clearOpen();
+    void lookForRunning();
+    void recompute();
+    void resultsDirty();
+    void handleStart(std::unique_ptr<core::DetachedStart> start);
+
+    // Models are declared after what they read, so that they go first.
+    std::vector<std::unique_ptr<core::ExperimentFollower>> m_followers;
+    core::ExperimentFollower *m_open = nullptr;
+    core::ExperimentFollower *m_running = nullptr;
+    std::unique_ptr<core::RunStore> m_run;
+    std::unique_ptr<core::RunFollower> m_runFollower;
+    std::unique_ptr<core::DetachedStart> m_start;
+
+    core::RunSet m_runs{this};
+    core::CurveModel m_curves{&m_runs};
+    core::EpochModel m_epochs{&m_runs};
+    core::DeviceModel m_devices{&m_runs};
+    core::PhaseModel m_phases{&m_runs};
+    core::ConsoleModel m_console{&m_runs};
+    core::AlertModel m_alerts{&m_runs};
+    core::ExperimentModel m_strip;
+    core::ResultModel m_results;
+    core::ClassAccuracyModel m_classes;
+    std::unique_ptr<core::RunListModel> m_history;
+    QTimer m_look, m_recompute;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,64 @@
+#include "app/ui/widgets/card.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStyle>
+#include <QVBoxLayout>
+
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+
+Card::Card(const QString &title, QWidget *parent) : QFrame(parent) {
+    setObjectName(QStringLiteral("card"));
+    auto *outer = new QVBoxLayout(this);
+    outer->setContentsMargins(2 * grid, grid + grid / 2, 2 * grid, grid + grid / 2);
+    outer->setSpacing(grid);
+    m_head = new QHBoxLayout;
+    m_head->setSpacing(grid);
+    m_title = makeLabel(title, "cardTitle", this);
+    m_note = makeLabel({}, "muted", this);
+    m_note->hide();
+    m_head->addWidget(m_title);
+    m_head->addWidget(m_note);
+    m_head->addStretch(1);
+    outer->addLayout(m_head);
+    m_body = new QVBoxLayout;
+    m_body->setSpacing(grid);
+    outer->addLayout(m_body, 1);
+}
+
+void Card::addTool(QWidget *tool) {
+    m_head->addWidget(tool);
+}
+
+void Card::setTitle(const QString &title) {
+    m_title->setText(title);
+}
+
+void Card::setNote(const QString &note) {
+    m_note->setText(note);
+    m_note->setVisible(!note.isEmpty());
+}
+
+QLabel *makeLabel(const QString &text, const char *role, QWidget *parent) {
+    auto *label = new QLabel(text, parent);
+    label->setProperty("role", role);
+    return label;
+}
+
+QFrame *makeLine(QWidget *parent) {
+    auto *line = new QFrame(parent);
+    line->setObjectName(QStringLiteral("line"));
+    return line;
+}
+
+void setStyleProperty(QWidget *widget, const char *name, const QVariant &value) {
+    if (widget->property(name) == value)
+        return;
+    widget->setProperty(name, value);
+    widget->style()->unpolish(widget);
+    widget->style()->polish(widget);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,35 @@
+#pragma once
+#include <QFrame>
+
+class QHBoxLayout;
+class QLabel;
+class QVBoxLayout;
+
+namespace lockstep::ui {
+
+/// A titled box: head with title and tools on its right, body below.
+class Card : public QFrame {
+    Q_OBJECT
+public:
+    explicit Card(const QString &title, QWidget *parent = nullptr);
+    [[nodiscard]] QVBoxLayout *body() const { return m_body; }
+    /// Adds a widget at the right end of the head.
+    void addTool(QWidget *tool);
+    void setTitle(const QString &title);
+    /// A quiet word after the title.
+    void setNote(const QString &note);
+
+private:
+    QHBoxLayout *m_head;
+    QVBoxLayout *m_body;
+    QLabel *m_title, *m_note;
+};
+
+/// A label in one of the style sheet's roles: secondary, muted, small, title, cardTitle, display, wrong.
+[[nodiscard]] QLabel *makeLabel(const QString &text, const char *role, QWidget *parent = nullptr);
+/// A hairline.
+[[nodiscard]] QFrame *makeLine(QWidget *parent = nullptr);
+/// Sets a style sheet property and polishes again.
+void setStyleProperty(QWidget *widget, const char *name, const QVariant &value);
+
+} // namespace lockstep::ui

@@ -1,0 +1,107 @@
+#include "app/ui/widgets/tables.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QTableView>
+
+#include <algorithm>
+
+#include "app/ui/theme/theme.h"
+#include "models/roles.h"
+
+namespace lockstep::ui {
+namespace {
+constexpr int padding = grid, markWidth = 14;
+}
+
+CellDelegate::CellDelegate(const Theme &theme, int markColumn, QObject *parent)
+    : QStyledItemDelegate(parent), m_theme(theme), m_markColumn(markColumn) {}
+
+void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
+    const Palette &p = m_theme.palette();
+    painter->save();
+    const bool selected = option.state & QStyle::State_Selected, hovered = option.state & QStyle::State_MouseOver;
+    if (selected || hovered)
+        painter->fillRect(option.rect, selected ? p.selection : p.raised);
+    painter->setPen(QPen(p.grid, 1));
+    painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
+    QRect box = option.rect.adjusted(padding, 0, -padding, 0);
+    if (index.column() == m_markColumn) {
+        const QString method = index.data(core::MethodRole).toString();
+        if (!method.isEmpty()) {
+            QPen pen(methodColor(method), 3);
+            pen.setCapStyle(Qt::FlatCap);
+            if (index.data(core::PublishedRole).toBool()) {
+                pen.setWidthF(2);
+                pen.setStyle(Qt::DotLine);
+            }
+            painter->setPen(pen);
+            painter->drawLine(box.left(), box.center().y(), box.left() + markWidth, box.center().y());
+        }
+        box.setLeft(box.left() + markWidth + padding);
+    }
+    const QString text = index.data(Qt::DisplayRole).toString();
+    const auto alignment = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt());
+    const bool number = alignment & Qt::AlignRight;
+    QFont font = number ? Theme::figures(Type(option.font.pixelSize())) : option.font;
+    if (index.column() == m_markColumn && !index.data(core::PublishedRole).toBool())
+        font.setWeight(QFont::DemiBold);
+    painter->setFont(font);
+    const QString state = index.data(core::StateRole).toString(), level = index.data(core::LevelRole).toString();
+    const bool wrong = level == QLatin1String("error") ||
+                       (state == QLatin1String("failed") && text.startsWith(QLatin1String("failed")));
+    painter->setPen(wrong                             ? p.wrong
+                    : text == QLatin1String("-")      ? p.textMuted
+                    : level == QLatin1String("debug") ? p.textMuted
+                                                      : p.text);
+    const QFontMetrics metrics(font);
+    painter->drawText(box, int(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft)) | Qt::TextSingleLine,
+                      metrics.elidedText(text, Qt::ElideRight, box.width()));
+    painter->restore();
+}
+
+QSize CellDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {
+    const bool number = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()) & Qt::AlignRight;
+    QFont font = number ? Theme::figures(Type(std::max(12, option.font.pixelSize()))) : option.font;
+    if (index.column() == m_markColumn)
+        font.setWeight(QFont::DemiBold);
+    int width = QFontMetrics(font).horizontalAdvance(index.data(Qt::DisplayRole).toString()) + 2 * padding + 2;
+    if (index.column() == m_markColumn)
+        width += markWidth + padding;
+    return {width, 4 * grid};
+}
+
+QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn) {
+    auto *table = new QTableView(parent);
+    table->setItemDelegate(new CellDelegate(theme, markColumn, table));
+    table->setShowGrid(false);
+    table->setFrameShape(QFrame::NoFrame);
+    table->setWordWrap(false);
+    table->setMouseTracking(true);
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setSelectionMode(QAbstractItemView::SingleSelection);
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    table->setTabKeyNavigation(false);
+    table->setCornerButtonEnabled(false);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(4 * grid);
+    table->verticalHeader()->setMinimumSectionSize(16);
+    table->horizontalHeader()->setHighlightSections(false);
+    table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    table->horizontalHeader()->setFixedHeight(4 * grid);
+    return table;
+}
+
+void fitColumns(QTableView *table, int least, int most) {
+    const QAbstractItemModel *model = table->model();
+    for (int column = 0; column < model->columnCount(); ++column) {
+        table->resizeColumnToContents(column);
+        const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
+        const int head = metrics.horizontalAdvance(model->headerData(column, Qt::Horizontal).toString()) + 26;
+        table->setColumnWidth(column, std::clamp(std::max(head, table->columnWidth(column)), least, most));
+    }
+}
+
+} // namespace lockstep::ui

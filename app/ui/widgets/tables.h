@@ -1,0 +1,28 @@
+#pragma once
+#include <QStyledItemDelegate>
+
+class QTableView;
+
+namespace lockstep::ui {
+class Theme;
+
+/// Draws cells of core's models: figures right-aligned and of equal width, "-" muted, the method's colour as a mark
+/// before the first column's text (dotted when published), wrong states in red.
+class CellDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    CellDelegate(const Theme &theme, int markColumn, QObject *parent = nullptr);
+    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+
+private:
+    const Theme &m_theme;
+    int m_markColumn;
+};
+
+/// A table in the house's look: whole rows selected, no grid, no row numbers. `markColumn` < 0: no method marks.
+[[nodiscard]] QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn = -1);
+/// Column widths by content, within [least, most].
+void fitColumns(QTableView *table, int least = 56, int most = 320);
+
+} // namespace lockstep::ui
