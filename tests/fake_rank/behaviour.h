@@ -1,0 +1,36 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+/// What FAKE_RANK tells a fake rank to do: "key" or "key=value", separated by ';'. FAKE_RANK_<R> adds to or replaces it
+/// for rank R alone.
+///
+///   steps=N epochs=N step_ms=N     how long it trains: steps an epoch (10), epochs (--epochs, else 2), a step (10 ms)
+///   start_ms=N                     waits before it connects
+///   burn                           spins through its steps instead of sleeping
+///   no_connect | no_hello          never connects | connects and says nothing
+///   ignore_term | ignore_control   SIGTERM | a stop on the socket is not heard (ignore_term: neither)
+///   exit=N                         exit code at the end
+///   exit_at=S | crash_at=S | kill_at=S | hang_at=S   at step S: exits with `exit` (1), aborts, SIGKILLs itself, hangs
+///   say=TEXT | complain=TEXT       a line to stdout | to stderr before it trains
+///   print=N                        N lines to stdout as fast as they go
+///   flood=N                        N log frames as fast as they go
+///   malformed=N | huge | gap | wrong_rank   N bad lines | a line of 80 KiB | an rseq left out | another's number
+///   nan_at=S                       a loss that is not a number
+///   child                          starts a child that ignores SIGTERM and sleeps; prints "child PID"
+///   show_environment               prints what it was given: environment, cores, arguments
+class Behaviour {
+public:
+    static Behaviour fromEnvironment(int rank);
+
+    [[nodiscard]] bool has(const std::string &key) const { return m_values.contains(key); }
+    [[nodiscard]] std::string text(const std::string &key) const;
+    [[nodiscard]] long number(const std::string &key, long otherwise) const;
+    /// Whether `key` names this step.
+    [[nodiscard]] bool at(const std::string &key, long step) const { return has(key) && number(key, 0) == step; }
+
+private:
+    void read(const char *list);
+    std::map<std::string, std::string> m_values;
+};

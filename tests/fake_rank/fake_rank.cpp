@@ -1,0 +1,259 @@
+// A rank without a model: it connects, says hello, reports states, steps, epochs and evaluations like lockstep-trainer,
+// writes --summary, hears stop and SIGTERM, and misbehaves as behaviour.h lists. Unknown arguments are ignored, so it can
+// stand in for lockstep-trainer (LOCKSTEP_TRAINER=…/fake_rank).
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "ipc/clock.h"
+#include "ipc/cores.h"
+#include "ipc/run_folder.h"
+#include "tests/fake_rank/behaviour.h"
+#include "tests/fake_rank/wire.h"
+
+using namespace lockstep;
+
+namespace {
+
+constexpr int samplesAStep = 32;
+std::atomic<bool> terminated = false;
+
+int environmentNumber(const char *name, int otherwise) {
+    const char *text = std::getenv(name);
+    return text && *text ? std::atoi(text) : otherwise;
+}
+
+std::string argument(int argc, char **argv, const std::string &flag) {
+    for (int i = 1; i + 1 < argc; ++i)
+        if (argv[i] == flag)
+            return argv[i + 1];
+    return {};
+}
+
+class FakeRank {
+public:
+    FakeRank(int argc, char **argv)
+        : m_rank(environmentNumber("RANK", 0)), m_worldSize(environmentNumber("WORLD_SIZE", 1)),
+          m_behaviour(Behaviour::fromEnvironment(m_rank)), m_wire(m_rank),
+          m_summary(argument(argc, argv, "--summary")) {
+        const std::string given = argument(argc, argv, "--epochs");
+        m_epochs = static_cast<int>(m_behaviour.number("epochs", given.empty() ? 2 : std::atol(given.c_str())));
+        m_stepsAnEpoch = m_behaviour.number("steps", 10);
+        m_stepMs = m_behaviour.number("step_ms", 10);
+        m_method = argument(argc, argv, "--method");
+        if (m_behaviour.has("show_environment"))
+            showEnvironment(argc, argv);
+    }
+
+    int run();
+
+private:
+    void showEnvironment(int argc, char **argv);
+    void beforeTraining();
+    void startChild();
+    /// False when a stop was heard.
+    bool trainEpoch(int epoch);
+    void misbehaveAt(long step);
+    void work();
+    void sendSteps(int epoch, double seconds);
+    void sendState(RunState state, const std::string &detail = {});
+    void writeSummary() const;
+    bool stopHeard();
+    double lossAt(long step) const { return 2.3 * std::exp(-0.02 * static_cast<double>(step)); }
+
+    int m_rank, m_worldSize, m_epochs = 2;
+    Behaviour m_behaviour;
+    Wire m_wire;
+    std::string m_summary, m_method;
+    long m_stepsAnEpoch = 10, m_stepMs = 10, m_step = 0;
+    std::vector<EpochSummary> m_done;
+    SystemClock m_clock;
+};
+
+void FakeRank::showEnvironment(int argc, char **argv) {
+    for (const char *name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+                             "LOCKSTEP_FRAMES", "LOCKSTEP_MASTER_LISTEN_FD", "TORCHELASTIC_RESTART_COUNT"})
+        if (const char *value = std::getenv(name))
+            std::printf("%s=%s\n", name, value);
+    std::printf("CORES=%s\n", formatCores(allowedCores()).c_str());
+    std::printf("PGID=%d PID=%d\n", getpgrp(), getpid());
+    std::printf("ARGUMENTS=");
+    for (int i = 1; i < argc; ++i)
+        std::printf("%s ", argv[i]);
+    std::printf("\n");
+    std::fflush(stdout);
+}
+
+void FakeRank::startChild() {
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGTERM, SIG_IGN);
+        for (;;)
+            pause();
+    }
+    std::printf("child %d\n", child);
+    std::fflush(stdout);
+}
+
+void FakeRank::sendState(RunState state, const std::string &detail) {
+    StateFrame body;
+    body.state = state;
+    body.detail = detail;
+    if (state == RunState::Init) {
+        body.pid = getpid();
+        char host[256] = {};
+        gethostname(host, sizeof host - 1);
+        body.host = host;
+        body.device = "cpu:" + std::to_string(m_rank);
+        body.cores = formatCores(allowedCores());
+        body.backend = m_worldSize > 1 ? "gloo" : "none";
+        body.worldSize = m_worldSize;
+        body.threads = 1;
+        body.epochs = m_epochs;
+        body.stepsPerEpoch = m_stepsAnEpoch;
+        body.totalSteps = m_stepsAnEpoch * m_epochs;
+    }
+    m_wire.send(body);
+}
+
+void FakeRank::beforeTraining() {
+    if (m_behaviour.has("say"))
+        std::printf("%s\n", m_behaviour.text("say").c_str());
+    for (long i = 0; i < m_behaviour.number("print", 0); ++i)
+        std::printf("line %ld of rank %d\n", i, m_rank);
+    std::fflush(stdout);
+    if (m_behaviour.has("complain"))
+        std::fprintf(stderr, "%s\n", m_behaviour.text("complain").c_str());
+    if (m_behaviour.has("child"))
+        startChild();
+    std::this_thread::sleep_for(std::chrono::milliseconds(m_behaviour.number("start_ms", 0)));
+    if (!m_behaviour.has("no_connect"))
+        m_wire.open(!m_behaviour.has("no_hello"));
+    if (m_behaviour.has("no_connect") || m_behaviour.has("no_hello"))
+        return;
+    sendState(RunState::Init);
+    m_wire.send(LogFrame{"info", "fake rank " + std::to_string(m_rank) + " is ready", "trainer"});
+    for (long i = 0; i < m_behaviour.number("malformed", 0); ++i)
+        m_wire.sendRaw("{\"type\":\"steps\",\"rank\":" + std::to_string(m_rank) + ",oops " + std::to_string(i));
+    if (m_behaviour.has("wrong_rank"))
+        m_wire.sendRaw(R"({"type":"heartbeat","rank":4711,"rseq":2,"mono_ns":1,"wall_us":1})");
+    if (m_behaviour.has("huge"))
+        m_wire.sendRaw(std::string(80 * 1024, 'x'));
+    if (m_behaviour.has("gap"))
+        m_wire.skipNumber();
+    for (long i = 0; i < m_behaviour.number("flood", 0); ++i)
+        m_wire.send(LogFrame{"info", "flood " + std::to_string(i), "trainer"});
+    sendState(RunState::Training);
+}
+
+void FakeRank::misbehaveAt(long step) {
+    if (m_behaviour.at("exit_at", step))
+        std::_Exit(static_cast<int>(m_behaviour.number("exit", 1)));
+    if (m_behaviour.at("crash_at", step))
+        std::abort();
+    if (m_behaviour.at("kill_at", step))
+        kill(getpid(), SIGKILL);
+    while (m_behaviour.at("hang_at", step) && !stopHeard())
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+void FakeRank::work() {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(m_stepMs);
+    if (!m_behaviour.has("burn"))
+        return std::this_thread::sleep_until(until);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+}
+
+bool FakeRank::stopHeard() {
+    if (m_behaviour.has("ignore_term"))
+        return false;
+    return terminated || (!m_behaviour.has("ignore_control") && m_wire.stopAsked());
+}
+
+void FakeRank::sendSteps(int epoch, double seconds) {
+    const double loss = m_behaviour.at("nan_at", m_step) ? std::numeric_limits<double>::quiet_NaN() : lossAt(m_step);
+    StepsFrame body;
+    body.epoch = epoch;
+    body.firstStep = body.lastStep = m_step;
+    body.count = 1;
+    body.samples = samplesAStep;
+    body.loss = LossWindow{loss, loss, loss, loss};
+    body.phases["forward"] = {seconds * 0.4, seconds * 0.4};
+    body.phases["backward"] = {seconds * 0.6, seconds * 0.6};
+    m_wire.send(body);
+}
+
+bool FakeRank::trainEpoch(int epoch) {
+    EpochFrame body;
+    body.epoch = epoch;
+    body.startMonoNs = m_clock.monoNs();
+    for (long i = 0; i < m_stepsAnEpoch; ++i, ++m_step) {
+        if (stopHeard())
+            return false;
+        misbehaveAt(m_step);
+        const std::int64_t start = m_clock.monoNs();
+        work();
+        sendSteps(epoch, static_cast<double>(m_clock.monoNs() - start) * 1e-9);
+    }
+    body.durationS = static_cast<double>(m_clock.monoNs() - body.startMonoNs) * 1e-9;
+    body.loss = lossAt(m_step);
+    body.steps = m_stepsAnEpoch;
+    body.samples = m_stepsAnEpoch * samplesAStep;
+    body.phases["forward"] = {body.durationS * 0.4, std::nullopt};
+    body.phases["backward"] = {body.durationS * 0.6, std::nullopt};
+    m_wire.send(body);
+    m_done.push_back({epoch, body.loss, body.durationS, body.samples * m_worldSize});
+    if (m_rank == 0)
+        m_wire.send(EvalFrame{epoch, 0.5 + 0.4 * (1 - std::exp(-epoch)), lossAt(m_step), 1000, {}, 0.01});
+    return true;
+}
+
+void FakeRank::writeSummary() const {
+    if (m_summary.empty() || m_rank != 0)
+        return;
+    Summary summary;
+    summary.method = m_method.empty() ? "baseline" : m_method;
+    summary.backend = m_worldSize > 1 ? "gloo" : "none";
+    summary.worldSize = m_worldSize;
+    summary.epochs = m_done;
+    summary.steps = m_step;
+    double total = 0;
+    for (const EpochSummary &epoch : m_done)
+        total += epoch.durationS;
+    summary.totalTrainingTimeS = total;
+    summary.testAccuracy = 0.5 + 0.4 * (1 - std::exp(-m_epochs));
+    std::ofstream(m_summary) << toJson(summary) << '\n';
+}
+
+int FakeRank::run() {
+    beforeTraining();
+    for (int epoch = 1; epoch <= m_epochs; ++epoch)
+        if (!trainEpoch(epoch)) {
+            sendState(RunState::Stopped, "asked to stop");
+            return 130;
+        }
+    const int code = static_cast<int>(m_behaviour.number("exit", 0));
+    sendState(code == 0 ? RunState::Done : RunState::Failed);
+    if (code == 0)
+        writeSummary();
+    return code;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    signal(SIGTERM, [](int) { terminated = true; });
+    signal(SIGPIPE, SIG_IGN);
+    FakeRank rank(argc, argv);
+    return rank.run();
+}

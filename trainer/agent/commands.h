@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trainer/agent/launch_plan.h"
+
+namespace lockstep::agent {
+
+// lockstep-agent's subcommands. Each returns the process's exit code and has said on stderr what went wrong.
+
+/// Reads a LaunchRequest from stdin, answers ready or error on stdout, and serves the run (detached when it says so).
+int serveCommand();
+
+/// The same supervisor in the foreground, for anybody's command.
+int runCommand(const CommandOptions &options);
+
+/// Bridges stdin and stdout to the run's agent; of an ended run the log alone speaks. With `fromSeq` it says the hello
+/// itself and prints log lines.
+int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq);
+
+/// Asks the run's agent to stop its ranks and waits for the end.
+int stopCommand(const std::string &runId, const std::string &by);
+
+/// One line of JSON: state, record, result.
+int statusCommand(const std::string &runId);
+
+/// The MachineRecord of this machine as JSON.
+int machineCommand(int coresPerDevice);
+
+} // namespace lockstep::agent

@@ -1,0 +1,298 @@
+#include "trainer/agent/launch_plan.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "trainer/agent/machine.h"
+#include "trainer/agent/master_port.h"
+
+namespace lockstep::agent {
+
+namespace {
+
+using Errors = std::vector<Error>;
+
+bool isExecutable(const std::string &path) {
+    std::error_code error;
+    return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string defaultName(const RunConfig &config) {
+    std::string name(toString(config.method));
+    if (config.method == Method::Baseline)
+        name = "Baseline";
+    else
+        std::transform(name.begin(), name.end(), name.begin(), ::toupper);
+    return config.method == Method::Baseline ? name : name + " ×" + std::to_string(deviceCount(config));
+}
+
+/// Index of a CPU device "cpu:3" or "3".
+int cpuIndex(const std::string &device) {
+    const auto colon = device.find(':');
+    return std::atoi(device.c_str() + (colon == std::string::npos ? 0 : colon + 1));
+}
+
+CoreList coresOf(const RunConfig &config, int k, const CoreList &allowed) {
+    if (config.oversubscribe) { // several devices share what there is
+        const int there = std::max(1, cpuDeviceCount(config.coresPerDevice, allowed));
+        k %= there;
+    }
+    const auto cores = coresOfCpuDevice(k, config.coresPerDevice, allowed);
+    return cores ? *cores : allowed;
+}
+
+std::vector<DevicePlan> devicesOf(const RunConfig &config, const std::vector<std::string> &names,
+                                  const MachineRecord &machine) {
+    const CoreList allowed = allowedCores();
+    std::vector<DevicePlan> devices;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        DevicePlan device;
+        device.name = names[i];
+        device.kind = config.device;
+        if (config.device == "cpu") {
+            device.cores = coresOf(config, cpuIndex(names[i]), allowed);
+            device.model = machine.cpuModel;
+        }
+        const int processes = processCount(config);
+        if (processes == static_cast<int>(names.size()))
+            device.rank = static_cast<int>(i);
+        devices.push_back(std::move(device));
+    }
+    return devices;
+}
+
+CoreList merged(CoreList a, const CoreList &b) {
+    a.insert(a.end(), b.begin(), b.end());
+    std::sort(a.begin(), a.end());
+    a.erase(std::unique(a.begin(), a.end()), a.end());
+    return a;
+}
+
+/// Cores of a process: its devices' and its workers'. Empty for GPUs: the kernel may place it.
+CoreList affinityOf(const RunConfig &config, const std::vector<DevicePlan> &devices, int rank) {
+    CoreList cores;
+    for (const DevicePlan &device : devices)
+        if (device.kind == "cpu" && (!device.rank || *device.rank == rank))
+            cores = merged(cores, device.cores);
+    if (const auto workers = parseCores(config.workerCores); workers && !cores.empty() && !config.workerCores.empty())
+        cores = merged(cores, *workers);
+    return cores;
+}
+
+std::vector<std::pair<std::string, std::string>> rankEnvironment(int rank, int localRank, int worldSize,
+                                                                 int localSize) {
+    return {{"RANK", std::to_string(rank)},
+            {"LOCAL_RANK", std::to_string(localRank)},
+            {"WORLD_SIZE", std::to_string(worldSize)},
+            {"LOCAL_WORLD_SIZE", std::to_string(localSize)}};
+}
+
+/// CPU devices when there is no GPU: one a rank where ranks are pinned, else all allowed cores as one.
+std::vector<DevicePlan> devicesOfCommand(const CommandOptions &options, const MachineRecord &machine,
+                                         const Nvml *nvml) {
+    std::vector<DevicePlan> devices;
+    const CoreList allowed = allowedCores();
+    const auto add = [&](int k, CoreList cores, std::optional<int> rank) {
+        devices.push_back({"cpu:" + std::to_string(k), "cpu", machine.cpuModel, std::move(cores), rank});
+    };
+    if (options.coresPerRank > 0)
+        for (int k = 0; k < options.processes; ++k)
+            add(k, coresOfCpuDevice(k, options.coresPerRank, allowed).value_or(allowed),
+                options.nodeRank * options.processes + k);
+    else if (nvml && !nvml->gpus().empty())
+        for (const Nvml::Gpu &gpu : nvml->gpus())
+            devices.push_back({gpu.uuid, "cuda", gpu.name, {}, std::nullopt});
+    else
+        add(0, allowed, options.processes == 1 ? std::optional(options.nodeRank) : std::nullopt);
+    return devices;
+}
+
+Errors mistakesIn(const CommandOptions &options) {
+    Errors errors;
+    const auto mistake = [&](std::string what, std::string wayOut) {
+        errors.push_back(Error::badArgument(std::move(what), std::move(wayOut)));
+    };
+    if (options.command.empty())
+        mistake("there is no command to run", "write it after --, e.g. lockstep-agent run -- python train.py");
+    if (options.nodeRank < 0 || options.nodeRank >= options.nodes)
+        mistake("node rank " + std::to_string(options.nodeRank) + " is outside 0 to " +
+                    std::to_string(options.nodes - 1),
+                "give --node-rank a number below --nnodes");
+    if (options.nodes > 1 && (options.masterAddress.empty() || options.masterPort == 0))
+        mistake("a run on " + std::to_string(options.nodes) + " nodes needs a meeting point",
+                "give --master-addr and --master-port of node 0");
+    const CoreList allowed = allowedCores();
+    const int there = options.coresPerRank > 0 ? cpuDeviceCount(options.coresPerRank, allowed) : options.processes;
+    if (there < options.processes)
+        mistake("needs " + std::to_string(options.processes) + " devices of " + std::to_string(options.coresPerRank) +
+                    " cores, has " + std::to_string(there),
+                "lower --nproc-per-node or --cores-per-rank");
+    return errors;
+}
+
+} // namespace
+
+Result<std::string> findProgram(const std::string &name) {
+    if (name.find('/') != std::string::npos) {
+        if (isExecutable(name))
+            return name;
+        return fail(
+            Error::badArgument("'" + name + "' is not a program that can be run", "check the path and its x bit"));
+    }
+    const char *path = ::getenv("PATH");
+    std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+    for (std::string folder; std::getline(folders, folder, ':');)
+        if (const std::string candidate = (folder.empty() ? "." : folder) + "/" + name; isExecutable(candidate))
+            return candidate;
+    return fail(Error::badArgument("there is no program '" + name + "' in PATH", "install it or give its path"));
+}
+
+Result<std::string> findTrainer() {
+    if (const char *named = ::getenv("LOCKSTEP_TRAINER"); named && *named) {
+        if (isExecutable(named))
+            return std::string(named);
+        return fail(Error::badArgument("LOCKSTEP_TRAINER names '" + std::string(named) + "', which can't be run",
+                                       "unset it or name the trainer"));
+    }
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    const std::string beside = (self.parent_path() / "lockstep-trainer").string();
+    if (!error && isExecutable(beside))
+        return beside;
+    if (auto inPath = findProgram("lockstep-trainer"))
+        return inPath;
+    return fail(Error::badArgument("lockstep-trainer is neither beside lockstep-agent (" + self.parent_path().string() +
+                                       ") nor in PATH",
+                                   "build it with ./run, or name it in LOCKSTEP_TRAINER"));
+}
+
+tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nvml) {
+    const RunConfig &config = *record.config;
+    const MachineFacts facts = machineFacts(nvml);
+    Errors errors = validate(config);
+    const Errors lacking = checkMachine(config, facts);
+    errors.insert(errors.end(), lacking.begin(), lacking.end());
+    const auto trainer = findTrainer();
+    if (!trainer)
+        errors.push_back(trainer.error());
+    LaunchPlan plan;
+    plan.master.passListener = true;
+    if (!config.interface.empty()) {
+        if (auto address = addressOfInterface(config.interface))
+            plan.master.address = *address;
+        else
+            errors.push_back(address.error());
+    }
+    if (!errors.empty())
+        return tl::unexpected(errors);
+
+    record.processes = processCount(config);
+    record.deviceNames = deviceNames(config, facts);
+    record.machines = {takeMachineRecord(0, config.coresPerDevice, nvml)};
+    if (record.name.empty())
+        record.name = defaultName(config);
+    plan.worldSize = record.processes;
+    plan.devices = devicesOf(config, record.deviceNames, record.machines.front());
+    for (int rank = 0; rank < record.processes; ++rank) {
+        RankPlan process;
+        process.rank = process.localRank = rank;
+        process.command = toArguments(config);
+        process.command.insert(process.command.begin(), *trainer);
+        process.environment = rankEnvironment(rank, rank, record.processes, record.processes);
+        process.affinity = affinityOf(config, plan.devices, rank);
+        plan.ranks.push_back(std::move(process));
+    }
+    plan.record = std::move(record);
+    return plan;
+}
+
+tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, const Nvml *nvml) {
+    Errors errors = mistakesIn(options);
+    auto program = options.command.empty() ? Result<std::string>(std::string()) : findProgram(options.command.front());
+    // Our own trainer need not be in PATH: it lies beside the agent.
+    const bool ours =
+        !options.command.empty() && std::filesystem::path(options.command.front()).filename() == "lockstep-trainer";
+    if (!program && ours && options.command.front().find('/') == std::string::npos)
+        program = findTrainer();
+    if (!program)
+        errors.push_back(program.error());
+    if (!errors.empty())
+        return tl::unexpected(errors);
+
+    LaunchPlan plan;
+    plan.maxRestarts = options.maxRestarts;
+    plan.echoConsole = true;
+    plan.worldSize = options.processes * options.nodes;
+    plan.master.port = options.masterPort;
+    if (!options.masterAddress.empty())
+        plan.master.address = options.masterAddress;
+    plan.master.bindHere = options.nodeRank == 0;
+    plan.master.passListener = ours;
+
+    RunRecord &record = plan.record;
+    record.command = options.command;
+    record.processes = options.processes;
+    if (ours)
+        record.config = configFromArguments({options.command.begin() + 1, options.command.end()});
+    const int coresPerDevice = record.config ? record.config->coresPerDevice : std::max(1, options.coresPerRank);
+    record.machines = {takeMachineRecord(options.nodeRank, coresPerDevice, nvml)};
+    const MachineFacts facts = machineFacts(nvml);
+    if (record.config && checkMachine(*record.config, facts).empty())
+        plan.devices = devicesOf(*record.config, deviceNames(*record.config, facts), record.machines.front());
+    else
+        plan.devices = devicesOfCommand(options, record.machines.front(), nvml);
+    for (const DevicePlan &device : plan.devices)
+        record.deviceNames.push_back(device.name);
+    const std::string fileName = std::filesystem::path(options.command.front()).filename();
+    record.name = !options.name.empty() ? options.name : record.config ? defaultName(*record.config) : fileName;
+
+    for (int local = 0; local < options.processes; ++local) {
+        RankPlan process;
+        process.rank = options.nodeRank * options.processes + local;
+        process.localRank = local;
+        process.command = options.command;
+        process.command.front() = *program;
+        process.environment = rankEnvironment(process.rank, local, plan.worldSize, options.processes);
+        process.environment.emplace_back("GROUP_RANK", std::to_string(options.nodeRank));
+        if (!ours && options.processes > 1 && !::getenv("OMP_NUM_THREADS"))
+            process.environment.emplace_back("OMP_NUM_THREADS", "1"); // as torchrun does: N ranks × all cores thrash
+        if (options.coresPerRank > 0)
+            process.affinity = plan.devices[static_cast<std::size_t>(local)].cores;
+        plan.ranks.push_back(std::move(process));
+    }
+    return plan;
+}
+
+std::optional<RunConfig> configFromArguments(const std::vector<std::string> &arguments) {
+    RunConfig config;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string &argument = arguments[i];
+        const auto equals = argument.find('=');
+        const std::string flag = argument.substr(0, equals);
+        const auto fields = runConfigFields();
+        const auto field =
+            std::find_if(fields.begin(), fields.end(), [&](const FieldSpec &f) { return flagOf(f) == flag; });
+        if (field == fields.end())
+            return std::nullopt;
+        std::string value;
+        if (equals != std::string::npos)
+            value = argument.substr(equals + 1);
+        else if (field->type == FieldType::Switch)
+            value = "true";
+        else if (i + 1 < arguments.size())
+            value = arguments[++i];
+        else
+            return std::nullopt;
+        if (!field->set(config, value))
+            return std::nullopt;
+    }
+    if (!validate(config).empty())
+        return std::nullopt;
+    return config;
+}
+
+} // namespace lockstep::agent

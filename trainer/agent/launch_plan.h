@@ -1,0 +1,68 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ipc/cores.h"
+#include "ipc/error.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/nvml.h"
+#include "trainer/agent/sampler.h"
+
+namespace lockstep::agent {
+
+/// One process to start. The environment is the agent's own with these changes.
+struct RankPlan {
+    int rank = 0, localRank = 0;
+    std::vector<std::string> command; ///< program and arguments
+    std::vector<std::pair<std::string, std::string>> environment;
+    CoreList affinity; ///< empty: as the agent's
+};
+
+/// Where rank 0's store listens.
+struct MasterPlan {
+    std::string address = "127.0.0.1";
+    int port = 0;              ///< 0: any free one
+    bool bindHere = true;      ///< false on the other nodes of a run
+    bool passListener = false; ///< rank 0 takes the listening descriptor over (LOCKSTEP_MASTER_LISTEN_FD)
+};
+
+/// All that is decided before a run touches the disk.
+struct LaunchPlan {
+    RunRecord record;
+    std::vector<RankPlan> ranks;
+    std::vector<DevicePlan> devices;
+    MasterPlan master;
+    int worldSize = 1;
+    int maxRestarts = 0;
+    bool echoConsole = false; ///< ranks' lines also go to stdout
+};
+
+/// What `lockstep-agent run` was told.
+struct CommandOptions {
+    std::vector<std::string> command;
+    int processes = 1, nodes = 1, nodeRank = 0;
+    std::string masterAddress;
+    int masterPort = 0;
+    int maxRestarts = 0;
+    int coresPerRank = 0; ///< > 0: rank K is pinned to CPU device K of that size
+    std::string name;
+};
+
+/// A run of lockstep-trainer by its RunConfig. Every mistake of the config and of this machine is one error.
+[[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromConfig(RunRecord record, const Nvml *nvml);
+
+/// A run of anybody's command.
+[[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromCommand(const CommandOptions &options,
+                                                                           const Nvml *nvml);
+
+/// LOCKSTEP_TRAINER, else lockstep-trainer beside this program, else in PATH.
+[[nodiscard]] Result<std::string> findTrainer();
+/// A program as execvp would find it.
+[[nodiscard]] Result<std::string> findProgram(const std::string &name);
+
+/// The RunConfig that lockstep-trainer's arguments mean; nothing when they have a mistake (the trainer tells it best).
+[[nodiscard]] std::optional<RunConfig> configFromArguments(const std::vector<std::string> &arguments);
+
+} // namespace lockstep::agent

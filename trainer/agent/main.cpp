@@ -1,0 +1,121 @@
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "ipc/logging.h"
+#include "trainer/agent/commands.h"
+#include "trainer/agent/machine.h"
+#include "trainer/agent/session.h"
+#include "trainer/agent/version.h"
+
+namespace {
+
+using namespace lockstep;
+using namespace lockstep::agent;
+
+void addRun(CLI::App &app, CommandOptions &options) {
+    auto *run =
+        app.add_subcommand("run", "Start a command once per rank, watch it and keep its log: what torchrun does, "
+                                  "without Python.\nlockstep-agent run --nproc-per-node 2 -- python train.py");
+    run->add_option("--nproc-per-node", options.processes, "Ranks to start on this node")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    run->add_option("--nnodes", options.nodes, "Nodes in the whole run; each keeps a run of its own here")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    run->add_option("--node-rank", options.nodeRank, "This node's number, from 0")->capture_default_str();
+    run->add_option("--master-addr", options.masterAddress, "Where rank 0 listens; 127.0.0.1 for one node");
+    run->add_option("--master-port", options.masterPort, "Port rank 0 listens on; left out: any free one")
+        ->check(CLI::Range(1, 65535));
+    run->add_option("--max-restarts", options.maxRestarts, "Start all ranks again this often after a failure")
+        ->check(CLI::Range(0, 1000))
+        ->capture_default_str();
+    run->add_option("--cores-per-rank", options.coresPerRank,
+                    "Pin rank K to the K-th block of this many cores; 0: don't pin")
+        ->check(CLI::Range(0, 4096))
+        ->capture_default_str();
+    run->add_option("--name", options.name, "The run's name on screen; left out: the command's");
+    run->add_option("command", options.command, "The command, after --")->required();
+    run->footer(
+        "Every rank gets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and\n"
+        "LOCKSTEP_FRAMES, the address to which it may report steps and epochs. Its console goes to stdout with\n"
+        "its rank in front, and whole into the run's folder. The exit code is that of the first rank that\n"
+        "failed (128 + signal when it was killed), 130 after a stop, 2 for bad arguments.");
+}
+
+/// Descriptors for many followers. Ranks inherit it, which hurts none: only select() minds numbers past 1024.
+void raiseDescriptorLimit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    LoggingOptions logging;
+    logging.program = "lockstep-agent";
+    logging.level = LogLevel::Warning;
+    CLI::App app(
+        "lockstep-agent starts the ranks of one run on this node, watches them, measures its devices, keeps the\n"
+        "run's log and lets viewers follow.");
+    app.require_subcommand(1);
+    app.set_version_flag("--version", agentVersion());
+    CommandOptions options;
+    std::string runId, by = "lockstep-agent on " + hostName();
+    std::uint64_t fromSeq = 0;
+    int coresPerDevice = 1;
+
+    app.add_subcommand("serve",
+                       "Serve one run: a launch request (one JSON line) on stdin, a ready or error line on stdout.");
+    addRun(app, options);
+    auto *attach =
+        app.add_subcommand("attach", "Bridge stdin and stdout to a run's agent: a follower's hello in, log lines out.");
+    attach->add_option("RUN", runId, "Run id")->required();
+    auto *from = attach->add_option("--from-seq", fromSeq,
+                                    "Print the log's lines from this number on; nothing is read from stdin");
+    auto *stop = app.add_subcommand("stop", "Stop a run: its ranks end after their step, and are killed after 5 s.");
+    stop->add_option("RUN", runId, "Run id")->required();
+    stop->add_option("--by", by, "Who asks, for the log")->capture_default_str();
+    auto *status = app.add_subcommand("status", "Print a run's state, record and result as one line of JSON.");
+    status->add_option("RUN", runId, "Run id")->required();
+    auto *machine =
+        app.add_subcommand("machine", "Print this machine's record as JSON: CPU, devices, driver, interfaces.");
+    machine->add_option("--cores-per-device", coresPerDevice, "Cores of a CPU device")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    app.add_subcommand("version", "Print the version.");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : 2; // CLI11's own codes are above 100
+    }
+
+    const std::string command = app.get_subcommands().front()->get_name();
+    const bool serves = command == "serve" || command == "run";
+    if (serves) {
+        blockSessionSignals();
+        raiseDescriptorLimit();
+    }
+    if (command == "serve")
+        logging.level = LogLevel::Info; // into console/agent.log
+    setUpLogging(logging);
+    if (command == "serve")
+        return serveCommand();
+    if (command == "run")
+        return runCommand(options);
+    if (command == "attach")
+        return attachCommand(runId, from->count() > 0 ? std::optional(fromSeq) : std::nullopt);
+    if (command == "stop")
+        return stopCommand(runId, by);
+    if (command == "status")
+        return statusCommand(runId);
+    if (command == "machine")
+        return machineCommand(coresPerDevice);
+    std::printf("lockstep-agent %s\n", agentVersion());
+    return 0;
+}

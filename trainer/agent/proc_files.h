@@ -1,0 +1,35 @@
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/cores.h"
+
+namespace lockstep::agent {
+
+/// What a whole small file says; empty when it can't be read.
+[[nodiscard]] std::string readSmallFile(const std::string &path);
+
+/// Clock ticks of one core since boot. Stolen time is not busy, but it did pass.
+struct CoreTimes {
+    std::uint64_t busy = 0, total = 0;
+};
+using CoreTimesByCore = std::map<int, CoreTimes>;
+/// From the text of /proc/stat.
+[[nodiscard]] CoreTimesByCore parseProcStat(std::string_view text);
+/// Busy share (0..1) of these cores between two readings; nothing when no tick passed or a core is missing.
+[[nodiscard]] std::optional<double> busyShare(const CoreTimesByCore &before, const CoreTimesByCore &after,
+                                              const CoreList &cores);
+
+/// CPU seconds a process has used so far, all its threads; by its CPU clock, so exact to the nanosecond.
+[[nodiscard]] std::optional<double> processCpuSeconds(pid_t pid);
+[[nodiscard]] std::optional<double> processRssBytes(pid_t pid);
+[[nodiscard]] std::optional<pid_t> parentOf(pid_t pid);
+[[nodiscard]] std::vector<pid_t> childrenOf(pid_t pid);
+
+} // namespace lockstep::agent

@@ -1,0 +1,46 @@
+#include <cstdio>
+
+#include "ipc/logging.h"
+#include "trainer/agent/commands.h"
+#include "trainer/agent/session.h"
+#include "trainer/agent/stdout_pump.h"
+
+namespace lockstep::agent {
+
+namespace {
+int refuse(const std::vector<Error> &errors) {
+    int code = 1;
+    for (const Error &error : errors) {
+        std::fprintf(stderr, "%s\n", error.message().c_str());
+        if (error.kind == ErrorKind::BadArgument)
+            code = 2;
+    }
+    return code;
+}
+} // namespace
+
+int runCommand(const CommandOptions &options) {
+    auto keeper = GroupKeeper::start();
+    if (!keeper)
+        return refuse({keeper.error()});
+    auto nvml = Nvml::load();
+    auto plan = planFromCommand(options, nvml.get());
+    if (!plan)
+        return refuse(plan.error());
+    StdoutPump out;
+    auto session = Session::start(std::move(*plan), std::move(*keeper), std::move(nvml),
+                                  [&out](int rank, ConsoleTap::Stream, std::string_view line) {
+                                      out.put("[rank " + std::to_string(rank) + "] " + std::string(line));
+                                  });
+    if (!session)
+        return refuse({session.error()});
+    std::fprintf(stderr, "run %s\n", (*session)->runId().c_str());
+    (*session)->loop().every(std::chrono::milliseconds(50), [&out] { out.flush(); });
+    const Session::Ending ending = (*session)->run();
+    out.finish();
+    if (!ending.reason.empty())
+        std::fprintf(stderr, "%s\n", ending.reason.c_str());
+    return ending.commandCode;
+}
+
+} // namespace lockstep::agent

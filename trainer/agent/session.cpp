@@ -1,0 +1,273 @@
+#include "trainer/agent/session.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "trainer/agent/machine.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::chrono::milliseconds sampleInterval{200}, second{1000}, quietLimit{5000};
+constexpr int diskCheckSeconds = 10;
+constexpr double diskLowShare = 0.05;
+/// A forced sample closer to the last one than this would measure nothing but the clock's ticks.
+constexpr std::int64_t shortestSampleNs = 40'000'000;
+
+sigset_t sessionSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD})
+        sigaddset(&signals, signal);
+    return signals;
+}
+
+std::set<int> ranksOf(const LaunchPlan &plan) {
+    std::set<int> ranks;
+    for (const RankPlan &rank : plan.ranks)
+        ranks.insert(rank.rank);
+    return ranks;
+}
+} // namespace
+
+void blockSessionSignals() {
+    const sigset_t signals = sessionSignals();
+    ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
+Session::Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
+    : m_plan(std::move(plan)), m_keeper(std::move(keeper)), m_folder(std::move(folder)), m_host(hostName()) {}
+
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::start(LaunchPlan plan, GroupKeeper keeper, std::unique_ptr<Nvml> nvml,
+                                                OnConsoleLine onConsoleLine) {
+    auto folder = NewRunFolder::create(plan.record);
+    if (!folder)
+        return fail(folder.error());
+    std::unique_ptr<Session> session(new Session(std::move(plan), std::move(keeper), std::move(*folder)));
+    if (auto opened = session->open(std::move(nvml), std::move(onConsoleLine)); !opened) {
+        session->m_folder.discard();
+        return fail(opened.error());
+    }
+    return session;
+}
+
+Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLine) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // what a rank's child leaves behind is ours to end
+    auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, runId(), m_host);
+    if (!journal)
+        return fail(journal.error());
+    m_journal = std::move(*journal);
+    const auto path = runSocketPath(runId());
+    if (!path)
+        return fail(path.error());
+    auto socket = RunSocket::bind(m_loop, *m_journal, *path, runId(), 0);
+    if (!socket)
+        return fail(socket.error());
+    m_socket = std::move(*socket);
+
+    if (m_plan.record.config) // the trainer's own report, into the run's folder
+        for (RankPlan &rank : m_plan.ranks)
+            if (std::find(rank.command.begin(), rank.command.end(), "--summary") == rank.command.end())
+                rank.command.insert(rank.command.end(), {"--summary", folder().summary()});
+    m_sampler = std::make_unique<Sampler>(m_clock, m_plan.devices, std::move(nvml));
+    makeSupervisor(std::move(onConsoleLine));
+    openSocketHandlers();
+    say(RunState::Init, m_plan.record.name);
+    if (auto started = m_supervisor->start(); !started)
+        return started;
+    watchSignals();
+    startTimers();
+    return {};
+}
+
+void Session::makeSupervisor(OnConsoleLine onConsoleLine) {
+    m_intake = std::make_unique<FrameIntake>(
+        m_clock, *m_journal, folder(), ranksOf(m_plan),
+        FrameIntake::Handlers{[this](std::int64_t fromNs, std::int64_t toNs) {
+                                  if (m_clock.monoNs() - m_sampler->lastSampleNs() > shortestSampleNs)
+                                      sampleDevices(); // up to the epoch's end
+                                  return m_sampler->over(fromNs, toNs);
+                              },
+                              [this](int rank, std::string_view text) {
+                                  if (ConsoleTap *console = m_supervisor->console(rank))
+                                      console->appendText(text);
+                              },
+                              [this] { say(RunState::Training, ""); }});
+    Supervisor::Handlers handlers;
+    handlers.onConsoleLine = std::move(onConsoleLine);
+    handlers.onRestart = [this] { m_intake->startOver(); };
+    handlers.onOver = [this] { onOver(); };
+    m_supervisor = std::make_unique<Supervisor>(
+        Supervisor::Parts{m_loop, m_clock, m_plan, folder(), *m_journal, *m_socket, m_keeper, m_host},
+        std::move(handlers));
+}
+
+void Session::openSocketHandlers() {
+    RunSocket::Handlers handlers;
+    handlers.onRankConnected = [](int) {};
+    handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
+    handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
+    handlers.onRefused = [this](const std::string &message) { alert("warning", "connection_refused", message); };
+    handlers.onControl = [this](const Control &control) {
+        if (control.command == "stop")
+            m_supervisor->stop(control.by.empty() ? "a viewer" : control.by);
+        else
+            m_journal->append(LogFrame{"warning", "unknown command '" + control.command + "' ignored", "agent"});
+    };
+    m_socket->open(std::move(handlers), ranksOf(m_plan));
+}
+
+void Session::watchSignals() {
+    const sigset_t signals = sessionSignals();
+    m_signals = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    m_signalToken = m_loop.watch(m_signals.get(), EPOLLIN, [this](std::uint32_t) { onSignals(); });
+}
+
+void Session::onSignals() {
+    signalfd_siginfo info{};
+    while (::read(m_signals.get(), &info, sizeof info) == sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            reapStrays();
+        else if (!m_over)
+            m_supervisor->stop(signalName(static_cast<int>(info.ssi_signo)));
+    }
+}
+
+void Session::startTimers() {
+    m_sampleTimer = m_loop.every(sampleInterval, [this] { sampleDevices(); });
+    m_secondTimer = m_loop.every(second, [this] { everySecond(); });
+    // A script that reports no frames is simply running.
+    m_quietTimer = m_loop.after(quietLimit, [this] {
+        const bool quiet = std::none_of(m_plan.ranks.begin(), m_plan.ranks.end(),
+                                        [this](const RankPlan &rank) { return m_socket->everConnected(rank.rank); });
+        if (quiet)
+            say(RunState::Training, "the ranks report no frames");
+    });
+    m_loop.afterBatch([this] { m_socket->pump(); });
+}
+
+void Session::sampleDevices() {
+    std::vector<Sampler::Watched> viewers;
+    for (const pid_t pid : m_socket->viewers())
+        viewers.push_back({std::nullopt, pid});
+    m_journal->append(m_sampler->sample(m_supervisor->livingRanks(), viewers));
+}
+
+void Session::everySecond() {
+    m_journal->append(HeartbeatFrame{});
+    m_journal->requestSync();
+    m_socket->rebindIfLost();
+    reapStrays();
+    if (m_seconds++ % diskCheckSeconds == 0 || m_logBehind)
+        watchDisk();
+    if (m_journal->behind() != m_logBehind) {
+        m_logBehind = m_journal->behind();
+        alert(m_logBehind ? "error" : "warning", m_logBehind ? "log_behind" : "log_caught_up",
+              m_logBehind
+                  ? "the log " + folder().log(0) + " can't be written; training goes on and its lines wait in memory"
+                  : "the log " + folder().log(0) + " is whole again");
+    }
+    if (m_journal->linesLost() != m_lostSaid) {
+        m_lostSaid = m_journal->linesLost();
+        alert("error", "log_lost", std::to_string(m_lostSaid) + " lines of the log are lost: memory for them was full");
+    }
+}
+
+void Session::watchDisk() {
+    struct statvfs info {};
+    if (::statvfs(folder().path.c_str(), &info) != 0 || info.f_blocks == 0)
+        return;
+    const double share = static_cast<double>(info.f_bavail) / static_cast<double>(info.f_blocks);
+    const bool low = share < diskLowShare;
+    if (low && !m_diskLow)
+        alert("warning", "disk_low",
+              "the disk under " + folder().path + " has " + std::to_string(static_cast<int>(share * 100)) + " % left");
+    m_diskLow = low;
+}
+
+void Session::reapStrays() {
+    // Ranks are waited for by their pidfd; only what they left behind is reaped here.
+    const auto living = m_supervisor->livingRanks();
+    for (;;) {
+        siginfo_t info{};
+        if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+            return;
+        if (std::any_of(living.begin(), living.end(), [&](const auto &rank) { return rank.pid == info.si_pid; }))
+            return; // its pidfd event is on the way
+        ::waitpid(info.si_pid, nullptr, 0);
+    }
+}
+
+void Session::say(RunState state, std::string detail) {
+    if (state == RunState::Training && std::exchange(m_saidTraining, true))
+        return;
+    StateFrame body;
+    body.state = state;
+    body.detail = std::move(detail);
+    m_journal->append(std::move(body));
+    m_journal->requestSync();
+}
+
+void Session::alert(std::string severity, std::string kind, std::string message) {
+    (severity == "error" ? logError : logWarning)(message);
+    AlertFrame body;
+    body.severity = std::move(severity);
+    body.kind = std::move(kind);
+    body.message = std::move(message);
+    m_journal->append(std::move(body));
+}
+
+void Session::onOver() {
+    m_over = true;
+    for (EventLoop::Token *timer : {&m_sampleTimer, &m_secondTimer, &m_quietTimer})
+        m_loop.cancel(*timer);
+    for (const pid_t child : childrenOf(::getpid())) // what left its group and outlived its rank
+        if (child != m_keeper.pid())
+            ::kill(child, SIGKILL);
+    m_ending = {m_supervisor->exitCode(), m_supervisor->commandCode(), m_supervisor->reason()};
+    say(m_supervisor->outcome(), m_ending.reason);
+    m_journal->finish();
+    writeResult();
+    m_socket->finish([this] { m_loop.quit(); });
+}
+
+void Session::writeResult() {
+    RunResult result;
+    result.run = runId();
+    result.state = m_supervisor->outcome();
+    result.exitCode = m_ending.resultCode;
+    result.reason = m_ending.reason;
+    result.startWallUs = m_plan.record.startWallUs;
+    result.endWallUs = m_clock.wallUs();
+    result.runTimeS = m_supervisor->runTimeS();
+    result.ranks = m_supervisor->exits();
+    if (const auto text = realFileSystem().readAll(folder().summary()))
+        if (auto summary = summaryFromJson(*text))
+            result.summary = std::move(*summary);
+    result.logLines = m_journal->nextSeq();
+    if (const auto written = realFileSystem().writeAtomically(folder().result(), toJson(result)); !written)
+        logError("the result can't be written: " + written.error().message());
+}
+
+Session::Ending Session::run() {
+    logInfo("run " + runId() + " started");
+    m_loop.run();
+    logInfo("run " + runId() + ": " + std::string(toString(m_supervisor->outcome())) +
+            (m_ending.reason.empty() ? "" : ", " + m_ending.reason));
+    return m_ending;
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,104 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ipc/clock.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/console_tap.h"
+#include "trainer/agent/event_loop.h"
+#include "trainer/agent/group_keeper.h"
+#include "trainer/agent/launch_plan.h"
+#include "trainer/agent/master_port.h"
+#include "trainer/agent/rank_process.h"
+#include "trainer/agent/run_journal.h"
+#include "trainer/agent/run_socket.h"
+
+namespace lockstep::agent {
+
+/// The ranks of one run on this node, from spawn to the last one reaped:
+///   Idle → Running → (Ending: a rank failed or a stop was asked; grace, then SIGKILL) → Over
+/// A failed group is started again while restarts are left. Nothing here ever waits.
+class Supervisor {
+public:
+    enum class State { Idle, Running, Ending, Over };
+    static constexpr std::chrono::milliseconds graceAfterFailure{2000}, graceAfterStop{5000}, termAfterStop{2500};
+
+    struct Parts {
+        EventLoop &loop;
+        const Clock &clock;
+        const LaunchPlan &plan;
+        const RunFolder &folder;
+        RunJournal &journal;
+        RunSocket &socket;
+        GroupKeeper &keeper;
+        std::string host;
+    };
+    struct Handlers {
+        std::function<void(int rank, ConsoleTap::Stream, std::string_view line)> onConsoleLine; ///< every line
+        std::function<void()> onRestart;
+        std::function<void()> onOver;
+    };
+    Supervisor(Parts parts, Handlers handlers);
+    ~Supervisor();
+
+    /// Binds the master port and spawns every rank; called in Idle only. On error nothing is left running.
+    Result<void> start();
+    /// Asks the ranks to stop; a second call kills them at once.
+    void stop(const std::string &by);
+
+    [[nodiscard]] State state() const { return m_state; }
+    [[nodiscard]] std::vector<Sampler::Watched> livingRanks() const;
+    [[nodiscard]] ConsoleTap *console(int rank);
+
+    // In Over only:
+    [[nodiscard]] RunState outcome() const;
+    [[nodiscard]] int exitCode() const;    ///< 0, 1, 2, 130: result.json's
+    [[nodiscard]] int commandCode() const; ///< the failing rank's own, 128 + signal when it was killed
+    [[nodiscard]] const std::string &reason() const { return m_reason; }
+    [[nodiscard]] std::vector<RankExit> exits() const;
+    [[nodiscard]] double runTimeS() const;
+
+private:
+    struct Rank {
+        const RankPlan *plan = nullptr;
+        std::optional<RankProcess> process;
+        std::unique_ptr<ConsoleTap> console;
+        EventLoop::Token exitToken = 0;
+        std::optional<ProcessExit> exit;
+        bool killedByUs = false, askedToEnd = false;
+    };
+
+    Result<void> spawnAll();
+    Result<int> prepareMaster(std::vector<std::pair<std::string, std::string>> &environment);
+    Result<void> spawn(Rank &rank, const std::vector<std::pair<std::string, std::string>> &environment, int listener);
+    void collectExits();
+    void reportExit(Rank &rank);
+    void considerFailure(const Rank &rank);
+    void endOthers(std::chrono::milliseconds grace);
+    void killAll();
+    void allGone();
+    void finish();
+    std::string sentenceOf(const Rank &rank) const;
+    std::string detailOf(const Rank &rank) const;
+    void alert(std::string severity, std::string kind, std::string message, std::optional<int> rank = std::nullopt);
+    bool stoppedByItself() const;
+
+    Parts m_parts;
+    Handlers m_handlers;
+    State m_state = State::Idle;
+    std::vector<Rank> m_ranks;
+    MasterPort m_master;
+    std::int64_t m_startNs = 0, m_endNs = 0, m_causeNs = 0;
+    EventLoop::Token m_killTimer = 0, m_termTimer = 0;
+    bool m_stopAsked = false;
+    std::string m_stopBy, m_reason;
+    std::optional<std::size_t> m_cause; ///< index of the rank whose failure ends the run
+    int m_restarts = 0;
+};
+
+} // namespace lockstep::agent
