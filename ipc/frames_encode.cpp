@@ -243,11 +243,11 @@ std::string encode(const Frame &frame) {
     if (!text)
         return line;
     const std::string whole = *text;
-    // A character may take up to six bytes on the wire (\u0001), so cutting the excess once may not do.
+    // A byte may take up to six on the wire (\u0001): cut in proportion, and again where the proportion was not even.
     std::size_t keep = whole.size();
     while (line.size() > room && keep > 0) {
-        const std::size_t excess = line.size() - room + 40;
-        keep = utf8Boundary(whole, keep > excess ? keep - excess : keep / 2);
+        const std::size_t share = keep * room / line.size();
+        keep = utf8Boundary(whole, share > 40 ? share - 40 : 0);
         *text = whole.substr(0, keep) + "… (" + std::to_string(whole.size() - keep) + " bytes cut)";
         line = write(shorter);
     }

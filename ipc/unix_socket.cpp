@@ -150,10 +150,15 @@ Result<Fd> UnixListener::accept() {
             continue;
         const int error = errno;
         if (error == EMFILE || error == ENFILE) {
-            // Else the connection would stay in the queue and the poll would spin on it for ever.
+            // Else the connection would stay in the queue and the poll would spin on it for ever. The kernel says
+            // "no descriptors" before it looks whether anybody waits, so only now is it known.
             m_reserve.close();
-            Fd(::accept4(m_socket.get(), nullptr, nullptr, SOCK_CLOEXEC)).close();
-            m_reserve = openReserve();
+            const Fd dropped(::accept4(m_socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            const bool nobody = !dropped.valid() && (errno == EAGAIN || errno == EWOULDBLOCK);
+            if (nobody) {
+                m_reserve = openReserve();
+                return Fd();
+            }
         }
         return fail(Error::system("a connection to " + m_path + " was dropped", error));
     }
