@@ -2,12 +2,12 @@
 #include <memory>
 #include <optional>
 
-#include <QFile>
 #include <QLocalSocket>
 #include <QObject>
 #include <QProcess>
 #include <QTimer>
 
+#include "follow/log_replay.h"
 #include "ipc/error.h"
 #include "ipc/frames.h"
 #include "ipc/line_framer.h"
@@ -16,19 +16,20 @@
 #include "launch/command_prefix.h"
 
 namespace lockstep::core {
+class RemoteCopy;
 class RunStore;
 
-/// Follows one run from its first frame: a finished one from its file, a living one through its agent's socket, one
-/// elsewhere through `PREFIX lockstep-agent attach`. Reconnects with back-off (0.25 s to 30 s) and goes on from the
-/// next number: nothing lost, nothing doubled. Owns nothing: the run does not know or care. Works in slices on its
-/// thread, never blocks it.
+/// Follows one run from its first frame: what is on disk by reading it, the rest through its agent's socket, or elsewhere
+/// through `PREFIX lockstep-agent attach`. Reconnects with back-off (0.25 s to 30 s) and goes on from the next number:
+/// nothing lost, nothing doubled. Owns nothing: the run does not know or care. Works in slices on its thread, never
+/// blocks it.
 ///
 ///   Idle → Replaying → (Finished | AgentDied | Connecting)
-///   Connecting → Live → (Lost → Connecting | Finished | AgentDied)
+///   Connecting → Live → (Lost → Connecting | Finished | AgentDied | Failed)
 class RunFollower : public QObject {
     Q_OBJECT
 public:
-    /// `store` must outlive the follower.
+    /// `store` must outlive the follower. A run whose folder here is a copy is followed where it came from.
     RunFollower(RunStore *store, QString runId, CommandPrefix prefix = {}, QObject *parent = nullptr);
     ~RunFollower() override;
 
@@ -41,23 +42,28 @@ public:
     [[nodiscard]] QString runId() const { return m_runId; }
 
 Q_SIGNALS:
-    /// The run is over and all its frames are in the store (or: its agent died, or it can't be read).
+    /// The run is over and all its frames are in the store (or: its agent died, or it can't be followed).
     void ended();
 
 private:
     void replaySlice();
-    void look();
+    void lookHere();
+    void lookThere();
     void connectToAgent();
+    void connectHere();
+    void connectThere();
     void connected();
     void readyRead();
     void disconnected();
     void takeLine(std::string_view line);
-    void keepCopy(std::string_view line);
+    void takeAnswer(std::string_view line);
+    void finishWith(const RunResult &result);
     void end();
     void lost(const QString &why);
     void readRecord();
-    bool readResult();
-    QIODevice *device();
+    void fetchRecord();
+    void tellGaps();
+    [[nodiscard]] QIODevice *device() const;
 
     RunStore *m_store;
     QString m_runId;
@@ -66,14 +72,18 @@ private:
     LineChecker m_checker;
     Decoder m_decoder;
     std::unique_ptr<LineFramer> m_framer;
-    QFile m_log;  ///< being replayed
-    QFile m_copy; ///< kept of a run elsewhere
+    LogReplay m_replay;
+    std::unique_ptr<RemoteCopy> m_copy;
     std::unique_ptr<QLocalSocket> m_socket;
     std::unique_ptr<QProcess> m_process;
-    QTimer m_retry, m_watch;
-    int m_backoffMs = 250;
-    bool m_greeted = false, m_live = false, m_ended = false, m_wasConnected = false;
-    std::optional<RunResult> m_seenResult;
+    QTimer m_retry; ///< the next look or attempt
+    int m_backoffMs;
+    int m_looks = 0;
+    bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
+    bool m_finalSeen = false;  ///< the agent has told the run's final state
+    bool m_deadSpeaks = false; ///< only a finished log answers there
+    QString m_refusal;
+    std::uint64_t m_toldDamaged = 0;
     std::size_t m_toldGaps = 0;
 };
 

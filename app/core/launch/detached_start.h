@@ -4,6 +4,7 @@
 #include <QByteArray>
 #include <QObject>
 #include <QProcess>
+#include <QTimer>
 
 #include "ipc/error.h"
 #include "launch/recipe.h"

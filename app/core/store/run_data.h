@@ -38,6 +38,7 @@ struct MergedEpoch {
     std::int64_t samples = 0; ///< sum over ranks
     int ranksReported = 0;
     bool complete = false; ///< every rank has reported
+    double runningS = 0;   ///< while it runs: training time of its windows so far, largest over ranks
     std::map<int, double> rankDurationS;
     std::vector<DeviceUse> devices; ///< each device once
     std::optional<EvalFrame> eval;

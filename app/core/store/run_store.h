@@ -59,7 +59,7 @@ public:
     [[nodiscard]] LinkState link() const { return m_link; }
     [[nodiscard]] QString linkSentence() const { return m_linkSentence; }
     /// The run's own state; absent until it is heard.
-    [[nodiscard]] std::optional<RunState> state() const { return m_state; }
+    [[nodiscard]] std::optional<RunState> state() const;
     [[nodiscard]] bool over() const;             ///< final state, or the agent died
     [[nodiscard]] QString stateSentence() const; ///< "training", "done", "failed: rank 1 …", "failed: agent died"
 
@@ -122,6 +122,9 @@ private:
     MergedEpoch &merged(int epoch);
     void tell(Changes what);
     void appendConsole(ConsoleLine line);
+    void addPhases(int rank, const Frame &frame, const StepsFrame &body);
+    void addLoss(int rank, const Frame &frame, const StepsFrame &body);
+    [[nodiscard]] std::optional<double> secondsPerStep() const;
 
     struct PhaseWindow {
         std::int64_t monoNs = 0, steps = 0;
@@ -131,10 +134,8 @@ private:
         PhaseTimes finished, current; ///< whole epochs; the epoch that runs
         std::int64_t finishedSteps = 0, currentSteps = 0;
         int currentEpoch = 0;
+        std::optional<std::int64_t> firstMonoNs; ///< of its first window: clocks of unlike nodes need not agree
         std::deque<PhaseWindow> recent;
-    };
-    struct Pace { ///< steps done at a time, for the time left
-        std::int64_t monoNs = 0, step = 0;
     };
 
     QString m_runId;
@@ -152,7 +153,6 @@ private:
     LossSeries m_loss;
     LossMerger m_merger;
     std::map<int, LossSeries> m_rankLoss;
-    std::optional<std::int64_t> m_firstStepMonoNs;
     std::map<int, RankPhases> m_phases;
     std::vector<CommFrame> m_comm;
     std::vector<std::string> m_heardDevices;
@@ -166,7 +166,6 @@ private:
     std::vector<LogGap> m_gaps;
     std::uint64_t m_damaged = 0, m_undecodable = 0, m_unknown = 0, m_frames = 0;
     std::int64_t m_lastWallUs = 0;
-    std::deque<Pace> m_pace;
     Changes m_told;
     QTimer m_timer;
 };

@@ -1,0 +1,82 @@
+#include "analysis/format.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QDateTime>
+
+namespace lockstep::core {
+namespace {
+
+const QString unknown = QStringLiteral("-");
+
+QDateTime local(std::int64_t wallUs) {
+    return QDateTime::fromMSecsSinceEpoch(wallUs / 1000);
+}
+
+} // namespace
+
+QString significant(std::optional<double> value, int digits) {
+    if (!value)
+        return unknown;
+    if (std::isnan(*value))
+        return QStringLiteral("NaN");
+    if (std::isinf(*value))
+        return *value > 0 ? QStringLiteral("Inf") : QStringLiteral("-Inf");
+    if (*value == 0)
+        return QStringLiteral("0");
+    const int magnitude = int(std::floor(std::log10(std::fabs(*value)))) + 1; // digits before the point
+    const int decimals = std::clamp(digits - magnitude, 0, 12);
+    const QString text = QString::number(*value, 'f', decimals);
+    // 9.999 rounds up to one digit more than asked for.
+    return decimals > 0 && std::fabs(text.toDouble()) >= std::pow(10.0, magnitude)
+               ? QString::number(*value, 'f', decimals - 1)
+               : text;
+}
+
+QString percent(std::optional<double> fraction, int decimals) {
+    return fraction ? QString::number(*fraction * 100, 'f', decimals) + QStringLiteral(" %") : unknown;
+}
+
+QString seconds(std::optional<double> value) {
+    return value ? significant(value) + QStringLiteral(" s") : unknown;
+}
+
+QString timeLeft(std::optional<double> value) {
+    if (!value || !std::isfinite(*value))
+        return unknown;
+    const qint64 all = std::max<qint64>(0, std::llround(*value));
+    const auto two = [](qint64 number) { return QStringLiteral("%1").arg(number, 2, 10, QLatin1Char('0')); };
+    if (all < 60)
+        return QStringLiteral("%1 s").arg(all);
+    if (all < 3600)
+        return QStringLiteral("%1 min %2 s").arg(all / 60).arg(two(all % 60));
+    return QStringLiteral("%1 h %2 min").arg(all / 3600).arg(two(all % 3600 / 60));
+}
+
+QString speedUp(std::optional<double> factor) {
+    return factor ? u'×' + significant(factor) : unknown;
+}
+
+QString bytes(std::optional<double> value) {
+    if (!value)
+        return unknown;
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double number = *value;
+    int unit = 0;
+    while (number >= 1024 && unit < 4) {
+        number /= 1024;
+        ++unit;
+    }
+    return significant(number) + u' ' + QString::fromLatin1(units[unit]);
+}
+
+QString wallTime(std::int64_t wallUs) {
+    return wallUs > 0 ? local(wallUs).toString(QStringLiteral("yyyy-MM-dd HH:mm:ss")) : unknown;
+}
+
+QString clockTime(std::int64_t wallUs) {
+    return wallUs > 0 ? local(wallUs).toString(QStringLiteral("HH:mm:ss.zzz")) : unknown;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,75 @@
+#include "follow/agent_control.h"
+
+#include <cerrno>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <QProcess>
+
+#include "ipc/messages.h"
+#include "ipc/run_folder.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep::core {
+namespace {
+
+Result<void> writeAll(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return fail(Error::system("the run's agent does not listen", errno));
+        text.remove_prefix(std::size_t(written));
+    }
+    return {};
+}
+
+Result<void> askHere(std::string_view run, std::string_view by) {
+    const Result<std::string> path = runSocketPath(run);
+    if (!path)
+        return fail(path.error());
+    const Result<Fd> fd = connectUnix(*path, false);
+    if (!fd)
+        return fail(Error::failed("run " + std::string(run) + " does not run: " + fd.error().what));
+    Hello hello;
+    hello.role = "follower";
+    hello.name = std::string(by);
+    hello.pid = getpid();
+    hello.nextSeq = ~std::uint64_t(0) >> 12; // wants no line of the past
+    Control control{"stop", std::string(by)};
+    if (const Result<void> sent = writeAll(fd->get(), encode(hello) + "\n" + encode(control) + "\n"); !sent)
+        return sent;
+    // The agent's hello proves that it took the connection; then it reads the control line behind it.
+    pollfd wait{fd->get(), POLLIN, 0};
+    if (::poll(&wait, 1, 2000) <= 0)
+        return fail(Error::failed("the agent of run " + std::string(run) + " does not answer",
+                                  "stop it with: lockstep-agent stop " + std::string(run)));
+    ::usleep(50'000); // closing at once could overtake the control line
+    return {};
+}
+
+} // namespace
+
+Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by) {
+    if (prefix.local())
+        return askHere(run, by);
+    QStringList words;
+    for (const std::string &word : agentCommand(prefix, {"stop", std::string(run)}))
+        words << QString::fromStdString(word);
+    QProcess process;
+    process.setStandardInputFile(QProcess::nullDevice());
+    process.start(words.takeFirst(), words);
+    if (!process.waitForFinished(10'000)) {
+        process.kill();
+        process.waitForFinished(1000);
+        return fail(Error::failed(prefix.host + " did not answer within 10 s", "try again when the link is back"));
+    }
+    if (process.exitCode() != 0)
+        return fail(Error::failed("stopping on " + prefix.host + " failed: " +
+                                  QString::fromUtf8(process.readAllStandardError()).trimmed().toStdString()));
+    return {};
+}
+
+} // namespace lockstep::core

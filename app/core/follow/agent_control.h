@@ -1,0 +1,13 @@
+#pragma once
+#include <string_view>
+
+#include "ipc/error.h"
+#include "launch/command_prefix.h"
+
+namespace lockstep::core {
+
+/// Asks a run's agent to stop it: by its socket here, by `PREFIX lockstep-agent stop RUN` elsewhere. Blocks up to 10 s
+/// elsewhere, some ms here. An error when no agent answers.
+[[nodiscard]] Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by);
+
+} // namespace lockstep::core

@@ -1,0 +1,38 @@
+#include "follow/log_replay.h"
+
+#include "ipc/frames.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr qint64 sliceBytes = 1 << 20;
+
+} // namespace
+
+void LogReplay::open(const QString &path) {
+    if (m_file.isOpen())
+        return;
+    m_file.setFileName(path);
+    if (!m_file.open(QIODevice::ReadOnly | QIODevice::Unbuffered))
+        return;
+}
+
+bool LogReplay::slice(const std::function<void(std::string_view)> &onLine) {
+    if (!m_file.isOpen())
+        return false;
+    const QByteArray bytes = m_partial + m_file.read(sliceBytes);
+    const bool more = bytes.size() > m_partial.size();
+    qsizetype from = 0;
+    for (qsizetype end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', from)) {
+        onLine({bytes.constData() + from, std::size_t(end - from)});
+        from = end + 1;
+    }
+    m_partial = bytes.mid(from);
+    if (m_partial.size() > qsizetype(maxFrameBytes)) {
+        onLine({m_partial.constData(), std::size_t(m_partial.size())}); // no frame is that long: damage, and counted so
+        m_partial.clear();
+    }
+    return more;
+}
+
+} // namespace lockstep::core

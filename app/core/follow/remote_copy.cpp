@@ -1,0 +1,115 @@
+#include "follow/remote_copy.h"
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr qint64 largestFile = 8 << 20;
+
+} // namespace
+
+RemoteCopy::RemoteCopy(RunFolder folder, std::string run, CommandPrefix prefix, QObject *parent)
+    : QObject(parent), m_folder(std::move(folder)), m_run(std::move(run)), m_prefix(std::move(prefix)) {}
+
+RemoteCopy::~RemoteCopy() {
+    if (m_fetch) {
+        m_fetch->disconnect(this);
+        m_fetch->kill();
+        m_fetch->waitForFinished(500);
+    }
+}
+
+Result<void> RemoteCopy::open() {
+    FileSystem &files = realFileSystem();
+    if (const Result<void> made = files.makeFolders(m_folder.path); !made)
+        return made;
+    Result<FileLock> lock = FileLock::acquire(m_folder.path + "/copy.lock");
+    if (!lock)
+        return fail(lock.error());
+    m_lock = std::move(*lock);
+    const nlohmann::ordered_json origin = {
+        {"prefix", m_prefix.words}, {"host", m_prefix.host}, {"agent", m_prefix.agent}};
+    if (const Result<void> written = files.writeAtomically(m_folder.origin(), origin.dump() + "\n"); !written)
+        return written;
+    m_log.setFileName(QString::fromStdString(m_folder.log(0)));
+    if (!m_log.open(QIODevice::ReadWrite))
+        return fail(
+            Error::failed("the copy " + m_folder.log(0) + " can't be written: " + m_log.errorString().toStdString()));
+    // A tail torn by a kill is cut, so that the next line starts a line.
+    const qint64 tail = std::min<qint64>(m_log.size(), 2 * qint64(maxFrameBytes));
+    m_log.seek(m_log.size() - tail);
+    const QByteArray end = m_log.read(tail);
+    const qint64 size = m_log.size() - tail + end.lastIndexOf('\n') + 1;
+    if (size != m_log.size())
+        m_log.resize(size);
+    m_log.seek(size);
+    return {};
+}
+
+void RemoteCopy::append(std::string_view line) {
+    if (!m_log.isOpen())
+        return;
+    m_log.write(line.data(), qint64(line.size()));
+    m_log.putChar('\n');
+}
+
+void RemoteCopy::flush() {
+    if (m_log.isOpen() && !m_log.flush())
+        logWarning("the copy of run " + m_run + " can't be written: " + m_log.errorString().toStdString());
+}
+
+void RemoteCopy::fetch(const QString &name, std::function<void(std::optional<std::string>)> done) {
+    if (m_fetch)
+        return;
+    m_fetch = std::make_unique<QProcess>();
+    QStringList words;
+    for (const std::string &word : m_prefix.words)
+        words << QString::fromStdString(word);
+    // Run ids hold no character a shell would read; the folder is found there as dataHome() finds it here.
+    words << QStringLiteral("cat \"${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}/runs/%1/%2\"")
+                 .arg(QString::fromStdString(m_run), name);
+    connect(m_fetch.get(), &QProcess::finished, this, [this, name, done](int code, QProcess::ExitStatus status) {
+        const QByteArray text = m_fetch->readAllStandardOutput();
+        m_fetch.release()->deleteLater();
+        if (status != QProcess::NormalExit || code != 0 || text.isEmpty() || text.size() > largestFile)
+            return done(std::nullopt);
+        if (m_lock)
+            if (const auto kept =
+                    realFileSystem().writeAtomically(m_folder.path + "/" + name.toStdString(), text.toStdString());
+                !kept)
+                logWarning(kept.error().message());
+        done(text.toStdString());
+    });
+    connect(m_fetch.get(), &QProcess::errorOccurred, this, [this, done](QProcess::ProcessError error) {
+        if (error != QProcess::FailedToStart)
+            return;
+        m_fetch.release()->deleteLater();
+        done(std::nullopt);
+    });
+    m_fetch->setStandardInputFile(QProcess::nullDevice());
+    m_fetch->start(words.takeFirst(), words);
+}
+
+std::optional<CommandPrefix> originOf(const RunFolder &folder) {
+    const QString path = QString::fromStdString(folder.origin());
+    if (!QFile::exists(path))
+        return std::nullopt;
+    const Result<std::string> text = realFileSystem().readAll(folder.origin());
+    if (!text)
+        return std::nullopt;
+    const auto json = nlohmann::json::parse(*text, nullptr, false);
+    if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
+        return std::nullopt;
+    // The prefix is built anew from the host: a file must not name the command to run.
+    const Result<CommandPrefix> prefix =
+        prefixFor(json["host"].get<std::string>(), json.value("agent", std::string("lockstep-agent")));
+    if (!prefix || prefix->local())
+        return std::nullopt;
+    return *prefix;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,47 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <QFile>
+#include <QObject>
+#include <QProcess>
+
+#include "ipc/run_folder.h"
+#include "ipc/unix_socket.h"
+#include "launch/command_prefix.h"
+
+namespace lockstep::core {
+
+/// The copy that a viewer keeps of a run elsewhere: origin.json, the log byte for byte, config.json and result.json
+/// fetched from there. Of several viewers on this machine one writes, by lock.
+class RemoteCopy : public QObject {
+    Q_OBJECT
+public:
+    RemoteCopy(RunFolder folder, std::string run, CommandPrefix prefix, QObject *parent = nullptr);
+    ~RemoteCopy() override;
+
+    /// Makes the folder and takes the lock when it is free. An error is no reason not to follow.
+    Result<void> open();
+    /// A good line, in order.
+    void append(std::string_view line);
+    void flush();
+    /// Fetches a file of the run's folder there (config.json, result.json) and keeps it here; calls back with its text, or
+    /// nothing when it isn't there. One at a time.
+    void fetch(const QString &name, std::function<void(std::optional<std::string>)> done);
+
+private:
+    RunFolder m_folder;
+    std::string m_run;
+    CommandPrefix m_prefix;
+    std::optional<FileLock> m_lock;
+    QFile m_log;
+    std::unique_ptr<QProcess> m_fetch;
+};
+
+/// The prefix a copy was made through; nothing for a run of this machine.
+[[nodiscard]] std::optional<CommandPrefix> originOf(const RunFolder &folder);
+
+} // namespace lockstep::core

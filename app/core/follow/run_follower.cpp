@@ -1,0 +1,342 @@
+#include "follow/run_follower.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+
+#include "follow/agent_control.h"
+#include "follow/remote_copy.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "ipc/messages.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int firstBackoffMs = 250, lastBackoffMs = 30'000;
+constexpr int lookMs = 50;
+
+QString text(std::string_view utf8) {
+    return QString::fromUtf8(utf8.data(), qsizetype(utf8.size()));
+}
+
+} // namespace
+
+RunFollower::RunFollower(RunStore *store, QString runId, CommandPrefix prefix, QObject *parent)
+    : QObject(parent), m_store(store), m_runId(std::move(runId)), m_prefix(std::move(prefix)),
+      m_folder(runFolder(m_runId.toStdString())), m_backoffMs(firstBackoffMs) {
+    m_retry.setSingleShot(true);
+}
+
+RunFollower::~RunFollower() {
+    if (m_socket)
+        m_socket->disconnect(this);
+    if (m_process) {
+        m_process->disconnect(this);
+        m_process->kill();
+        m_process->waitForFinished(500);
+    }
+    if (m_copy)
+        m_copy->flush();
+}
+
+void RunFollower::start() {
+    if (m_prefix.local())
+        if (const auto origin = originOf(m_folder))
+            m_prefix = *origin;
+    if (!m_prefix.local()) {
+        m_copy = std::make_unique<RemoteCopy>(m_folder, m_runId.toStdString(), m_prefix);
+        if (const Result<void> opened = m_copy->open(); !opened)
+            logInfo("no copy of the run is kept: " + opened.error().message());
+    }
+    readRecord();
+    m_store->setLink(LinkState::Replaying);
+    m_replay.open(QString::fromStdString(m_folder.log(0)));
+    connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
+    m_retry.start(0);
+}
+
+void RunFollower::readRecord() {
+    if (m_haveRecord)
+        return;
+    const Result<std::string> json = realFileSystem().readAll(m_folder.config());
+    if (!json)
+        return;
+    if (const Result<RunRecord> record = runRecordFromJson(*json)) {
+        m_store->setRecord(*record);
+        m_haveRecord = true;
+    }
+}
+
+/// A slice an event-loop turn, so that a window stays alive while a long log is read.
+void RunFollower::replaySlice() {
+    readRecord();
+    m_replay.open(QString::fromStdString(m_folder.log(0)));
+    if (m_replay.slice([this](std::string_view line) { takeLine(line); })) {
+        m_retry.start(0);
+        return;
+    }
+    tellGaps();
+    if (m_prefix.local())
+        lookHere();
+    else
+        lookThere();
+}
+
+/// All of the file has been read: what do the files say?
+void RunFollower::lookHere() {
+    const RunStatus status = readRunStatus(m_folder);
+    using Kind = RunStatus::Kind;
+    if (status.kind == Kind::Finished) {
+        // The result may have come between our last read and this look: read once more before believing it.
+        if (m_checker.nextSeq() < status.result->logLines && m_looks++ < 3)
+            return m_retry.start(lookMs);
+        return finishWith(*status.result);
+    }
+    if (status.kind == Kind::AgentDied) {
+        if (m_looks++ < 3) // the same for its last lines
+            return m_retry.start(lookMs);
+        m_store->setLink(LinkState::AgentDied, text(status.sentence));
+        return end();
+    }
+    connectToAgent();
+}
+
+void RunFollower::lookThere() {
+    const Result<std::string> json = realFileSystem().readAll(m_folder.result());
+    if (json)
+        if (const Result<RunResult> result = runResultFromJson(*json);
+            result && m_checker.nextSeq() >= result->logLines)
+            return finishWith(*result);
+    connectToAgent();
+}
+
+void RunFollower::connectToAgent() {
+    if (m_ended)
+        return;
+    m_greeted = false;
+    m_refusal.clear();
+    m_framer = std::make_unique<LineFramer>();
+    if (!m_wasLive)
+        m_store->setLink(LinkState::Connecting);
+    m_retry.disconnect(this);
+    if (m_prefix.local())
+        connectHere();
+    else
+        connectThere();
+}
+
+void RunFollower::connectHere() {
+    const Result<std::string> path = runSocketPath(m_runId.toStdString());
+    if (!path)
+        return lost(text(path.error().message()));
+    m_socket = std::make_unique<QLocalSocket>();
+    connect(m_socket.get(), &QLocalSocket::connected, this, &RunFollower::connected);
+    connect(m_socket.get(), &QLocalSocket::readyRead, this, &RunFollower::readyRead);
+    connect(m_socket.get(), &QLocalSocket::disconnected, this, &RunFollower::disconnected);
+    connect(m_socket.get(), &QLocalSocket::errorOccurred, this, [this](QLocalSocket::LocalSocketError error) {
+        if (error != QLocalSocket::PeerClosedError && !m_greeted)
+            disconnected();
+    });
+    m_socket->connectToServer(QString::fromStdString(*path));
+}
+
+void RunFollower::connectThere() {
+    QStringList words;
+    for (const std::string &word :
+         agentCommand(m_prefix, {"attach", m_runId.toStdString(), "--from-seq", std::to_string(m_checker.nextSeq())}))
+        words << QString::fromStdString(word);
+    m_process = std::make_unique<QProcess>();
+    connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &RunFollower::readyRead);
+    connect(m_process.get(), &QProcess::finished, this, &RunFollower::disconnected);
+    connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            disconnected();
+    });
+    m_process->start(words.takeFirst(), words);
+}
+
+/// The local socket wants our hello first; `attach` says it for us.
+void RunFollower::connected() {
+    Hello hello;
+    hello.role = "follower";
+    hello.nextSeq = m_checker.nextSeq();
+    hello.pid = QCoreApplication::applicationPid();
+    hello.name = QCoreApplication::applicationName().toStdString();
+    m_socket->write(QByteArray::fromStdString(encode(hello)) + '\n');
+}
+
+QIODevice *RunFollower::device() const {
+    return m_socket ? static_cast<QIODevice *>(m_socket.get()) : m_process.get();
+}
+
+void RunFollower::readyRead() {
+    if (!device() || !m_framer)
+        return;
+    const QByteArray bytes = device()->readAll();
+    const Result<void> fed =
+        m_framer->feed({bytes.constData(), std::size_t(bytes.size())}, [this](std::string_view line) {
+            if (m_greeted)
+                takeLine(line);
+            else
+                takeAnswer(line);
+        });
+    if (m_copy)
+        m_copy->flush();
+    tellGaps();
+    if (!fed) // the peer does not speak our protocol any more: cut, and start anew behind the last good line
+        m_socket ? m_socket->abort() : m_process->kill();
+}
+
+void RunFollower::takeAnswer(std::string_view line) {
+    m_greeted = true;
+    const Result<Hello> hello = decodeHello(line);
+    if (!hello) {
+        if (line.find("\"type\":\"error\"") != std::string_view::npos ||
+            line.find("\"type\":\"hello\"") != std::string_view::npos)
+            m_refusal = text(hello.error().message());
+        else
+            takeLine(line); // a bridge without its own hello
+        return;
+    }
+    m_deadSpeaks = !hello->live;
+    m_backoffMs = firstBackoffMs;
+    m_wasLive = true;
+    m_store->setLink(LinkState::Live);
+    readRecord();
+    if (!m_haveRecord && m_copy)
+        fetchRecord();
+}
+
+void RunFollower::fetchRecord() {
+    m_copy->fetch(QStringLiteral("config.json"), [this](const std::optional<std::string> &json) {
+        if (!json || m_haveRecord)
+            return;
+        if (const Result<RunRecord> record = runRecordFromJson(*json)) {
+            m_store->setRecord(*record);
+            m_haveRecord = true;
+        }
+    });
+}
+
+void RunFollower::takeLine(std::string_view line) {
+    if (line.empty() || m_checker.check(line) != LineChecker::Verdict::Good)
+        return;
+    if (m_copy && m_greeted)
+        m_copy->append(line);
+    const Result<Frame> frame = m_decoder.decode(line);
+    if (!frame)
+        return m_store->countUndecodable();
+    if (!frame->rank)
+        if (const auto *state = std::get_if<StateFrame>(&frame->body); state && isFinal(state->state))
+            m_finalSeen = true;
+    m_store->take(*frame);
+}
+
+void RunFollower::tellGaps() {
+    if (m_checker.gaps().size() == m_toldGaps && m_checker.damagedLines() == m_toldDamaged)
+        return;
+    m_toldGaps = m_checker.gaps().size();
+    m_toldDamaged = m_checker.damagedLines();
+    m_store->setGaps(m_checker.gaps(), m_toldDamaged);
+}
+
+void RunFollower::disconnected() {
+    if (m_ended || !(m_socket || m_process))
+        return;
+    readyRead();
+    QString why = m_refusal;
+    int code = 0;
+    if (m_process) {
+        const QString said = QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1);
+        code = m_process->error() == QProcess::FailedToStart ? 127 : m_process->exitCode();
+        if (why.isEmpty() && !said.isEmpty())
+            why = said;
+        m_process.release()->deleteLater();
+    }
+    if (m_socket)
+        m_socket.release()->deleteLater();
+    m_greeted = false;
+    if (m_prefix.local()) { // the files know: finished, died, or only the connection is gone
+        m_looks = 0;
+        using Kind = RunStatus::Kind;
+        const Kind kind = readRunStatus(m_folder).kind;
+        if (kind == Kind::Running && !m_refusal.isEmpty()) {
+            m_store->setLink(LinkState::Failed, m_refusal);
+            return end();
+        }
+        if (kind == Kind::Running && m_wasLive && !m_finalSeen)
+            return lost(why);
+        m_retry.disconnect(this);
+        connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
+        return m_retry.start(lookMs);
+    }
+    if (m_finalSeen || (m_deadSpeaks && code == 0)) {
+        m_copy->fetch(QStringLiteral("result.json"), [this](const std::optional<std::string> &json) {
+            const Result<RunResult> result = json ? runResultFromJson(*json) : fail(Error::failed("no result"));
+            if (result)
+                return finishWith(*result);
+            if (m_deadSpeaks && !m_finalSeen) {
+                m_store->setLink(LinkState::AgentDied, QStringLiteral("failed: agent died"));
+                return end();
+            }
+            lost(QStringLiteral("the result has not come yet"));
+        });
+        return;
+    }
+    if (!m_refusal.isEmpty() || code == 2 || code == 127) { // said by the agent there: trying again won't help
+        m_store->setLink(LinkState::Failed, why);
+        return end();
+    }
+    lost(why);
+}
+
+void RunFollower::lost(const QString &why) {
+    QString sentence = text(toString(LinkState::Lost));
+    if (!why.isEmpty())
+        sentence += QStringLiteral(" (") + why + u')';
+    if (m_wasLive || !m_prefix.local())
+        m_store->setLink(LinkState::Lost, sentence);
+    m_retry.disconnect(this);
+    connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
+    m_retry.start(m_backoffMs);
+    m_backoffMs = std::min(2 * m_backoffMs, lastBackoffMs);
+}
+
+void RunFollower::finishWith(const RunResult &result) {
+    if (m_checker.nextSeq() < result.logLines) { // what never came is told, not passed over
+        std::vector<LogGap> gaps = m_checker.gaps();
+        gaps.push_back({m_checker.nextSeq(), result.logLines - 1});
+        m_toldGaps = m_checker.gaps().size();
+        m_toldDamaged = m_checker.damagedLines();
+        m_store->setGaps(gaps, m_toldDamaged);
+    }
+    m_store->setResult(result);
+    m_store->setLink(LinkState::Finished);
+    end();
+}
+
+void RunFollower::end() {
+    if (m_ended)
+        return;
+    m_ended = true;
+    m_retry.stop();
+    tellGaps();
+    m_store->flush();
+    Q_EMIT ended();
+}
+
+Result<void> RunFollower::requestStop(const QString &by) {
+    if (m_ended)
+        return fail(Error::failed("run " + m_runId.toStdString() + " is over already"));
+    if (!device() || !m_greeted)
+        return askToStop(m_prefix, m_runId.toStdString(), by.toStdString());
+    const QByteArray line = QByteArray::fromStdString(encode(Control{"stop", by.toStdString()})) + '\n';
+    if (device()->write(line) != line.size())
+        return fail(Error::failed("the run's agent can't be asked: " + device()->errorString().toStdString(),
+                                  "stop it with: lockstepctl stop " + m_runId.toStdString()));
+    return {};
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,98 @@
+#include "launch/agent_launcher.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::core {
+namespace {
+
+constexpr int answerLimitMs = 30'000; // ssh, a cold disk and LibTorch's start-up included
+constexpr int largestAnswer = 64 * 1024;
+
+std::string lastLine(const QByteArray &text) {
+    return QString::fromUtf8(text).trimmed().section(u'\n', -1).toStdString();
+}
+
+} // namespace
+
+AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
+    m_limit.setSingleShot(true);
+    connect(&m_limit, &QTimer::timeout, this, [this] {
+        m_process.kill();
+        finish(Error::failed("lockstep-agent did not answer within 30 s", "look at the machine, then start again"), 1);
+    });
+    connect(&m_process, &QProcess::readyReadStandardOutput, this, &AgentLauncher::readAnswer);
+    connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            finish(Error::badArgument(m_process.program().toStdString() +
+                                          " can't be started: " + m_process.errorString().toStdString(),
+                                      "build it with ./run, or set LOCKSTEP_AGENT"),
+                   2);
+    });
+    connect(&m_process, &QProcess::finished, this, [this](int code, QProcess::ExitStatus) {
+        readAnswer();
+        if (m_over)
+            return;
+        const std::string said = lastLine(m_process.readAllStandardError());
+        const std::string who = m_host.isEmpty() ? "lockstep-agent" : m_host.toStdString();
+        if (code == 255 && !m_host.isEmpty())
+            finish(Error::badArgument(who + " can't be reached: " + said, "try: ssh " + who + " true"), 2);
+        else if (code == 127 && !m_host.isEmpty())
+            finish(Error::badArgument(who + " has no lockstep-agent: " + said, "name it by --remote-agent PATH"), 2);
+        else
+            finish(Error::failed(who + " ended without an answer: " +
+                                 (said.empty() ? "exit code " + std::to_string(code) : said)),
+                   code == 2 ? 2 : 1);
+    });
+}
+
+void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &request) {
+    CommandPrefix resolved = prefix;
+    m_host = QString::fromStdString(prefix.host);
+    if (prefix.local() && prefix.agent == CommandPrefix().agent) {
+        const Result<std::string> found = findAgent();
+        if (!found)
+            return finish(found.error(), 2);
+        resolved.agent = *found;
+    }
+    QStringList words;
+    for (const std::string &word : agentCommand(resolved, {"serve"}))
+        words << QString::fromStdString(word);
+    m_limit.start(answerLimitMs);
+    m_process.start(words.takeFirst(), words);
+    m_process.write(QByteArray::fromStdString(toJson(request)) + '\n');
+    m_process.closeWriteChannel();
+}
+
+void AgentLauncher::readAnswer() {
+    m_answer += m_process.readAllStandardOutput();
+    const auto end = m_answer.indexOf('\n');
+    if (m_over || (end < 0 && m_answer.size() < largestAnswer))
+        return;
+    const auto json =
+        nlohmann::json::parse(m_answer.constData(), m_answer.constData() + std::max<qsizetype>(end, 0), nullptr, false);
+    const auto text = [&](const char *key) {
+        return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+    };
+    if (!json.is_object())
+        return finish(Error::failed("lockstep-agent answered with something else than its one line"), 1);
+    const int code =
+        json.contains("exit_code") && json["exit_code"].is_number_integer() ? json["exit_code"].get<int>() : 1;
+    if (text("type") == "error")
+        return finish(Error{text("message"), {}, code == 2 ? ErrorKind::BadArgument : ErrorKind::Failed, {}}, code);
+    if (text("type") != "ready" || !isRunId(text("run")))
+        return finish(Error::failed("lockstep-agent's answer is not understood", "upgrade it to this version"), 1);
+    m_over = true;
+    m_limit.stop();
+    const qint64 pid = json.contains("pid") && json["pid"].is_number_integer() ? json["pid"].get<qint64>() : 0;
+    Q_EMIT ready(QString::fromStdString(text("run")), QString::fromStdString(text("socket")), pid);
+}
+
+void AgentLauncher::finish(const Error &error, int exitCode) {
+    if (m_over)
+        return;
+    m_over = true;
+    m_limit.stop();
+    Q_EMIT failed(error, exitCode);
+}
+
+} // namespace lockstep::core

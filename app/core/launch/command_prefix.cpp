@@ -1,0 +1,108 @@
+#include "launch/command_prefix.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QStandardPaths>
+
+namespace lockstep::core {
+namespace {
+
+bool plainHost(std::string_view host) {
+    constexpr std::string_view others = "._-@:[]%";
+    return std::all_of(host.begin(), host.end(), [&](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               others.find(c) != std::string_view::npos;
+    });
+}
+
+/// For showing a hostile name: no control characters.
+std::string shown(std::string_view text) {
+    std::string out;
+    for (char c : text.substr(0, 80))
+        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    return out;
+}
+
+std::vector<std::string> splitAtBlanks(const char *text) {
+    std::vector<std::string> words;
+    for (const QString &word : QString::fromLocal8Bit(text).split(u' ', Qt::SkipEmptyParts))
+        words.push_back(word.toStdString());
+    return words;
+}
+
+Result<std::string> findProgram(const char *variable, const QString &name) {
+    if (const QByteArray value = qgetenv(variable); !value.isEmpty()) {
+        if (QFileInfo(QString::fromLocal8Bit(value)).isExecutable())
+            return value.toStdString();
+        return fail(Error::badArgument(std::string(variable) + "=" + value.toStdString() + " is not an executable file",
+                                       "set it to the path of " + name.toStdString() + " or unset it"));
+    }
+    if (QCoreApplication::instance()) {
+        const QString beside = QCoreApplication::applicationDirPath() + u'/' + name;
+        if (QFileInfo(beside).isExecutable())
+            return beside.toStdString();
+    }
+    const QString inPath = QStandardPaths::findExecutable(name);
+    if (!inPath.isEmpty())
+        return inPath.toStdString();
+    return fail(Error::badArgument(name.toStdString() + " was found neither beside this program nor in PATH",
+                                   "build it with ./run, or set " + std::string(variable)));
+}
+
+} // namespace
+
+Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAgent) {
+    CommandPrefix prefix;
+    if (!remoteAgent.empty())
+        prefix.agent = remoteAgent;
+    if (host.empty())
+        return prefix;
+    if (host.front() == '-' || !plainHost(host))
+        return fail(Error::badArgument("host name '" + shown(host) +
+                                           "' is refused: only letters, digits and ._-@:[]% "
+                                           "may stand in it, and no '-' in front",
+                                       "give a host as ssh knows it", "host"));
+    prefix.host = host;
+    prefix.words = {"ssh", "-T", "-oBatchMode=yes", "-oServerAliveInterval=2", "-oServerAliveCountMax=3"};
+    if (const char *options = std::getenv("LOCKSTEP_SSH_OPTIONS"))
+        for (std::string &word : splitAtBlanks(options))
+            prefix.words.push_back(std::move(word));
+    prefix.words.push_back(prefix.host);
+    return prefix;
+}
+
+std::string quoteForShell(std::string_view word) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
+        return std::string(word);
+    std::string out = "'";
+    for (char c : word)
+        if (c == '\'')
+            out += "'\"'\"'";
+        else
+            out += c;
+    return out + "'";
+}
+
+std::vector<std::string> agentCommand(const CommandPrefix &prefix, const std::vector<std::string> &arguments) {
+    std::vector<std::string> words = prefix.words;
+    if (prefix.local())
+        words.push_back(prefix.agent);
+    else
+        words.push_back(quoteForShell(prefix.agent));
+    for (const std::string &argument : arguments)
+        words.push_back(prefix.local() ? argument : quoteForShell(argument));
+    return words;
+}
+
+Result<std::string> findAgent() {
+    return findProgram("LOCKSTEP_AGENT", QStringLiteral("lockstep-agent"));
+}
+Result<std::string> findCtl() {
+    return findProgram("LOCKSTEP_CTL", QStringLiteral("lockstepctl"));
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,66 @@
+#include "launch/detached_start.h"
+
+#include <nlohmann/json.hpp>
+
+#include "launch/command_prefix.h"
+
+namespace lockstep::core {
+
+DetachedStart::DetachedStart(QObject *parent) : QObject(parent) {
+    connect(&m_process, &QProcess::finished, this, &DetachedStart::over);
+    connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            Q_EMIT failed(Error::failed("lockstepctl can't be started: " + m_process.errorString().toStdString(),
+                                        "build it with ./run, or set LOCKSTEP_CTL"));
+    });
+}
+
+void DetachedStart::start(const StartRequest &request) {
+    QStringList arguments = {QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--detach"),
+                             QStringLiteral("--json")};
+    if (request.quick)
+        arguments << QStringLiteral("--quick");
+    if (request.repeats)
+        arguments << QStringLiteral("--repeats") << QString::number(*request.repeats);
+    if (!request.host.empty())
+        arguments << QStringLiteral("--host=") + QString::fromStdString(request.host);
+    if (!request.remoteAgent.empty())
+        arguments << QStringLiteral("--remote-agent=") + QString::fromStdString(request.remoteAgent);
+    run(arguments, QByteArray::fromStdString(toJson(request.recipe)));
+}
+
+void DetachedStart::takeUp(const std::string &experimentId) {
+    run({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(experimentId),
+         QStringLiteral("--detach"), QStringLiteral("--json")},
+        {});
+}
+
+void DetachedStart::run(const QStringList &arguments, const QByteArray &input) {
+    const Result<std::string> ctl = findCtl();
+    if (!ctl) {
+        const Error error = ctl.error();
+        QTimer::singleShot(0, this, [this, error] { Q_EMIT failed(error); });
+        return;
+    }
+    m_process.start(QString::fromStdString(*ctl), arguments);
+    m_process.write(input);
+    m_process.closeWriteChannel();
+}
+
+void DetachedStart::over() {
+    const QByteArray out = m_process.readAllStandardOutput();
+    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
+    if (m_process.exitCode() == 0 && json.is_object() && json.contains("experiment") &&
+        json["experiment"].is_string()) {
+        Q_EMIT started(QString::fromStdString(json["experiment"].get<std::string>()));
+        return;
+    }
+    const QString said = QString::fromUtf8(m_process.readAllStandardError()).trimmed();
+    Q_EMIT failed(Error{said.isEmpty() ? "lockstepctl ended with exit code " + std::to_string(m_process.exitCode())
+                                       : said.toStdString(),
+                        {},
+                        m_process.exitCode() == 2 ? ErrorKind::BadArgument : ErrorKind::Failed,
+                        {}});
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,229 @@
+#include "launch/experiment.h"
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+#include <QDir>
+#include <QFile>
+
+#include "follow/agent_control.h"
+#include "ipc/file_system.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int experimentFormat = 1;
+constexpr std::array<std::string_view, 7> stateNames = {"queued", "launching", "running", "done",
+                                                        "failed", "stopped",   "not run"};
+
+Json entryToJson(const ExperimentEntry &entry) {
+    Json json = {{"name", entry.planned.name},
+                 {"repeat", entry.planned.repeat},
+                 {"repeats", entry.planned.repeats},
+                 {"state", std::string(toString(entry.state))},
+                 {"run", entry.run},
+                 {"reason", entry.reason},
+                 {"note", entry.planned.note},
+                 {"not_run_reason", entry.planned.notRunReason}};
+    json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
+    json["config"] = Json::parse(toJson(entry.planned.config));
+    return json;
+}
+
+ExperimentEntry entryFromJson(const Json &json) {
+    ExperimentEntry entry;
+    entry.planned.name = json.value("name", "");
+    entry.planned.repeat = json.value("repeat", 1);
+    entry.planned.repeats = json.value("repeats", 1);
+    entry.planned.note = json.value("note", "");
+    entry.planned.notRunReason = json.value("not_run_reason", "");
+    if (json.contains("estimate_s") && json["estimate_s"].is_number())
+        entry.planned.estimateS = json["estimate_s"].get<double>();
+    entry.state = entryStateFrom(json.value("state", "")).value_or(EntryState::Queued);
+    entry.run = json.value("run", "");
+    entry.reason = json.value("reason", "");
+    if (const auto config = runConfigFromJson(json.at("config").dump()))
+        entry.planned.config = *config;
+    else
+        throw std::runtime_error(joinErrors(config.error()));
+    return entry;
+}
+
+bool plainId(std::string_view id) {
+    return isRunId(id);
+}
+
+} // namespace
+
+std::string_view toString(EntryState state) {
+    return stateNames[std::size_t(state)];
+}
+
+std::optional<EntryState> entryStateFrom(std::string_view text) {
+    const auto found = std::find(stateNames.begin(), stateNames.end(), text);
+    if (found == stateNames.end())
+        return std::nullopt;
+    return EntryState(found - stateNames.begin());
+}
+
+bool isOver(EntryState state) {
+    return state >= EntryState::Done;
+}
+
+int Experiment::runnableCount() const {
+    return int(std::count_if(entries.begin(), entries.end(), [](const auto &e) { return e.planned.runnable(); }));
+}
+
+int Experiment::overCount() const {
+    return int(std::count_if(entries.begin(), entries.end(),
+                             [](const auto &e) { return e.planned.runnable() && isOver(e.state); }));
+}
+
+std::optional<int> Experiment::current() const {
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        if (entries[i].state == EntryState::Launching || entries[i].state == EntryState::Running)
+            return int(i);
+    return std::nullopt;
+}
+
+bool Experiment::over() const {
+    return std::all_of(entries.begin(), entries.end(), [](const auto &e) { return isOver(e.state); });
+}
+
+std::string toJson(const Experiment &experiment) {
+    Json json = {{"format", experimentFormat},
+                 {"experiment", experiment.id},
+                 {"title", experiment.title},
+                 {"reference", experiment.reference},
+                 {"quick", experiment.quick},
+                 {"host", experiment.host},
+                 {"remote_agent", experiment.remoteAgent},
+                 {"created_wall_us", experiment.createdWallUs}};
+    json["entries"] = Json::array();
+    for (const ExperimentEntry &entry : experiment.entries)
+        json["entries"].push_back(entryToJson(entry));
+    json["recipe"] = Json::parse(toJson(experiment.recipe));
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Experiment> experimentFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        if (json.value("format", 0) > experimentFormat)
+            return fail(Error::failed("the experiment was written by a newer Lockstep", "upgrade this one"));
+        Experiment experiment;
+        experiment.id = json.value("experiment", "");
+        experiment.title = json.value("title", "");
+        experiment.reference = json.value("reference", "");
+        experiment.quick = json.value("quick", false);
+        experiment.host = json.value("host", "");
+        experiment.remoteAgent = json.value("remote_agent", "");
+        experiment.createdWallUs = json.value("created_wall_us", std::int64_t(0));
+        for (const Json &entry : json.at("entries"))
+            experiment.entries.push_back(entryFromJson(entry));
+        auto recipe = recipeFromJson(json.at("recipe").dump(), "experiment.json");
+        if (!recipe)
+            return fail(Error::failed("the experiment's recipe is damaged: " + joinErrors(recipe.error())));
+        experiment.recipe = std::move(*recipe);
+        return experiment;
+    } catch (const std::exception &exception) {
+        return fail(Error::failed(std::string("experiment.json is damaged: ") + exception.what()));
+    }
+}
+
+ExperimentFolder experimentFolder(std::string_view id) {
+    return {experimentsFolder() + "/" + std::string(id)};
+}
+
+Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where) {
+    Experiment experiment;
+    experiment.id = makeRunId();
+    experiment.title = plan.title;
+    experiment.recipe = recipe;
+    experiment.reference = plan.reference;
+    experiment.quick = quick;
+    experiment.host = where.host;
+    experiment.remoteAgent = where.local() ? "" : where.agent;
+    experiment.createdWallUs = SystemClock().wallUs();
+    for (const PlannedRun &run : plan.runs) {
+        ExperimentEntry entry;
+        entry.planned = run;
+        if (!run.runnable()) {
+            entry.state = EntryState::NotRun;
+            entry.reason = run.notRunReason;
+        }
+        experiment.entries.push_back(std::move(entry));
+    }
+    return experiment;
+}
+
+Result<Experiment> readExperiment(std::string_view id) {
+    if (!plainId(id))
+        return fail(Error::badArgument("\"" + std::string(id.substr(0, 80)) + "\" is not an experiment's id",
+                                       "lockstepctl list shows them"));
+    const std::string path = experimentFolder(id).json();
+    if (!QFile::exists(QString::fromStdString(path)))
+        return fail(Error::badArgument("there is no experiment " + std::string(id), "lockstepctl list shows them"));
+    const Result<std::string> text = realFileSystem().readAll(path);
+    if (!text)
+        return fail(text.error());
+    return experimentFromJson(*text);
+}
+
+Result<void> writeExperiment(const Experiment &experiment) {
+    const ExperimentFolder folder = experimentFolder(experiment.id);
+    if (const Result<void> made = realFileSystem().makeFolders(folder.path); !made)
+        return made;
+    return realFileSystem().writeAtomically(folder.json(), toJson(experiment));
+}
+
+std::vector<std::string> listExperiments() {
+    std::vector<std::string> ids;
+    const QDir folder(QString::fromStdString(experimentsFolder()));
+    for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name | QDir::Reversed))
+        if (isRunId(name.toStdString()) && QFile::exists(folder.filePath(name) + QStringLiteral("/experiment.json")))
+            ids.push_back(name.toStdString());
+    return ids;
+}
+
+bool isOwned(std::string_view id) {
+    return FileLock::isHeld(experimentFolder(id).lock());
+}
+
+Result<void> stopExperiment(std::string_view id, std::string_view by) {
+    Result<Experiment> experiment = readExperiment(id);
+    if (!experiment)
+        return fail(experiment.error());
+    if (experiment->over())
+        return fail(Error::failed("experiment " + std::string(id) + " is over already"));
+    const ExperimentFolder folder = experimentFolder(id);
+    const Json request = {{"by", std::string(by)}};
+    if (isOwned(id))
+        return realFileSystem().writeAtomically(folder.stopRequest(),
+                                                request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    // Nobody owns the queue: close it here, under its lock, and ask the run that may still go on.
+    const Result<FileLock> lock = FileLock::acquire(folder.lock());
+    if (!lock)
+        return fail(lock.error());
+    experiment = readExperiment(id); // as it is under the lock
+    if (!experiment)
+        return fail(experiment.error());
+    Result<void> asked;
+    for (ExperimentEntry &entry : experiment->entries) {
+        if (isOver(entry.state))
+            continue;
+        if (entry.state != EntryState::Queued && !entry.run.empty())
+            if (const Result<CommandPrefix> prefix = prefixFor(experiment->host, experiment->remoteAgent))
+                asked = askToStop(*prefix, entry.run, by);
+        entry.state = EntryState::Stopped;
+        entry.reason = "stopped by " + std::string(by);
+    }
+    if (const Result<void> written = writeExperiment(*experiment); !written)
+        return written;
+    return asked;
+}
+
+} // namespace lockstep::core

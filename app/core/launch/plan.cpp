@@ -1,0 +1,235 @@
+#include "launch/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "launch/command_prefix.h"
+#include "launch/machine_facts.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int mostCpuDevices = 8; // as many as the publications had; a block of one core each is slow enough
+
+/// One spec with its devices known.
+struct Resolved {
+    PlannedRun run;
+    bool named = false;
+    std::vector<Error> errors;
+};
+
+/// The largest number of devices that all get the same share of the batch.
+int evenShare(int limit, const RunConfig &config) {
+    if (config.batchPerDevice > 0)
+        return limit;
+    int count = std::max(1, limit);
+    while (count > 1 && config.batchSize % count != 0)
+        --count;
+    return count;
+}
+
+void takeAllDevices(const RunSpec &spec, const MachineFacts &facts, Resolved &out) {
+    RunConfig &config = out.run.config;
+    const int limit = deviceLimit(facts, config.device, config.coresPerDevice);
+    const int capped = config.device == "cpu" ? std::min(limit, mostCpuDevices) : limit;
+    const int count = evenShare(capped, config);
+    config.devices.clear();
+    for (int i = 0; i < count; ++i)
+        config.devices.push_back(std::to_string(i));
+    if (count == limit || limit == 0)
+        return;
+    std::string why = std::to_string(count) + " of " + std::to_string(limit) + " devices: ";
+    why += count < capped ? "a batch of " + std::to_string(config.batchSize) + " can't be shared evenly among " +
+                                std::to_string(capped)
+                          : "at most " + std::to_string(mostCpuDevices) + " CPU devices are taken unasked";
+    out.run.note = spec.note.empty() ? why : spec.note + "; " + why;
+}
+
+void applyQuick(const QuickVariant &quick, RunConfig &config) {
+    if (config.trainSamples == 0 || config.trainSamples > quick.trainSamples)
+        config.trainSamples = quick.trainSamples;
+    config.epochs = std::min(config.epochs, quick.epochs);
+}
+
+std::vector<Error> applySet(const std::vector<std::pair<std::string, std::string>> &set, RunConfig &config) {
+    std::vector<Error> errors;
+    for (const auto &[key, value] : set) {
+        const FieldSpec *field = findField(key);
+        if (!field || field->perProcess)
+            errors.push_back(
+                Error::badArgument("unknown key", "did you mean \"" + std::string(nearestKey(key)) + "\"?", key));
+        else if (const Result<void> done = field->set(config, value); !done) {
+            Error error = done.error();
+            error.where = key;
+            errors.push_back(error);
+        }
+    }
+    return errors;
+}
+
+bool sets(const PlanOptions &options, std::string_view key) {
+    return std::any_of(options.set.begin(), options.set.end(), [&](const auto &pair) { return pair.first == key; });
+}
+
+std::string joinReasons(const std::vector<Error> &errors) {
+    std::string text;
+    for (const Error &error : errors)
+        text += (text.empty() ? "" : "; ") + error.what;
+    return text;
+}
+
+Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &facts, const PlanOptions &options) {
+    Resolved out;
+    out.named = !spec.name.empty();
+    out.run.name = spec.name;
+    out.run.note = spec.note;
+    RunConfig &config = out.run.config;
+    config = spec.config;
+    if (spec.autoDevice)
+        config.device = facts.gpuUuids.empty() ? "cpu" : "cuda";
+    if (options.quick)
+        applyQuick(recipe.quick.value_or(QuickVariant{}), config);
+    out.errors = applySet(options.set, config);
+    if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices"))
+        takeAllDevices(spec, facts, out);
+    if (!out.errors.empty())
+        return out;
+    if (spec.autoDevice && config.device == "cpu" && config.backend == "nccl") {
+        out.run.notRunReason = "not run: nccl needs GPUs, this machine has none";
+        return out;
+    }
+    out.errors = validate(config);
+    if (const std::vector<Error> lacks = checkMachine(config, facts); out.errors.empty() && !lacks.empty())
+        out.run.notRunReason = "not run: " + joinReasons(lacks);
+    return out;
+}
+
+/// "DP ×2" twice with unlike configs gets what tells them apart: "DP ×2, workers 4".
+void nameApart(std::vector<Resolved> &runs) {
+    std::map<std::string, std::vector<Resolved *>> groups;
+    std::set<std::string> ddpBackends;
+    for (const Resolved &one : runs)
+        if (one.run.config.method == Method::Ddp)
+            ddpBackends.insert(one.run.config.backend);
+    for (Resolved &one : runs) {
+        if (!one.named)
+            one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && one.run.config.method == Method::Ddp);
+        groups[one.run.name].push_back(&one);
+    }
+    for (auto &[name, group] : groups) {
+        if (group.size() < 2)
+            continue;
+        for (const FieldSpec &field : runConfigFields()) {
+            std::set<std::string> values;
+            for (const Resolved *one : group)
+                values.insert(field.get(one->run.config));
+            if (values.size() < 2)
+                continue;
+            for (Resolved *one : group)
+                one->run.name += ", " + std::string(field.key) + " " + field.get(one->run.config);
+        }
+    }
+}
+
+/// A B C, A B C, …; then what can't run, once.
+void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource &estimate, Plan &plan) {
+    double sum = 0;
+    bool known = true;
+    for (int repeat = 1; repeat <= repeats; ++repeat)
+        for (const Resolved &one : runs) {
+            if (!one.run.runnable())
+                continue;
+            PlannedRun &run = plan.runs.emplace_back(one.run);
+            run.repeat = repeat;
+            run.repeats = repeats;
+            if (estimate)
+                run.estimateS = estimate(run.config);
+            known = known && run.estimateS.has_value();
+            sum += run.estimateS.value_or(0);
+        }
+    if (known && plan.runnableCount() > 0)
+        plan.estimateS = sum;
+    for (const Resolved &one : runs)
+        if (!one.run.runnable())
+            plan.runs.push_back(one.run);
+}
+
+std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &runs) {
+    for (const Resolved &one : runs)
+        if (one.run.name == recipe.reference && one.run.runnable())
+            return one.run.name;
+    for (const Resolved &one : runs)
+        if (one.run.runnable() && one.run.config.method == Method::Baseline)
+            return one.run.name;
+    for (const Resolved &one : runs)
+        if (one.run.runnable())
+            return one.run.name;
+    return recipe.reference;
+}
+
+} // namespace
+
+int Plan::runnableCount() const {
+    return int(std::count_if(runs.begin(), runs.end(), [](const PlannedRun &run) { return run.runnable(); }));
+}
+
+tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
+                                              const PlanOptions &options) {
+    std::vector<Resolved> runs;
+    std::vector<Error> errors;
+    for (const RunSpec &spec : recipe.runs) {
+        Resolved one = resolve(spec, recipe, facts, options);
+        for (const Error &error : one.errors)
+            if (std::none_of(errors.begin(), errors.end(),
+                             [&](const Error &e) { return e.message() == error.message(); }))
+                errors.push_back(error);
+        const bool doubled = std::any_of(runs.begin(), runs.end(),
+                                         [&](const Resolved &earlier) { return earlier.run.config == one.run.config; });
+        if (!doubled)
+            runs.push_back(std::move(one));
+    }
+    if (runs.empty())
+        errors.push_back(Error::badArgument("the recipe has no run", "add one"));
+    int repeats = recipe.repeats;
+    if (options.quick && runs.size() > 1)
+        repeats = recipe.quick.value_or(QuickVariant{}).repeats;
+    repeats = options.repeats.value_or(repeats);
+    if (repeats < 1 || repeats > 1000)
+        errors.push_back(
+            Error::badArgument(std::to_string(repeats) + " repeats are not possible", "use 1 to 1000", "repeats"));
+    if (!errors.empty())
+        return tl::unexpected(errors);
+    nameApart(runs);
+    Plan plan;
+    plan.title = recipe.title;
+    plan.recipe = recipe.name;
+    plan.reference = chooseReference(recipe, runs);
+    order(runs, repeats, options.estimate, plan);
+    return plan;
+}
+
+std::string runTitle(const RunConfig &config, bool withBackend) {
+    const std::string count = " ×" + std::to_string(deviceCount(config));
+    switch (config.method) {
+    case Method::Baseline:
+        return "baseline";
+    case Method::Dp:
+        return "DP" + count;
+    case Method::Ddp:
+        break;
+    }
+    return "DDP" + count + (withBackend ? " " + config.backend : "");
+}
+
+std::string torchrunCommand(const RunConfig &config) {
+    std::string command;
+    if (config.method == Method::Ddp)
+        command = "torchrun --no-python --nproc-per-node " + std::to_string(processCount(config)) + " ";
+    command += "lockstep-trainer";
+    for (const std::string &argument : toArguments(config))
+        command += " " + quoteForShell(argument);
+    return command;
+}
+
+} // namespace lockstep::core

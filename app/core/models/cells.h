@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include <QString>
+#include <QVariant>
+
+#include "analysis/format.h"
+
+namespace lockstep::core {
+
+inline QString qs(const std::string &text) {
+    return QString::fromStdString(text);
+}
+inline QString qs(std::string_view text) {
+    return QString::fromUtf8(text.data(), qsizetype(text.size()));
+}
+
+/// What a cell shows and what it is worth; unknown is "-" and an invalid value.
+struct Cell {
+    QString text;
+    QVariant value;
+    bool number = false;
+
+    static Cell ofText(const QString &text) { return {text.isEmpty() ? QStringLiteral("-") : text, text, false}; }
+    static Cell ofText(const std::string &text) { return ofText(qs(text)); }
+    static Cell ofNumber(std::optional<double> value, const QString &text) {
+        return {text, value ? QVariant(*value) : QVariant(), true};
+    }
+    static Cell ofNumber(std::optional<double> value) { return ofNumber(value, significant(value)); }
+    static Cell ofCount(std::optional<int> value) {
+        return {value ? QString::number(*value) : QStringLiteral("-"), value ? QVariant(*value) : QVariant(), true};
+    }
+};
+
+} // namespace lockstep::core

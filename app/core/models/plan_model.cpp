@@ -1,0 +1,134 @@
+#include "models/plan_model.h"
+
+#include <algorithm>
+
+#include "models/cells.h"
+#include "models/roles.h"
+
+namespace lockstep::core {
+namespace {
+
+const char *const heads[PlanModel::ColumnCount] = {"#", "Run", "Repeat", "Devices", "Backend", "Estimate", "State"};
+
+QString deviceName(const RunConfig &config, const std::string &device) {
+    return qs(device.starts_with("GPU-") || device.starts_with("MIG-") ? device : config.device + ":" + device);
+}
+
+} // namespace
+
+PlanModel::PlanModel(QObject *parent) : QAbstractTableModel(parent) {}
+
+void PlanModel::setPlan(const Plan &plan) {
+    beginResetModel();
+    m_started = false;
+    m_entries.clear();
+    for (const PlannedRun &run : plan.runs) {
+        ExperimentEntry entry;
+        entry.planned = run;
+        if (!run.runnable()) {
+            entry.state = EntryState::NotRun;
+            entry.reason = run.notRunReason;
+        }
+        m_entries.push_back(std::move(entry));
+    }
+    endResetModel();
+}
+
+void PlanModel::setExperiment(const Experiment &experiment) {
+    const bool same = m_entries.size() == experiment.entries.size() &&
+                      std::equal(m_entries.begin(), m_entries.end(), experiment.entries.begin(),
+                                 [](const auto &a, const auto &b) { return a.planned == b.planned; });
+    if (!same)
+        beginResetModel();
+    m_entries = experiment.entries;
+    m_started = true;
+    if (!same)
+        endResetModel();
+    else if (!m_entries.empty())
+        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+}
+
+QStringList PlanModel::devicesAt(int row) const {
+    QStringList names;
+    const RunConfig &config = runAt(row).config;
+    for (const std::string &device : config.devices)
+        names << deviceName(config, device);
+    return names;
+}
+
+int PlanModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : int(m_entries.size());
+}
+int PlanModel::columnCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : ColumnCount;
+}
+
+QVariant PlanModel::data(const QModelIndex &index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
+        return {};
+    const ExperimentEntry &entry = m_entries[std::size_t(index.row())];
+    const PlannedRun &run = entry.planned;
+    Cell cell;
+    switch (index.column()) {
+    case Order:
+        cell = Cell::ofCount(index.row() + 1);
+        break;
+    case Name:
+        cell = Cell::ofText(run.name);
+        break;
+    case Repeat:
+        cell = {QStringLiteral("%1 of %2").arg(run.repeat).arg(run.repeats), run.repeat, true};
+        break;
+    case Devices:
+        cell = Cell::ofText(devicesAt(index.row()).join(QStringLiteral(", ")));
+        break;
+    case Backend:
+        cell = Cell::ofText(run.config.method == Method::Ddp ? run.config.backend : std::string());
+        break;
+    case Estimate:
+        cell = Cell::ofNumber(run.estimateS, timeLeft(run.estimateS));
+        break;
+    case State: {
+        const QString state = qs(toString(entry.state));
+        const bool unstarted = !m_started && entry.state == EntryState::Queued;
+        cell = Cell::ofText(entry.state == EntryState::NotRun ? qs(entry.reason)
+                            : unstarted                       ? QStringLiteral("will run")
+                                                              : state);
+        break;
+    }
+    default:
+        break;
+    }
+    switch (role) {
+    case Qt::DisplayRole:
+        return cell.text;
+    case ValueRole:
+        return cell.value;
+    case Qt::TextAlignmentRole:
+        return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::ToolTipRole:
+        if (index.column() == Estimate && !run.estimateS)
+            return run.runnable() ? QStringLiteral("unknown: this was never run here before") : qs(run.notRunReason);
+        return entry.reason.empty() ? qs(run.note) : qs(entry.reason);
+    case MethodRole:
+        return qs(toString(run.config.method));
+    case StateRole:
+        return qs(toString(entry.state));
+    case ReasonRole:
+        return qs(entry.reason);
+    case RunIdRole:
+        return entry.run.empty() ? QVariant() : QVariant(qs(entry.run));
+    default:
+        return {};
+    }
+}
+
+QVariant PlanModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (role != Qt::DisplayRole)
+        return {};
+    if (orientation == Qt::Vertical)
+        return section + 1;
+    return section >= 0 && section < ColumnCount ? QVariant(QString::fromUtf8(heads[section])) : QVariant();
+}
+
+} // namespace lockstep::core

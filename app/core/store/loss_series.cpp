@@ -1,0 +1,72 @@
+#include "store/loss_series.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::core {
+namespace {
+
+LossPoint joined(const LossPoint &a, const LossPoint &b) {
+    LossPoint out = b; // the later one's place on every axis
+    out.samples = a.samples + b.samples;
+    const double weightA = a.samples > 0 ? double(a.samples) : 1, weightB = b.samples > 0 ? double(b.samples) : 1;
+    out.loss = (a.loss * weightA + b.loss * weightB) / (weightA + weightB);
+    out.min = std::fmin(a.min, b.min);
+    out.max = std::fmax(a.max, b.max);
+    return out;
+}
+
+} // namespace
+
+void LossSeries::append(const LossPoint &point) {
+    m_points.push_back(point);
+    if (m_points.size() <= m_limit)
+        return;
+    std::vector<LossPoint> half;
+    half.reserve(m_points.size() / 2 + 1);
+    for (std::size_t i = 0; i + 1 < m_points.size(); i += 2)
+        half.push_back(joined(m_points[i], m_points[i + 1]));
+    if (m_points.size() % 2)
+        half.push_back(m_points.back());
+    m_points = std::move(half);
+    ++m_generation;
+}
+
+void LossMerger::add(int rank, const LossPoint &point, LossSeries &out) {
+    if (m_ranks <= 1)
+        return out.append(point);
+    m_waiting[rank].push_back(point);
+    if (int(m_waiting.size()) < m_ranks)
+        return;
+    std::int64_t all = INT64_MAX; // the step every rank has come to
+    for (const auto &[other, points] : m_waiting)
+        all = std::min(all, points.empty() ? -1 : points.back().step);
+    if (all >= 0)
+        take(all, out);
+}
+
+void LossMerger::flush(LossSeries &out) {
+    for (const auto &[rank, points] : m_waiting)
+        if (!points.empty())
+            return take(INT64_MAX, out);
+}
+
+void LossMerger::take(std::int64_t upTo, LossSeries &out) {
+    std::optional<LossPoint> sum;
+    for (auto &[rank, points] : m_waiting)
+        while (!points.empty() && points.front().step <= upTo) {
+            const LossPoint &next = points.front();
+            if (!sum) {
+                sum = next;
+            } else {
+                const LossPoint &later = next.step >= sum->step ? next : *sum;
+                const LossPoint &earlier = next.step >= sum->step ? *sum : next;
+                sum = joined(earlier, later);
+            }
+            points.pop_front();
+        }
+    if (sum)
+        out.append(*sum);
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,131 @@
+// What a run amounts to, and reading one whole from its folder.
+#include <algorithm>
+#include <filesystem>
+
+#include "ipc/file_system.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+void takeSummary(const Summary &summary, RunOutcome &out) {
+    out.totalTrainingTimeS = summary.totalTrainingTimeS;
+    out.testAccuracy = summary.testAccuracy;
+    out.perClassAccuracy = summary.perClassAccuracy;
+    out.phasesS = summary.phasesS;
+    out.oversubscribed = summary.oversubscribed;
+    if (!summary.backend.empty())
+        out.backend = summary.backend;
+}
+
+void takeEpochs(RunOutcome &out) {
+    bool whole = !out.epochs.empty();
+    double sum = 0;
+    for (const MergedEpoch &epoch : out.epochs) {
+        whole = whole && epoch.complete;
+        sum += epoch.durationS;
+        if (epoch.complete && epoch.loss)
+            out.finalLoss = epoch.loss;
+        if (epoch.eval) {
+            out.testAccuracy = epoch.eval->accuracy;
+            out.perClassAccuracy = epoch.eval->perClassAccuracy;
+        }
+    }
+    if (whole && out.state == RunState::Done) // a part of a run has no total
+        out.totalTrainingTimeS = sum;
+}
+
+std::map<std::string, double, std::less<>> slowestRank(const RunStore &store) {
+    std::map<std::string, double, std::less<>> slowest;
+    double most = -1;
+    for (const auto &[rank, info] : store.ranks()) {
+        const PhaseTimes phases = store.phases(rank);
+        double sum = 0;
+        for (const std::string_view name : additivePhases())
+            if (const auto found = phases.find(name); found != phases.end())
+                sum += found->second.sumS;
+        if (sum <= most || phases.empty())
+            continue;
+        most = sum;
+        slowest.clear();
+        for (const auto &[name, time] : phases)
+            slowest[name] = time.sumS;
+    }
+    return slowest;
+}
+
+} // namespace
+
+RunOutcome RunStore::outcome() const {
+    RunOutcome out;
+    out.run = m_runId.toStdString();
+    if (m_record) {
+        out.name = m_record->name;
+        out.experiment = m_record->experiment;
+        out.recipe = m_record->recipe;
+        out.repeat = m_record->repeat;
+        out.config = m_record->config;
+        out.deviceNames = m_record->deviceNames;
+        out.startWallUs = m_record->startWallUs;
+        out.nodes = std::max<int>(1, int(m_record->machines.size()));
+        for (const MachineRecord &machine : m_record->machines)
+            out.hosts.push_back(machine.host);
+        if (out.config) {
+            out.oversubscribed = out.config->oversubscribe;
+            out.backend = out.config->method == Method::Ddp ? out.config->backend : "";
+        }
+    }
+    out.state = state();
+    out.agentDied = m_link == LinkState::AgentDied && !(out.state && isFinal(*out.state));
+    out.reason = out.agentDied ? "agent died" : m_result ? m_result->reason : m_stateDetail;
+    for (const auto &[rank, info] : m_ranks) {
+        if (!info.backend.empty() && info.backend != "none")
+            out.backend = info.backend;
+        if (!info.host.empty() && std::find(out.hosts.begin(), out.hosts.end(), info.host) == out.hosts.end())
+            out.hosts.push_back(info.host);
+    }
+    out.nodes = std::max<int>(out.nodes, int(out.hosts.size()));
+    out.epochs = m_epochs;
+    takeEpochs(out);
+    out.phasesS = slowestRank(*this);
+    if (m_result) {
+        if (m_result->runTimeS > 0)
+            out.runTimeS = m_result->runTimeS;
+        if (m_result->summary)
+            takeSummary(*m_result->summary, out);
+    }
+    return out;
+}
+
+Result<void> loadRun(RunStore &store, const RunFolder &folder) {
+    const Result<std::string> config = realFileSystem().readAll(folder.config());
+    if (!config)
+        return fail(Error::failed("run " + store.runId().toStdString() + " can't be read: " + config.error().what,
+                                  "lockstepctl list shows the runs"));
+    const Result<RunRecord> record = runRecordFromJson(*config);
+    if (!record)
+        return fail(record.error());
+    store.setRecord(*record);
+    Decoder decoder;
+    if (std::filesystem::exists(folder.log(0))) {
+        const Result<LogReadReport> report = readLog(folder.log(0), 0, [&](std::string_view line) {
+            if (const Result<Frame> frame = decoder.decode(line))
+                store.take(*frame);
+            else
+                store.countUndecodable();
+        });
+        if (!report)
+            return fail(report.error());
+        store.setGaps(report->gaps, report->damagedLines);
+    }
+    const RunStatus status = readRunStatus(folder);
+    if (status.result)
+        store.setResult(*status.result);
+    using Kind = RunStatus::Kind;
+    store.setLink(status.kind == Kind::Finished    ? LinkState::Finished
+                  : status.kind == Kind::AgentDied ? LinkState::AgentDied
+                                                   : LinkState::Idle);
+    return {};
+}
+
+} // namespace lockstep::core

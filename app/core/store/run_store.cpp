@@ -1,0 +1,453 @@
+#include "store/run_store.h"
+
+#include <algorithm>
+
+namespace lockstep::core {
+namespace {
+
+constexpr int tellEveryMs = 33;
+constexpr std::size_t laneLimit = 18'000; // an hour at 5 Hz
+constexpr std::size_t consoleLimit = 20'000;
+constexpr std::size_t commLimit = 600;
+constexpr std::int64_t recentNs = 60'000'000'000;
+
+void add(PhaseTimes &sum, const PhaseTimes &more) {
+    for (const auto &[name, time] : more) {
+        PhaseTime &own = sum[name];
+        own.sumS += time.sumS;
+        if (time.maxS)
+            own.maxS = std::max(own.maxS.value_or(0), *time.maxS);
+    }
+}
+
+double additiveSum(const PhaseTimes &phases) {
+    double sum = 0;
+    for (const std::string_view name : additivePhases())
+        if (const auto found = phases.find(name); found != phases.end())
+            sum += found->second.sumS;
+    return sum;
+}
+
+/// A malformed frame may name any epoch; memory must not follow it.
+bool plausible(int epoch, std::size_t known) {
+    return epoch >= 1 && epoch <= int(known) + 10'000;
+}
+
+void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &more) {
+    for (const DeviceUse &use : more) {
+        const auto same = std::find_if(into.begin(), into.end(), [&](const auto &o) { return o.device == use.device; });
+        if (same == into.end())
+            into.push_back(use);
+    }
+}
+
+} // namespace
+
+RunStore::RunStore(QString runId, QObject *parent) : QObject(parent), m_runId(std::move(runId)) {
+    m_timer.setSingleShot(true);
+    m_timer.setInterval(tellEveryMs);
+    connect(&m_timer, &QTimer::timeout, this, &RunStore::flush);
+}
+
+void RunStore::tell(Changes what) {
+    m_told |= what;
+    if (!m_timer.isActive())
+        m_timer.start();
+}
+
+void RunStore::flush() {
+    m_timer.stop();
+    if (!m_told)
+        return;
+    const Changes what = std::exchange(m_told, Changes());
+    Q_EMIT changed(what);
+}
+
+void RunStore::take(const Frame &frame) {
+    ++m_frames;
+    m_lastWallUs = std::max(m_lastWallUs, frame.wallUs);
+    std::visit([&](const auto &body) { takeBody(frame, body); }, frame.body);
+}
+
+void RunStore::setRecord(const RunRecord &record) {
+    m_record = record;
+    m_merger.setRanks(std::max(1, record.processes));
+    tell(Record | Devices);
+}
+
+void RunStore::setResult(const RunResult &result) {
+    m_result = result;
+    m_merger.flush(m_loss);
+    tell(State | Loss | ProgressChange);
+}
+
+void RunStore::setLink(LinkState link, const QString &sentence) {
+    if (link == m_link && sentence == m_linkSentence)
+        return;
+    m_link = link;
+    m_linkSentence = sentence;
+    if (link == LinkState::Finished || link == LinkState::AgentDied)
+        m_merger.flush(m_loss);
+    tell(Link | State | Loss);
+}
+
+void RunStore::setGaps(const std::vector<LogGap> &gaps, std::uint64_t damagedLines) {
+    m_gaps = gaps;
+    m_damaged = damagedLines;
+    tell(Gaps);
+}
+
+QString RunStore::title() const {
+    return m_record && !m_record->name.empty() ? QString::fromStdString(m_record->name) : m_runId;
+}
+
+QString RunStore::method() const {
+    if (!m_record || !m_record->config)
+        return {};
+    const std::string_view name = toString(m_record->config->method);
+    return QString::fromUtf8(name.data(), qsizetype(name.size()));
+}
+
+bool RunStore::over() const {
+    return m_link == LinkState::AgentDied || (state() && isFinal(*state()));
+}
+
+QString RunStore::stateSentence() const {
+    const std::string reason = m_result ? m_result->reason : m_stateDetail;
+    if (m_link == LinkState::AgentDied && !(state() && isFinal(*state())))
+        return QStringLiteral("failed: agent died");
+    if (!state())
+        return QStringLiteral("starting");
+    const std::string_view word = toString(*state());
+    QString text = QString::fromUtf8(word.data(), qsizetype(word.size()));
+    if (isFinal(*state()) && *state() != RunState::Done && !reason.empty())
+        text += QStringLiteral(": ") + QString::fromStdString(reason);
+    return text;
+}
+
+std::optional<RunState> RunStore::state() const {
+    if (m_result)
+        return m_result->state;
+    if (m_state && isFinal(*m_state))
+        return m_state;
+    const auto first = m_ranks.find(0);
+    if (first != m_ranks.end() && first->second.state && !isFinal(*first->second.state))
+        return first->second.state;
+    return m_state;
+}
+
+int RunStore::worldSize() const {
+    if (m_record)
+        return std::max(1, m_record->processes);
+    return m_worldSize.value_or(0);
+}
+
+const LossSeries *RunStore::rankLoss(int rank) const {
+    const auto found = m_rankLoss.find(rank);
+    return found == m_rankLoss.end() ? nullptr : &found->second;
+}
+
+RankInfo &RunStore::rankInfo(int rank) {
+    RankInfo &info = m_ranks[rank];
+    info.rank = rank;
+    return info;
+}
+
+MergedEpoch &RunStore::merged(int epoch) {
+    while (int(m_epochs.size()) < epoch) {
+        MergedEpoch next;
+        next.epoch = int(m_epochs.size()) + 1;
+        m_epochs.push_back(std::move(next));
+    }
+    return m_epochs[std::size_t(epoch - 1)];
+}
+
+void RunStore::takeBody(const Frame &, const HeaderFrame &body) {
+    if (m_runId.isEmpty())
+        m_runId = QString::fromStdString(body.run);
+}
+
+void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
+    m_stateChanges.push_back({frame.wallUs, frame.rank, body.state, body.detail});
+    if (!frame.rank) {
+        m_state = body.state;
+        m_stateDetail = body.detail;
+        if (isFinal(body.state))
+            m_merger.flush(m_loss);
+    } else {
+        RankInfo &info = rankInfo(*frame.rank);
+        info.state = body.state;
+        const auto keep = [](std::string &own, const std::string &heard) {
+            if (!heard.empty())
+                own = heard;
+        };
+        keep(info.host, body.host);
+        keep(info.device, body.device);
+        keep(info.cores, body.cores);
+        keep(info.backend, body.backend);
+        keep(info.scheduling, body.scheduling);
+        if (body.pid)
+            info.pid = body.pid;
+        if (body.threads)
+            info.threads = body.threads;
+        if (!body.replicaBatch.empty())
+            info.replicaBatch = body.replicaBatch;
+    }
+    if (body.worldSize) {
+        m_worldSize = body.worldSize;
+        if (!m_record)
+            m_merger.setRanks(*body.worldSize);
+    }
+    if (body.epochs)
+        m_epochsTotal = body.epochs;
+    if (body.totalSteps)
+        m_totalSteps = body.totalSteps;
+    if (body.stepsPerEpoch)
+        m_stepsPerEpoch = body.stepsPerEpoch;
+    tell(State | ProgressChange);
+}
+
+void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
+    const int rank = frame.rank.value_or(0);
+    RankInfo &info = rankInfo(rank);
+    info.lastStep = std::max(info.lastStep.value_or(-1), body.lastStep);
+    if (plausible(body.epoch, m_epochs.size()))
+        merged(body.epoch);
+    addPhases(rank, frame, body);
+    if (body.loss)
+        addLoss(rank, frame, body);
+    tell(Changes(Loss) | Phases | Epochs | ProgressChange);
+}
+
+void RunStore::addPhases(int rank, const Frame &frame, const StepsFrame &body) {
+    RankPhases &phases = m_phases[rank];
+    if (!phases.firstMonoNs)
+        phases.firstMonoNs = frame.monoNs;
+    if (phases.currentEpoch != body.epoch) { // an epoch whose own frame never came counts by its windows
+        add(phases.finished, phases.current);
+        phases.finishedSteps += phases.currentSteps;
+        phases.current.clear();
+        phases.currentSteps = 0;
+        phases.currentEpoch = body.epoch;
+    }
+    add(phases.current, body.phases);
+    phases.currentSteps += body.count;
+    phases.recent.push_back({frame.monoNs, body.count, body.phases});
+    while (phases.recent.front().monoNs < frame.monoNs - recentNs)
+        phases.recent.pop_front();
+    if (!m_epochs.empty() && body.epoch == int(m_epochs.size()))
+        m_epochs.back().runningS = std::max(m_epochs.back().runningS, additiveSum(phases.current));
+}
+
+void RunStore::addLoss(int rank, const Frame &frame, const StepsFrame &body) {
+    LossPoint point;
+    point.step = body.lastStep;
+    point.epoch = m_stepsPerEpoch && *m_stepsPerEpoch > 0 ? double(body.lastStep + 1) / double(*m_stepsPerEpoch)
+                                                          : double(body.epoch);
+    point.wallUs = frame.wallUs;
+    point.runS = double(frame.monoNs - *m_phases[rank].firstMonoNs) * 1e-9;
+    point.loss = body.loss->mean;
+    point.min = body.loss->min;
+    point.max = body.loss->max;
+    point.samples = body.samples;
+    m_rankLoss[rank].append(point);
+    m_merger.add(rank, point, m_loss);
+}
+
+void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
+    if (!plausible(body.epoch, m_epochs.size()))
+        return;
+    const int rank = frame.rank.value_or(0);
+    const auto same = std::find_if(m_rankEpochs.begin(), m_rankEpochs.end(), [&](const RankEpoch &known) {
+        return known.rank == rank && known.frame.epoch == body.epoch;
+    });
+    if (same != m_rankEpochs.end())
+        return;
+    m_rankEpochs.push_back({rank, body});
+    MergedEpoch &epoch = merged(body.epoch);
+    if (!epoch.loss)
+        epoch.loss = body.loss;
+    epoch.durationS = std::max(epoch.durationS, body.durationS);
+    epoch.samples += body.samples;
+    epoch.rankDurationS[rank] = body.durationS;
+    epoch.ranksReported = int(epoch.rankDurationS.size());
+    epoch.complete = epoch.ranksReported >= std::max(1, worldSize());
+    mergeDevices(epoch.devices, body.devices);
+
+    RankPhases &phases = m_phases[rank];
+    add(phases.finished, body.phases.empty() ? phases.current : body.phases);
+    phases.finishedSteps += body.phases.empty() ? phases.currentSteps : body.steps;
+    phases.current.clear();
+    phases.currentSteps = 0;
+    tell(Changes(Epochs) | Phases);
+}
+
+void RunStore::takeBody(const Frame &, const EvalFrame &body) {
+    if (!plausible(body.epoch, m_epochs.size()))
+        return;
+    merged(body.epoch).eval = body;
+    tell(Epochs);
+}
+
+void RunStore::takeBody(const Frame &frame, const DeviceFrame &body) {
+    for (const DeviceSample &sample : body.devices) {
+        auto &lane = m_lanes[sample.device];
+        if (lane.empty())
+            m_heardDevices.push_back(sample.device);
+        lane.push_back({frame.wallUs, sample});
+        if (lane.size() > laneLimit)
+            lane.pop_front();
+    }
+    for (const ProcessSample &process : body.processes)
+        if (process.rank) {
+            RankInfo &info = rankInfo(*process.rank);
+            info.cpuCores = process.cpuCores;
+            info.rssBytes = process.rssBytes;
+        }
+    if (body.agent)
+        m_agentSample = body.agent;
+    m_viewers = body.viewers;
+    tell(Devices);
+}
+
+void RunStore::takeBody(const Frame &, const CommFrame &body) {
+    m_comm.push_back(body);
+    if (m_comm.size() > 2 * commLimit)
+        m_comm.erase(m_comm.begin(), m_comm.end() - std::ptrdiff_t(commLimit));
+    tell(Phases);
+}
+
+void RunStore::appendConsole(ConsoleLine line) {
+    m_console.push_back(std::move(line));
+    if (m_console.size() > consoleLimit) {
+        m_console.pop_front();
+        ++m_consoleDropped;
+    }
+    tell(Console);
+}
+
+void RunStore::takeBody(const Frame &frame, const LogFrame &body) {
+    appendConsole({frame.wallUs, frame.rank, body.level, body.source, body.message});
+}
+
+void RunStore::takeBody(const Frame &frame, const AlertFrame &body) {
+    m_alerts.push_back({frame.wallUs, frame.rank, body});
+    tell(Alerts);
+}
+
+void RunStore::takeBody(const Frame &, const HeartbeatFrame &) {}
+
+void RunStore::takeBody(const Frame &frame, const ExitFrame &body) {
+    if (frame.rank)
+        rankInfo(*frame.rank).exit = body;
+    const bool fine = body.code == 0;
+    const std::string who = frame.rank ? "rank " + std::to_string(*frame.rank) : "a rank";
+    appendConsole({frame.wallUs, frame.rank, fine ? "info" : "error", "agent",
+                   body.reason.empty() ? who + " ended" : body.reason});
+    tell(State);
+}
+
+void RunStore::takeBody(const Frame &, const UnknownFrame &) {
+    ++m_unknown;
+}
+
+PhaseTimes RunStore::phases(int rank) const {
+    const auto found = m_phases.find(rank);
+    if (found == m_phases.end())
+        return {};
+    PhaseTimes sum = found->second.finished;
+    add(sum, found->second.current);
+    return sum;
+}
+
+std::int64_t RunStore::phaseSteps(int rank) const {
+    const auto found = m_phases.find(rank);
+    return found == m_phases.end() ? 0 : found->second.finishedSteps + found->second.currentSteps;
+}
+
+PhaseTimes RunStore::recentPhases(int rank, double seconds) const {
+    const auto found = m_phases.find(rank);
+    if (found == m_phases.end() || found->second.recent.empty())
+        return {};
+    const auto &recent = found->second.recent;
+    const auto from = recent.back().monoNs - std::int64_t(std::min(seconds, 60.0) * 1e9);
+    PhaseTimes sum;
+    for (const PhaseWindow &window : recent)
+        if (window.monoNs > from)
+            add(sum, window.phases);
+    return sum;
+}
+
+std::vector<std::string> RunStore::deviceNames() const {
+    std::vector<std::string> names;
+    if (m_record)
+        names = m_record->deviceNames;
+    for (const std::string &heard : m_heardDevices)
+        if (std::find(names.begin(), names.end(), heard) == names.end())
+            names.push_back(heard);
+    return names;
+}
+
+const std::deque<LaneSample> *RunStore::lane(const std::string &device) const {
+    const auto found = m_lanes.find(device);
+    return found == m_lanes.end() ? nullptr : &found->second;
+}
+
+std::optional<double> RunStore::secondsPerStep() const {
+    std::optional<double> slowest;
+    for (const auto &[rank, phases] : m_phases) {
+        double seconds = 0;
+        std::int64_t steps = 0;
+        for (const PhaseWindow &window : phases.recent)
+            if (window.monoNs > phases.recent.back().monoNs - recentNs / 2) {
+                seconds += additiveSum(window.phases);
+                steps += window.steps;
+            }
+        if (steps > 0 && seconds > 0)
+            slowest = std::max(slowest.value_or(0), seconds / double(steps));
+    }
+    return slowest;
+}
+
+Progress RunStore::progress() const {
+    Progress progress;
+    progress.totalSteps = m_totalSteps;
+    progress.epochs = m_epochsTotal;
+    if (!progress.epochs && m_record && m_record->config)
+        progress.epochs = m_record->config->epochs;
+    int reported = 0;
+    std::int64_t done = INT64_MAX;
+    for (const auto &[rank, info] : m_ranks)
+        if (info.lastStep) {
+            ++reported;
+            done = std::min(done, *info.lastStep + 1);
+        }
+    if (reported > 0)
+        progress.doneSteps = reported >= worldSize() ? done : 0;
+    if (!m_epochs.empty())
+        progress.epoch = int(m_epochs.size());
+    if (state() == RunState::Done) {
+        progress.fraction = 1.0;
+        progress.leftS = 0.0;
+        return progress;
+    }
+    if (!progress.totalSteps || *progress.totalSteps <= 0 || !progress.doneSteps)
+        return progress;
+    progress.fraction = std::clamp(double(*progress.doneSteps) / double(*progress.totalSteps), 0.0, 1.0);
+    const std::optional<double> perStep = secondsPerStep();
+    if (!perStep || over())
+        return progress;
+    double evals = 0;
+    int evalCount = 0;
+    for (const MergedEpoch &epoch : m_epochs)
+        if (epoch.eval) {
+            evals += epoch.eval->durationS;
+            ++evalCount;
+        }
+    const double evalS = evalCount > 0 ? evals / evalCount : 0;
+    progress.leftS = double(*progress.totalSteps - *progress.doneSteps) * *perStep +
+                     evalS * std::max(0, progress.epochs.value_or(0) - evalCount);
+    return progress;
+}
+
+} // namespace lockstep::core
