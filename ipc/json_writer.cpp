@@ -146,7 +146,12 @@ JsonWriter &JsonWriter::value(double number) {
         return value(number > 0 ? "Inf" : "-Inf");
     separate();
     char buffer[32];
-    m_text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr); // shortest that reads back equal
+    // Shortest that reads back equal. A large one needs its exponent: without it readers take it for an integer too
+    // large for 64 bits.
+    char *end = std::abs(number) < 1e15
+                    ? std::to_chars(buffer, buffer + sizeof buffer, number).ptr
+                    : std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::scientific).ptr;
+    m_text.append(buffer, end);
     return *this;
 }
 

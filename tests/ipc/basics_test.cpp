@@ -1,0 +1,116 @@
+#include <QtTest>
+
+#include "ipc/clock.h"
+#include "ipc/cores.h"
+#include "ipc/crc32c.h"
+#include "ipc/error.h"
+#include "ipc/json_text.h"
+#include "ipc/json_writer.h"
+
+namespace lockstep::detail {
+std::uint32_t crc32cByTable(std::string_view bytes, std::uint32_t seed);
+}
+
+using namespace lockstep;
+
+class BasicsTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void crc32cGivesThePublishedVectors() {
+        QCOMPARE(crc32c("123456789"), 0xE3069283u);
+        QCOMPARE(crc32c(""), 0u);
+        QCOMPARE(crc32c(std::string(32, '\0')), 0x8A9136AAu);   // RFC 3720, B.4
+        QCOMPARE(crc32c(std::string(32, '\xFF')), 0x62A8AB43u); // RFC 3720, B.4
+        QCOMPARE(crcText(0xE3069283u), std::string("e3069283"));
+        QCOMPARE(crcText(1), std::string("00000001"));
+    }
+
+    void crc32cIsTheSameByHardwareAndByTableAndInPieces() {
+        std::string bytes;
+        for (int i = 0; i < 300; ++i) {
+            const std::string_view whole = bytes;
+            QCOMPARE(crc32c(whole), detail::crc32cByTable(whole, 0));
+            const std::size_t cut = whole.size() / 3;
+            QCOMPARE(crc32c(whole.substr(cut), crc32c(whole.substr(0, cut))), crc32c(whole));
+            bytes += static_cast<char>(i * 37);
+        }
+    }
+
+    void coreListsReadAndWrite_data() {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("written");
+        QTest::newRow("one") << "0"
+                             << "0";
+        QTest::newRow("range") << "0-3,8"
+                               << "0-3,8";
+        QTest::newRow("unsorted and doubled") << "8,1,0,1-2"
+                                              << "0-2,8";
+        QTest::newRow("as the kernel writes it") << "0-1\n"
+                                                 << "0-1";
+        for (const char *bad : {"", "a", "1,", ",1", "3-1", "-1", "1-", "1--2", "0-99999999", "1 2", "1;2", "0x1"})
+            QTest::newRow(qPrintable("bad: " + QString(bad))) << bad << QString();
+    }
+    void coreListsReadAndWrite() {
+        QFETCH(QString, text);
+        QFETCH(QString, written);
+        const auto cores = parseCores(text.toStdString());
+        QCOMPARE(cores.has_value(), !written.isNull());
+        if (cores)
+            QCOMPARE(QString::fromStdString(formatCores(*cores)), written);
+        else
+            QVERIFY(!cores.error().wayOut.empty());
+    }
+
+    void cpuDevicesAreDisjointBlocksOfTheAllowedCores() {
+        const CoreList allowed{1, 3, 5, 7, 9};
+        QCOMPARE(cpuDeviceCount(2, allowed), 2);
+        QVERIFY(coresOfCpuDevice(0, 2, allowed).value() == (CoreList{1, 3}));
+        QVERIFY(coresOfCpuDevice(1, 2, allowed).value() == (CoreList{5, 7}));
+        const auto none = coresOfCpuDevice(7, 1, CoreList{0, 1});
+        QVERIFY(!none);
+        QCOMPARE(none.error().what, std::string("cpu:7 needs core 8 of 2 allowed"));
+        QCOMPARE(cpuDeviceCount(0, allowed), 0);
+        QVERIFY(!coresOfCpuDevice(-1, 1, allowed));
+    }
+
+    void thisProcessMayRunSomewhere() { QVERIFY(!allowedCores().empty()); }
+
+    void anErrorIsOneLine() {
+        const Error error = Error::badArgument("batch size 63\nis odd", "use 62 or 64", "batch_size");
+        QCOMPARE(error.message(), std::string("batch_size: batch size 63 is odd; use 62 or 64"));
+        QCOMPARE(error.kind, ErrorKind::BadArgument);
+        QVERIFY(Error::system("can't open x", ENOENT).message().find("No such file") != std::string::npos);
+    }
+
+    void clocksGoOn() {
+        const SystemClock clock;
+        const auto before = clock.monoNs();
+        QVERIFY(clock.monoNs() >= before);
+        QVERIFY(clock.wallUs() > 1'600'000'000'000'000);
+    }
+
+    void jsonPlacesNameTheLineOfEveryKey() {
+        const JsonPlaces places = findPlaces("{\n \"a\": 1,\n \"b\": {\"c\": [1,\n 2]},\n \"a\": \"x\\\"\"\n}");
+        QCOMPARE(places.lineOf("/a"), 2);
+        QCOMPARE(places.lineOf("/b/c"), 3);
+        QCOMPARE(places.lineOf("/b/c/1"), 4);
+        QCOMPARE(places.lineOf("/nothing"), 0);
+        QVERIFY(places.doubled == std::vector<std::string>{"/a"});
+        // What isn't JSON ends quietly.
+        for (const char *text : {"", "{", "[", "{\"a", "{\"a\":", "[1,", "]", "{\"a\" 1}", "[[[[", "\"\\"})
+            QVERIFY(findPlaces(text).lines.size() <= 1);
+        QVERIFY(findPlaces(std::string(100'000, '[')).lines.size() < 100);
+    }
+
+    void invalidUtf8IsReplaced() {
+        QCOMPARE(validUtf8("a\xFFz"), std::string("a\xEF\xBF\xBDz"));
+        QCOMPARE(validUtf8("\xC0\x80"), std::string("\xEF\xBF\xBD\xEF\xBF\xBD")); // overlong
+        QCOMPARE(validUtf8("\xED\xA0\x80"), validUtf8("\xFF\xFF\xFF"));           // a surrogate
+        QCOMPARE(validUtf8("grün ✓ 😀"), std::string("grün ✓ 😀"));
+        QCOMPARE(utf8Boundary("ü", 1), std::size_t{0});
+    }
+};
+
+QTEST_GUILESS_MAIN(BasicsTest)
+#include "basics_test.moc"

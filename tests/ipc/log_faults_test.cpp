@@ -1,0 +1,200 @@
+#include <QtTest>
+
+#include "faulty_file_system.h"
+#include "ipc/log.h"
+#include "test_folder.h"
+
+using namespace lockstep;
+using lockstep::test::FaultyFileSystem;
+
+namespace {
+
+Frame header() {
+    Frame frame;
+    frame.body = HeaderFrame{logFormat, "20260102T030405Z-89abcdef", "box"};
+    return frame;
+}
+
+std::string numbered(std::uint64_t i, std::size_t padding = 0) {
+    Frame frame;
+    frame.body = LogFrame{"info", std::to_string(i) + std::string(padding, 'x'), ""};
+    return encode(frame);
+}
+
+} // namespace
+
+class LogFaultsTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::string m_path;
+
+    LogWriter openLog(FaultyFileSystem &disk) { return std::move(LogWriter::open(disk, m_path, 0, header()).value()); }
+
+    /// The file holds lines 0 to n-1, whole and in order.
+    void expectWhole(std::uint64_t n) {
+        std::uint64_t next = 0;
+        bool inOrder = true;
+        Decoder decoder;
+        const auto report = readLog(m_path, 0, [&](std::string_view line) {
+            const auto frame = decoder.decode(line);
+            inOrder = inOrder && frame && frame->seq == next++;
+        });
+        QVERIFY(report.has_value());
+        QVERIFY(inOrder);
+        QCOMPARE(next, n);
+        QVERIFY(report->gaps.empty());
+        QCOMPARE(report->damagedLines, std::uint64_t{0});
+        QVERIFY(!report->tornTail);
+    }
+
+private Q_SLOTS:
+    void init() {
+        m_folder = test::makeFolder();
+        m_path = m_folder->filePath("node-0.ndjson").toStdString();
+    }
+
+    void whicheverWriteFailsAndHoweverShortNothingIsLost() {
+        for (int n = 1; n <= 6; ++n) {
+            for (const std::size_t shortBytes : {0u, 1u, 40u}) {
+                for (const bool stuck : {false, true}) {
+                    QFile::remove(QString::fromStdString(m_path));
+                    FaultyFileSystem disk;
+                    LogWriter writer = openLog(disk);
+                    disk.failAppend = n;
+                    disk.shortBytes = shortBytes;
+                    disk.failTruncate = stuck;
+                    for (std::uint64_t i = 1; i <= 8; ++i) {
+                        writer.append(numbered(i));
+                        if (disk.failAppend == 0 && i == 7)
+                            disk.failTruncate = false; // and the disk is well again
+                    }
+                    QVERIFY(writer.sync());
+                    QVERIFY(!writer.behind());
+                    expectWhole(9);
+                }
+            }
+        }
+    }
+
+    // Fault 10: the disk fills up, training goes on, the lines wait.
+    void aFullDiskLosesNothingOnceThereIsRoomAgain() {
+        FaultyFileSystem disk;
+        LogWriter writer = openLog(disk);
+        disk.freeBytes = 1000;
+        std::uint64_t seq = 1;
+        while (seq < 2000) {
+            const std::string line = writer.append(numbered(seq));
+            QVERIFY(crcHolds(line)); // followers get it all the same
+            ++seq;
+        }
+        QVERIFY(writer.behind());
+        QVERIFY(!writer.sync());
+        QCOMPARE(writer.linesLost(), std::uint64_t{0});
+        QVERIFY(static_cast<std::uint64_t>(QFileInfo(QString::fromStdString(m_path)).size()) < writer.bytes());
+        disk.freeBytes = 5000; // a little room, then much
+        writer.append(numbered(seq++));
+        disk.freeBytes = -1;
+        writer.append(numbered(seq++));
+        QVERIFY(!writer.behind());
+        QCOMPARE(static_cast<std::uint64_t>(QFileInfo(QString::fromStdString(m_path)).size()), writer.bytes());
+        QVERIFY(writer.sync());
+        expectWhole(seq);
+    }
+
+    void whatFitsNeitherDiskNorMemoryIsCountedAndTheGapIsExact() {
+        FaultyFileSystem disk;
+        LogWriter writer = openLog(disk);
+        disk.freeBytes = 0;
+        std::uint64_t seq = 1;
+        while (writer.linesLost() < 3)
+            writer.append(numbered(seq++, 60'000));
+        QVERIFY(seq > 1000); // 64 MiB of them waited
+        disk.freeBytes = -1;
+        writer.append(numbered(seq++));
+        QVERIFY(writer.sync());
+        writer.append(numbered(seq++));
+        QVERIFY(writer.sync());
+        const auto report = readLog(m_path, 0, [](std::string_view) {});
+        QVERIFY(report.has_value());
+        QCOMPARE(report->gaps.size(), std::size_t{1});
+        QCOMPARE(report->gaps[0].count(), writer.linesLost());
+        QCOMPARE(report->lines + writer.linesLost(), seq);
+    }
+
+    void afterAFailedSyncTheLinesAreWrittenAgain() {
+        for (int n = 1; n <= 4; ++n) {
+            QFile::remove(QString::fromStdString(m_path));
+            FaultyFileSystem disk;
+            LogWriter writer = openLog(disk);
+            disk.failSync = n;
+            std::uint64_t seq = 1;
+            int failures = 0;
+            for (int second = 0; second < 6; ++second) {
+                for (int i = 0; i < 5; ++i)
+                    writer.append(numbered(seq++));
+                failures += writer.sync() ? 0 : 1;
+            }
+            QCOMPARE(failures, 1);
+            expectWhole(seq);
+        }
+    }
+
+    // Fault 12: opens every time, and what was synced is there.
+    void aPowerLossLosesAtMostWhatWasNotSynced() {
+        std::uint64_t state = 2026;
+        const auto random = [&](std::size_t below) -> std::size_t {
+            state = state * 6364136223846793005ull + 1442695040888963407ull;
+            return static_cast<std::size_t>(state >> 33) % below;
+        };
+        for (int round = 0; round < 1000; ++round) {
+            QFile::remove(QString::fromStdString(m_path));
+            FaultyFileSystem disk;
+            std::uint64_t syncedTo = 1;
+            {
+                LogWriter writer = openLog(disk);
+                for (std::size_t i = random(20); i > 0; --i) {
+                    writer.append(numbered(writer.nextSeq(), random(300)));
+                    if (random(4) == 0) {
+                        QVERIFY(writer.sync());
+                        syncedTo = writer.nextSeq();
+                    }
+                }
+            }
+            disk.losePower(random);
+            FaultyFileSystem again;
+            LogWriter writer = openLog(again);
+            QVERIFY(writer.nextSeq() >= syncedTo);
+            writer.append(numbered(writer.nextSeq()));
+            expectWhole(writer.nextSeq());
+        }
+    }
+
+    void aLogThatCantBeOpenedSaysWhy() {
+        const auto missing = LogWriter::open(realFileSystem(), m_path + "/none/log", 0, header());
+        QVERIFY(!missing);
+        QVERIFY(missing.error().message().find("can't open") != std::string::npos);
+        FaultyFileSystem disk;
+        disk.freeBytes = 0;
+        const auto full = LogWriter::open(disk, m_path, 0, header());
+        QVERIFY(!full);
+        QVERIFY(full.error().message().find("No space left") != std::string::npos);
+    }
+
+    void anAtomicWriteIsWholeOrNotAtAll() {
+        const std::string path = m_folder->filePath("result.json").toStdString();
+        QVERIFY(realFileSystem().writeAtomically(path, "old"));
+        QVERIFY(realFileSystem().writeAtomically(path, "new"));
+        QCOMPARE(realFileSystem().readAll(path).value(), std::string("new"));
+        QVERIFY(!realFileSystem().writeAtomically(m_folder->filePath("none/x").toStdString(), "x"));
+        QVERIFY(!realFileSystem().writeAtomically(m_folder->path().toStdString(), "x"));     // a folder is in the way
+        QCOMPARE(QDir(m_folder->path()).entryList(QDir::Files), QStringList{"result.json"}); // no temporary stays
+        const std::string deep = m_folder->filePath("a/b//c").toStdString();
+        QVERIFY(realFileSystem().makeFolders(deep));
+        QVERIFY(realFileSystem().makeFolders(deep));
+        QVERIFY(!realFileSystem().makeFolders(path + "/x"));
+        QVERIFY(!realFileSystem().readAll(path + "-none"));
+    }
+};
+
+QTEST_GUILESS_MAIN(LogFaultsTest)
+#include "log_faults_test.moc"

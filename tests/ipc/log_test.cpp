@@ -1,0 +1,265 @@
+#include <fstream>
+#include <numeric>
+#include <QtTest>
+
+#include "ipc/log.h"
+#include "sample_frames.h"
+#include "test_folder.h"
+
+using namespace lockstep;
+
+namespace {
+
+Frame header() {
+    Frame frame;
+    frame.body = HeaderFrame{logFormat, "20260102T030405Z-89abcdef", "box"};
+    return frame;
+}
+
+std::string numbered(int i) {
+    Frame frame;
+    frame.rank = 0;
+    frame.rseq = static_cast<std::uint64_t>(i);
+    frame.body = LogFrame{"info", "line " + std::to_string(i) + std::string(static_cast<std::size_t>(i % 7), '.'), ""};
+    return encode(frame);
+}
+
+std::string contents(const std::string &path) {
+    return realFileSystem().readAll(path).value_or("");
+}
+
+void overwrite(const std::string &path, const std::string &bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+struct Read {
+    LogReadReport report;
+    std::vector<std::uint64_t> seqs;
+};
+
+Read readAll(const std::string &path, std::uint64_t fromSeq = 0) {
+    Read read;
+    Decoder decoder;
+    const auto report = readLog(path, fromSeq, [&](std::string_view line) {
+        const auto frame = decoder.decode(line);
+        read.seqs.push_back(frame && frame->seq ? *frame->seq : 999'999'999);
+    });
+    if (report)
+        read.report = *report;
+    return read;
+}
+
+std::vector<std::uint64_t> upTo(std::uint64_t n) {
+    std::vector<std::uint64_t> seqs(n);
+    std::iota(seqs.begin(), seqs.end(), 0u);
+    return seqs;
+}
+
+} // namespace
+
+class LogTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::string m_path;
+
+    LogWriter openLog() { return std::move(LogWriter::open(realFileSystem(), m_path, 0, header()).value()); }
+    void writeLog(int lines) {
+        LogWriter writer = openLog();
+        for (int i = 1; i < lines; ++i)
+            writer.append(numbered(i));
+    }
+
+private Q_SLOTS:
+    void init() {
+        m_folder = test::makeFolder();
+        m_path = m_folder->filePath("node-0.ndjson").toStdString();
+    }
+
+    void aSealedLineProvesItself() {
+        const std::string line = sealLine(R"({"type":"heartbeat","mono_ns":1,"wall_us":2})", 3, 17);
+        const std::string_view head = R"({"type":"heartbeat","mono_ns":1,"wall_us":2,"node":3,"seq":17,"crc":)";
+        QVERIFY(line.starts_with(head));
+        QVERIFY(crcHolds(line));
+        QVERIFY(Decoder().decode(line).has_value());
+        QVERIFY(crcHolds(sealLine("{}", 0, 0)));
+        for (std::size_t at = 0; at < line.size(); ++at) {
+            for (int bit = 0; bit < 8; ++bit) {
+                std::string flipped = line;
+                flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
+                QVERIFY2(!crcHolds(flipped), flipped.c_str());
+            }
+            QVERIFY(!crcHolds(std::string_view(line).substr(0, at)));
+        }
+        QVERIFY(!crcHolds(""));
+        QVERIFY(!crcHolds(line + " "));
+    }
+
+    void aNewLogBeginsWithItsHeader() {
+        LogWriter writer = openLog();
+        QCOMPARE(writer.nextSeq(), std::uint64_t{1});
+        const std::string line = writer.append(numbered(1));
+        QCOMPARE(writer.nextSeq(), std::uint64_t{2});
+        QVERIFY(writer.sync());
+        const std::string text = contents(m_path);
+        QCOMPARE(writer.bytes(), std::uint64_t{text.size()});
+        QVERIFY(text.starts_with("{\"type\":\"header\",\"mono_ns\""));
+        QVERIFY(text.ends_with(line + "\n"));
+        QCOMPARE(QFileInfo(QString::fromStdString(m_path)).permissions() &
+                     (QFile::ReadGroup | QFile::ReadOther | QFile::WriteOther),
+                 QFile::Permissions());
+        QVERIFY(readAll(m_path).seqs == upTo(2));
+    }
+
+    void anOpenedLogGoesOnWhereItEnded() {
+        writeLog(5);
+        LogWriter writer = openLog();
+        QCOMPARE(writer.nextSeq(), std::uint64_t{5});
+        writer.append(numbered(5));
+        QVERIFY(readAll(m_path).seqs == upTo(6));
+    }
+
+    void readingFromALaterLineGivesOnlyTheRest() {
+        writeLog(10);
+        const Read read = readAll(m_path, 7);
+        QVERIFY(read.seqs == (std::vector<std::uint64_t>{7, 8, 9}));
+        QCOMPARE(read.report.lines, std::uint64_t{3});
+        QVERIFY(readAll(m_path, 10).seqs.empty());
+        QVERIFY(!readLog(m_path + "-missing", 0, [](std::string_view) {}));
+    }
+
+    // Fault 13: any byte of a log flipped.
+    void aFlippedByteLosesOnlyItsRecordAndTheGapSaysWhich() {
+        constexpr int lines = 12;
+        writeLog(lines);
+        const std::string good = contents(m_path);
+        std::uint64_t seq = 0, random = 99;
+        for (std::size_t at = 0; at < good.size(); ++at) {
+            random = random * 6364136223846793005ull + 1442695040888963407ull;
+            std::string bad = good;
+            bad[at] = static_cast<char>(bad[at] ^ (1 + (random >> 33) % 255));
+            overwrite(m_path, bad);
+            const Read read = readAll(m_path);
+            // A damaged newline joins two records, and at the very end leaves a torn one.
+            const bool newline = good[at] == '\n', last = at + 1 == good.size();
+            const std::uint64_t lostTo = newline && !last ? seq + 1 : seq;
+            QCOMPARE(read.seqs.size(), std::size_t(lines - (lostTo - seq + 1)));
+            QVERIFY(std::find_if(read.seqs.begin(), read.seqs.end(),
+                                 [&](std::uint64_t s) { return s >= seq && s <= lostTo; }) == read.seqs.end());
+            if (newline && last) {
+                QVERIFY(read.report.tornTail);
+            } else if (newline && lostTo + 1 == lines) {
+                // The last two in one: nothing after them tells how many they were.
+                QCOMPARE(read.report.gaps.size(), std::size_t{1});
+                QCOMPARE(read.report.gaps[0].firstSeq, seq);
+            } else {
+                QVERIFY2(read.report.gaps == (std::vector<LogGap>{{seq, lostTo}}), std::to_string(at).c_str());
+            }
+            if (newline)
+                ++seq;
+        }
+    }
+
+    // Fault 12: a power loss may end the file anywhere.
+    void aLogCutAnywhereOpensAndLosesAtMostTheTornLine() {
+        constexpr int lines = 8;
+        writeLog(lines);
+        const std::string good = contents(m_path);
+        for (std::size_t length = 0; length <= good.size(); ++length) {
+            overwrite(m_path, good.substr(0, length));
+            const auto whole = static_cast<std::uint64_t>(
+                std::count(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length), '\n'));
+            const Read read = readAll(m_path);
+            QVERIFY(read.seqs == upTo(whole));
+            QVERIFY(read.report.gaps.empty());
+            QCOMPARE(read.report.tornTail, length > 0 && good[length - 1] != '\n');
+            LogWriter writer = openLog();
+            QCOMPARE(writer.nextSeq(), std::max<std::uint64_t>(1, whole));
+            writer.append(numbered(lines));
+            QVERIFY(readAll(m_path).seqs == upTo(std::max<std::uint64_t>(1, whole) + 1));
+        }
+    }
+
+    void aTailOfZerosIsATornTail() {
+        writeLog(4);
+        overwrite(m_path, contents(m_path) + std::string(5000, '\0'));
+        LogWriter writer = openLog();
+        QCOMPARE(writer.nextSeq(), std::uint64_t{4});
+        overwrite(m_path + "2", std::string(4096, '\0'));
+        QVERIFY(LogWriter::open(realFileSystem(), m_path + "2", 0, header()));
+    }
+
+    void damageInTheMiddleStaysAndIsShown() {
+        writeLog(6);
+        std::string bad = contents(m_path);
+        bad[bad.size() / 2] = '#';
+        overwrite(m_path, bad);
+        LogWriter writer = openLog();
+        QCOMPARE(writer.nextSeq(), std::uint64_t{6});
+        writer.append(numbered(6));
+        const Read read = readAll(m_path);
+        QCOMPARE(read.report.gaps.size(), std::size_t{1});
+        QCOMPARE(read.report.damagedLines, std::uint64_t{1});
+        QCOMPARE(read.seqs.back(), std::uint64_t{6});
+    }
+
+    void aFileThatIsNoLogIsLeftAlone() {
+        const std::string thesis = "my thesis\nchapter 1\n";
+        overwrite(m_path, thesis);
+        const auto writer = LogWriter::open(realFileSystem(), m_path, 0, header());
+        QVERIFY(!writer);
+        QVERIFY(writer.error().message().find("not a log") != std::string::npos);
+        QCOMPARE(contents(m_path), thesis);
+    }
+
+    void theLogOfAnotherNodeOrOfANewerVersionIsLeftAlone() {
+        writeLog(3);
+        const auto other = LogWriter::open(realFileSystem(), m_path, 1, header());
+        QVERIFY(!other);
+        QVERIFY(other.error().message().find("of node 0") != std::string::npos);
+        Frame newer = header();
+        std::get<HeaderFrame>(newer.body).format = logFormat + 1;
+        const std::string text = sealLine(encode(newer), 0, 0) + "\n";
+        overwrite(m_path, text);
+        const auto refused = LogWriter::open(realFileSystem(), m_path, 0, header());
+        QVERIFY(!refused);
+        QVERIFY(refused.error().message().find("newer") != std::string::npos);
+        QCOMPARE(contents(m_path), text);
+    }
+
+    void linesGivenTwiceAreDropped() {
+        LineChecker checker(2);
+        QCOMPARE(checker.check(sealLine("{}", 0, 2)), LineChecker::Verdict::Good);
+        QCOMPARE(checker.check(sealLine("{}", 0, 1)), LineChecker::Verdict::Doubled);
+        QCOMPARE(checker.check(sealLine("{}", 0, 2)), LineChecker::Verdict::Doubled);
+        QCOMPARE(checker.check(sealLine("{}", 0, 3)), LineChecker::Verdict::Good);
+        QCOMPARE(checker.check("junk"), LineChecker::Verdict::Damaged);
+        QCOMPARE(checker.check(sealLine("{}", 0, 7)), LineChecker::Verdict::Good);
+        QVERIFY(checker.gaps() == (std::vector<LogGap>{{4, 6}}));
+        QCOMPARE(checker.gaps()[0].count(), std::uint64_t{3});
+        QCOMPARE(checker.damagedLines(), std::uint64_t{1});
+        QCOMPARE(checker.nextSeq(), std::uint64_t{8});
+    }
+
+    void aHugeDamagedLineIsSkippedInBoundedMemory() {
+        writeLog(4);
+        const std::string good = contents(m_path);
+        const std::size_t second = good.find('\n') + 1;
+        overwrite(m_path, good.substr(0, second) + std::string(8'000'000, 'x') + "\n" + good.substr(second));
+        const Read read = readAll(m_path);
+        QVERIFY(read.seqs == upTo(4));
+        QCOMPARE(read.report.damagedLines, std::uint64_t{1});
+    }
+
+    void linesAcrossReadBlocksAreWhole() {
+        LogWriter writer = openLog();
+        for (int i = 1; i < 40; ++i) {
+            Frame frame;
+            frame.body = LogFrame{"info", std::string(30'000 + static_cast<std::size_t>(i) * 13, 'y'), ""};
+            writer.append(encode(frame));
+        }
+        QVERIFY(readAll(m_path).seqs == upTo(40));
+    }
+};
+
+QTEST_GUILESS_MAIN(LogTest)
+#include "log_test.moc"

@@ -1,0 +1,83 @@
+#include <atomic>
+#include <QtTest>
+#include <thread>
+
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+
+using namespace lockstep;
+
+class LoggingTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void cleanup() { setUpLogging({}); }
+
+    void messagesReachFileAndFunctionWithWhoSaidThem() {
+        const QTemporaryDir folder;
+        LoggingOptions options;
+        options.program = "lockstep-trainer 100%";
+        options.rank = 1;
+        options.node = 0;
+        options.toStderr = false;
+        options.file = folder.filePath("a.log").toStdString();
+        std::vector<std::pair<LogLevel, std::string>> got;
+        options.sink = [&](LogLevel level, std::string_view message) { got.emplace_back(level, message); };
+        setUpLogging(options);
+        logDebug("below the level");
+        logInfo("a {} message with %s braces");
+        logError("worse");
+        QCOMPARE(got.size(), std::size_t{2});
+        QVERIFY(got[0].first == LogLevel::Info && got[1].first == LogLevel::Error);
+        QCOMPARE(got[0].second, std::string("a {} message with %s braces"));
+        const std::string text = realFileSystem().readAll(options.file).value();
+        QVERIFY2(text.find("I lockstep-trainer 100% node 0 rank 1: a {} message") != std::string::npos, text.c_str());
+    }
+
+    void aSinkThatLogsDoesNotComeBackToItself() {
+        int calls = 0;
+        LoggingOptions options;
+        options.toStderr = false;
+        options.sink = [&](LogLevel, std::string_view) {
+            ++calls;
+            logError("can't send");
+        };
+        setUpLogging(options);
+        logInfo("one");
+        logInfo("two");
+        QCOMPARE(calls, 2);
+    }
+
+    void settingUpAgainWhileOthersLogIsSafe() {
+        LoggingOptions options;
+        options.toStderr = false;
+        std::atomic<int> calls{0};
+        options.sink = [&](LogLevel, std::string_view) { ++calls; };
+        setUpLogging(options);
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([] {
+                for (int n = 0; n < 2000; ++n)
+                    logInfo("x");
+            });
+        for (int i = 0; i < 50; ++i)
+            setUpLogging(options);
+        for (auto &thread : threads)
+            thread.join();
+        QCOMPARE(calls.load(), 8000);
+    }
+
+    void aLogFileThatCantBeOpenedIsSaidAndNotFatal() {
+        LoggingOptions options;
+        options.toStderr = false;
+        options.file = "/proc/none/such.log";
+        std::string said;
+        options.sink = [&](LogLevel, std::string_view message) { said = message; };
+        setUpLogging(options);
+        QVERIFY(said.find("/proc/none/such.log") != std::string::npos);
+        QVERIFY(toString(LogLevel::Warning) == "warning");
+    }
+};
+
+QTEST_GUILESS_MAIN(LoggingTest)
+#include "logging_test.moc"
