@@ -204,9 +204,9 @@ private Q_SLOTS:
         row(R"({"devices":["GPU-0a1b2c3d"]})", "devices", "is a GPU");
         row(R"({"worker_cores":"2-","workers":1})", "worker_cores", "not a list of cores");
         row(R"({"resume":true})", "resume", "checkpoint");
-        row(R"({"init_method":"tcp://box"})", "init_method", "tcp://HOST:PORT");
-        row(R"({"init_method":"tcp://box:99999"})", "init_method", "tcp://HOST:PORT");
-        row(R"({"interface":"eth0/../x"})", "interface", "ip link");
+        row("{\"init_method\":\"tcp://box\"}", "init_method", "tcp://HOST:PORT");
+        row("{\"init_method\":\"tcp://box:99999\"}", "init_method", "tcp://HOST:PORT");
+        row("{\"interface\":\"eth0/../x\"}", "interface", "ip link");
         row(R"({"save_final":"out/"})", "save_final", "folder");
         row(R"({"frames":"unix:"})", "frames", "unix:PATH");
         row(R"({"frames":"-","summary":"-"})", "summary", "stdout");
@@ -230,8 +230,8 @@ private Q_SLOTS:
              {R"({"method":"ddp","devices":[0,1,2,3],"batch_size":64})",
               R"({"method":"dp","device":"cuda","devices":["GPU-0a1b2c3d-00","MIG-1f"],"batch_size":64})",
               R"({"method":"ddp","devices":[0,0],"oversubscribe":true})", R"({"optimizer":"adam","momentum":0.9})",
-              R"({"method":"ddp","devices":[0,1,2],"batch_per_device":21})", R"({"init_method":"tcp://[::1]:29500"})",
-              R"({"resume":true,"checkpoint_dir":"x","init_method":"file:///tmp/x"})"}) {
+              R"({"method":"ddp","devices":[0,1,2],"batch_per_device":21})", "{\"init_method\":\"tcp://[::1]:29500\"}",
+              "{\"resume\":true,\"checkpoint_dir\":\"x\",\"init_method\":\"file:///tmp/x\"}"}) {
             const auto errors = validate(*runConfigFromJson(json));
             QVERIFY2(errors.empty(), (json + messages(errors)).c_str());
         }
