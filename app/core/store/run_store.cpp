@@ -378,6 +378,18 @@ PhaseTimes RunStore::recentPhases(int rank, double seconds) const {
     return sum;
 }
 
+std::int64_t RunStore::recentSteps(int rank, double seconds) const {
+    const auto found = m_phases.find(rank);
+    std::int64_t steps = 0;
+    if (found == m_phases.end() || found->second.recent.empty())
+        return steps;
+    const auto from = found->second.recent.back().monoNs - std::int64_t(std::min(seconds, 60.0) * 1e9);
+    for (const PhaseWindow &window : found->second.recent)
+        if (window.monoNs > from)
+            steps += window.steps;
+    return steps;
+}
+
 std::vector<std::string> RunStore::deviceNames() const {
     std::vector<std::string> names;
     if (m_record)

@@ -1,0 +1,136 @@
+#include "follow/experiment_follower.h"
+
+#include <QFile>
+
+#include "follow/run_follower.h"
+#include "ipc/logging.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int pollMs = 500; // rename replaces the watched file, and ownership shows in no file at all
+
+} // namespace
+
+ExperimentFollower::ExperimentFollower(QObject *parent) : QObject(parent) {
+    m_poll.setInterval(pollMs);
+    connect(&m_poll, &QTimer::timeout, this, &ExperimentFollower::reread);
+    connect(&m_watcher, &QFileSystemWatcher::fileChanged, this, &ExperimentFollower::reread);
+    connect(&m_watcher, &QFileSystemWatcher::directoryChanged, this, &ExperimentFollower::reread);
+}
+
+ExperimentFollower::~ExperimentFollower() {
+    m_followers.clear(); // before the stores they feed
+}
+
+Result<void> ExperimentFollower::open(const std::string &experimentId) {
+    const Result<Experiment> experiment = readExperiment(experimentId);
+    if (!experiment)
+        return fail(experiment.error());
+    m_id = experimentId;
+    m_followers.clear();
+    m_stores.clear();
+    m_experiment = *experiment;
+    m_owned = isOwned(m_id);
+    watch();
+    if (!m_experiment.over())
+        m_poll.start();
+    Q_EMIT experimentChanged();
+    reread();
+    return {};
+}
+
+void ExperimentFollower::watch() {
+    const ExperimentFolder folder = experimentFolder(m_id);
+    if (!m_watcher.directories().isEmpty())
+        m_watcher.removePaths(m_watcher.directories());
+    m_watcher.addPath(QString::fromStdString(folder.path));
+}
+
+void ExperimentFollower::reread() {
+    const Result<Experiment> now = readExperiment(m_id);
+    const bool owned = isOwned(m_id);
+    if (!now)
+        return; // being replaced this moment, or removed: what is known stays
+    const bool changed = owned != m_owned || toJson(*now) != toJson(m_experiment);
+    m_experiment = *now;
+    m_owned = owned;
+    Result<CommandPrefix> prefix = prefixFor(m_experiment.host, m_experiment.remoteAgent);
+    for (int i = 0; i < int(m_experiment.entries.size()) && prefix; ++i) {
+        const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
+        // A run that is still launching may be given another id by a second attempt.
+        if (entry.run.empty() || m_stores.contains(i) || entry.state == EntryState::Launching)
+            continue;
+        auto &store = m_stores[i] = std::make_unique<RunStore>(QString::fromStdString(entry.run));
+        auto &follower = m_followers[i] = std::make_unique<RunFollower>(
+            store.get(), QString::fromStdString(entry.run), *prefix);
+        connect(follower.get(), &RunFollower::ended, this, [this, i] { Q_EMIT runEnded(i); });
+        Q_EMIT runAdded(i, store.get());
+        follower->start();
+    }
+    if (changed)
+        Q_EMIT experimentChanged();
+    if (m_experiment.over() && !owned)
+        m_poll.stop();
+    else if (!m_poll.isActive()) // taken up again
+        m_poll.start();
+}
+
+RunStore *ExperimentFollower::store(int entry) const {
+    const auto found = m_stores.find(entry);
+    return found == m_stores.end() ? nullptr : found->second.get();
+}
+
+std::vector<RunStore *> ExperimentFollower::stores() const {
+    std::vector<RunStore *> out;
+    for (const auto &[entry, store] : m_stores)
+        out.push_back(store.get());
+    return out;
+}
+
+RunStore *ExperimentFollower::current() const {
+    const std::optional<int> entry = m_experiment.current();
+    return entry ? store(*entry) : nullptr;
+}
+
+std::optional<double> ExperimentFollower::progress() const {
+    double done = 0;
+    int runs = 0;
+    for (int i = 0; i < int(m_experiment.entries.size()); ++i) {
+        const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
+        if (!entry.planned.runnable())
+            continue;
+        ++runs;
+        if (isOver(entry.state))
+            done += 1;
+        else if (const RunStore *one = store(i))
+            done += one->progress().fraction.value_or(0);
+    }
+    return runs > 0 ? std::optional(done / runs) : std::nullopt;
+}
+
+std::optional<double> ExperimentFollower::leftS() const {
+    double left = 0;
+    for (int i = 0; i < int(m_experiment.entries.size()); ++i) {
+        const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
+        if (isOver(entry.state))
+            continue;
+        std::optional<double> one = entry.planned.estimateS;
+        if (entry.state == EntryState::Running)
+            one = store(i) ? store(i)->progress().leftS : std::nullopt;
+        else if (!one) // never run before: an earlier repeat of this experiment tells
+            for (int k = 0; k < i && !one; ++k)
+                if (m_experiment.entries[std::size_t(k)].planned.name == entry.planned.name && store(k) &&
+                    store(k)->result())
+                    one = store(k)->result()->runTimeS;
+        if (!one)
+            return std::nullopt;
+        left += *one;
+    }
+    return left;
+}
+
+Result<void> ExperimentFollower::stop(const QString &by) { return stopExperiment(m_id, by.toStdString()); }
+
+} // namespace lockstep::core

@@ -1,0 +1,145 @@
+#include "models/device_model.h"
+
+#include <algorithm>
+
+#include "models/cells.h"
+#include "models/roles.h"
+
+namespace lockstep::core {
+namespace {
+
+const char *const heads[DeviceModel::ColumnCount] = {
+    "Run",         "Device",           "Name",      "Utilisation (%)", "Last epoch (%)", "Memory used", "Memory",
+    "Power (W)", "Temperature (°C)", "Clock (MHz)", "Throttled by"};
+
+std::optional<double> epochUse(const RunStore &store, const std::string &device) {
+    std::optional<double> use;
+    for (const MergedEpoch &epoch : store.epochs())
+        for (const DeviceUse &one : epoch.devices)
+            if (one.device == device && one.utilizationMean)
+                use = one.utilizationMean;
+    return use;
+}
+
+Cell percentCell(std::optional<double> fraction) {
+    return Cell::ofNumber(fraction, fraction ? QString::number(*fraction * 100, 'f', 0) : QStringLiteral("-"));
+}
+
+Cell sampleCell(const DeviceSample &sample, int column) {
+    switch (column) {
+    case DeviceModel::Name:
+        return Cell::ofText(sample.name);
+    case DeviceModel::Utilisation:
+        return percentCell(sample.utilization);
+    case DeviceModel::MemoryUsed:
+        return Cell::ofNumber(sample.memoryUsedBytes, bytes(sample.memoryUsedBytes));
+    case DeviceModel::MemoryTotal:
+        return Cell::ofNumber(sample.memoryTotalBytes, bytes(sample.memoryTotalBytes));
+    case DeviceModel::Power:
+        return Cell::ofNumber(sample.powerW);
+    case DeviceModel::Temperature:
+        return Cell::ofNumber(sample.temperatureC);
+    case DeviceModel::Clock:
+        return Cell::ofNumber(sample.clockMhz);
+    case DeviceModel::Throttle: {
+        QStringList reasons;
+        for (const std::string &reason : sample.throttle)
+            reasons << qs(reason);
+        return Cell::ofText(reasons.join(QStringLiteral(", ")));
+    }
+    default:
+        return Cell::ofText(QString());
+    }
+}
+
+} // namespace
+
+DeviceModel::DeviceModel(RunSet *runs, QObject *parent) : QAbstractTableModel(parent), m_runs(runs), m_rows(rows()) {
+    connect(runs, &RunSet::aboutToReset, this, [this] { beginResetModel(); });
+    connect(runs, &RunSet::reset, this, [this] {
+        m_rows = rows();
+        endResetModel();
+    });
+    connect(runs, &RunSet::changed, this, &DeviceModel::changed);
+}
+
+std::vector<DeviceModel::Row> DeviceModel::rows() const {
+    std::vector<Row> out;
+    for (int run = 0; run < m_runs->count(); ++run)
+        for (const std::string &device : m_runs->at(run)->deviceNames())
+            out.push_back({run, device});
+    return out;
+}
+
+void DeviceModel::rebuild() {
+    beginResetModel();
+    m_rows = rows();
+    endResetModel();
+}
+
+void DeviceModel::changed(int run, RunStore::Changes what) {
+    if (!(what & (RunStore::Changes(RunStore::Devices) | RunStore::Record | RunStore::Epochs)))
+        return;
+    const std::vector<Row> now = rows();
+    const bool same = now.size() == m_rows.size() &&
+                      std::equal(now.begin(), now.end(), m_rows.begin(),
+                                 [](const Row &a, const Row &b) { return a.run == b.run && a.device == b.device; });
+    if (!same)
+        return rebuild();
+    for (std::size_t i = 0; i < m_rows.size(); ++i)
+        if (m_rows[i].run == run)
+            Q_EMIT dataChanged(index(int(i), 0), index(int(i), ColumnCount - 1));
+}
+
+const std::deque<LaneSample> *DeviceModel::history(int row) const {
+    const Row &one = m_rows[std::size_t(row)];
+    return m_runs->at(one.run)->lane(one.device);
+}
+
+int DeviceModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : int(m_rows.size()); }
+int DeviceModel::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QVariant DeviceModel::data(const QModelIndex &index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
+        return {};
+    const Row &row = m_rows[std::size_t(index.row())];
+    const RunStore *store = m_runs->at(row.run);
+    if (role == MethodRole)
+        return store->method();
+    if (role == RunIdRole)
+        return store->runId();
+    const std::deque<LaneSample> *lane = store->lane(row.device);
+    Cell cell = Cell::ofText(QString());
+    if (index.column() == Run)
+        cell = Cell::ofText(m_runs->label(row.run));
+    else if (index.column() == Device)
+        cell = Cell::ofText(row.device);
+    else if (index.column() == EpochUtilisation)
+        cell = percentCell(epochUse(*store, row.device));
+    else if (lane && !lane->empty())
+        cell = sampleCell(lane->back().sample, index.column());
+    switch (role) {
+    case Qt::DisplayRole:
+        return cell.text;
+    case ValueRole:
+        return cell.value;
+    case Qt::TextAlignmentRole:
+        return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::ToolTipRole:
+        if (cell.text == u"-")
+            return lane ? QStringLiteral("this device does not tell") : QStringLiteral("not sampled yet");
+        return cell.text;
+    default:
+        return {};
+    }
+}
+
+QVariant DeviceModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (role != Qt::DisplayRole)
+        return {};
+    if (orientation == Qt::Vertical)
+        return section + 1;
+    return section >= 0 && section < ColumnCount ? QVariant(QString::fromUtf8(heads[section])) : QVariant();
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,121 @@
+#include "models/experiment_model.h"
+
+#include "follow/experiment_follower.h"
+#include "models/cells.h"
+#include "models/roles.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+
+ExperimentModel::ExperimentModel(QObject *parent) : QAbstractListModel(parent) {}
+
+void ExperimentModel::setFollower(ExperimentFollower *follower) {
+    if (follower == m_follower)
+        return;
+    beginResetModel();
+    if (m_follower)
+        m_follower->disconnect(this);
+    m_follower = follower;
+    m_rows = follower ? int(follower->experiment().entries.size()) : 0;
+    endResetModel();
+    if (follower) {
+        connect(follower, &ExperimentFollower::experimentChanged, this, &ExperimentModel::entriesChanged);
+        connect(follower, &ExperimentFollower::runAdded, this, [this](int, RunStore *store) { watchStore(store); });
+        connect(follower, &QObject::destroyed, this, [this] {
+            beginResetModel();
+            m_rows = 0;
+            endResetModel();
+            Q_EMIT changed();
+        });
+        for (RunStore *store : follower->stores())
+            watchStore(store);
+    }
+    Q_EMIT changed();
+}
+
+void ExperimentModel::watchStore(RunStore *store) {
+    connect(store, &RunStore::changed, this, [this](RunStore::Changes what) {
+        if (what & (RunStore::Changes(RunStore::ProgressChange) | RunStore::State | RunStore::Link | RunStore::Epochs))
+            Q_EMIT changed();
+    });
+}
+
+void ExperimentModel::entriesChanged() {
+    const int rows = int(m_follower->experiment().entries.size());
+    if (rows != m_rows) {
+        beginResetModel();
+        m_rows = rows;
+        endResetModel();
+    } else if (rows > 0) {
+        Q_EMIT dataChanged(index(0), index(rows - 1));
+    }
+    Q_EMIT changed();
+}
+
+ExperimentModel::Strip ExperimentModel::strip() const {
+    Strip strip;
+    if (!m_follower) {
+        strip.state = QStringLiteral("nothing runs");
+        return strip;
+    }
+    const Experiment &experiment = m_follower->experiment();
+    strip.title = qs(experiment.title);
+    strip.orphaned = m_follower->orphaned();
+    strip.active = m_follower->owned() && !experiment.over();
+    strip.overall = m_follower->progress();
+    const RunStore *store = m_follower->current();
+    const std::optional<int> current = experiment.current();
+    if (current) {
+        const ExperimentEntry &entry = experiment.entries[std::size_t(*current)];
+        strip.run = QStringLiteral("run %1 of %2").arg(experiment.overCount() + 1).arg(experiment.runnableCount());
+        strip.name = qs(entry.planned.name);
+    }
+    if (store) {
+        const Progress progress = store->progress();
+        if (progress.epoch && progress.epochs)
+            strip.epoch = QStringLiteral("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
+        strip.fraction = progress.fraction;
+        strip.state = store->link() == LinkState::Lost ? store->linkSentence() : store->stateSentence();
+    }
+    if (const std::optional<double> left = m_follower->leftS(); left && strip.active)
+        strip.left = timeLeft(left) + QStringLiteral(" left");
+    if (strip.orphaned && !store)
+        strip.state = QStringLiteral("the queue waits: its owner is gone");
+    if (experiment.over()) {
+        const int over = experiment.overCount();
+        int done = 0;
+        for (const ExperimentEntry &entry : experiment.entries)
+            done += entry.state == EntryState::Done;
+        strip.state = done == over ? QStringLiteral("done") : QStringLiteral("%1 of %2 runs done").arg(done).arg(over);
+        strip.run = QStringLiteral("%1 runs").arg(over);
+    }
+    return strip;
+}
+
+int ExperimentModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : m_rows; }
+
+QVariant ExperimentModel::data(const QModelIndex &index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid) || !m_follower ||
+        index.row() >= int(m_follower->experiment().entries.size()))
+        return {};
+    const ExperimentEntry &entry = m_follower->experiment().entries[std::size_t(index.row())];
+    switch (role) {
+    case Qt::DisplayRole:
+        return entry.planned.repeats > 1
+                   ? QStringLiteral("%1 (%2 of %3)").arg(qs(entry.planned.name)).arg(entry.planned.repeat).arg(entry.planned.repeats)
+                   : qs(entry.planned.name);
+    case StateRole:
+        return qs(toString(entry.state));
+    case MethodRole:
+        return qs(toString(entry.planned.config.method));
+    case RunIdRole:
+        return entry.run.empty() ? QVariant() : QVariant(qs(entry.run));
+    case ReasonRole:
+    case Qt::ToolTipRole:
+        return qs(entry.reason);
+    default:
+        return {};
+    }
+}
+
+} // namespace lockstep::core
