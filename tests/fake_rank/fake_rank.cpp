@@ -16,6 +16,7 @@
 
 #include "ipc/clock.h"
 #include "ipc/cores.h"
+#include "ipc/run_config.h"
 #include "ipc/run_folder.h"
 #include "tests/fake_rank/behaviour.h"
 #include "tests/fake_rank/wire.h"
@@ -32,24 +33,34 @@ int environmentNumber(const char *name, int otherwise) {
     return text && *text ? std::atoi(text) : otherwise;
 }
 
-std::string argument(int argc, char **argv, const std::string &flag) {
-    for (int i = 1; i + 1 < argc; ++i)
-        if (argv[i] == flag)
-            return argv[i + 1];
-    return {};
+/// lockstep-trainer's flags as far as they are understood; what is not is left out.
+RunConfig configFrom(int argc, char **argv) {
+    RunConfig config;
+    for (int i = 1; i < argc; ++i) {
+        const std::string argument = argv[i];
+        const auto equals = argument.find('=');
+        for (const FieldSpec &field : runConfigFields()) {
+            if (flagOf(field) != argument.substr(0, equals))
+                continue;
+            if (equals != std::string::npos)
+                (void)field.set(config, argument.substr(equals + 1));
+            else if (field.type == FieldType::Switch)
+                (void)field.set(config, "true");
+            else if (i + 1 < argc)
+                (void)field.set(config, argv[++i]);
+        }
+    }
+    return config;
 }
 
 class FakeRank {
 public:
     FakeRank(int argc, char **argv)
         : m_rank(environmentNumber("RANK", 0)), m_worldSize(environmentNumber("WORLD_SIZE", 1)),
-          m_behaviour(Behaviour::fromEnvironment(m_rank)), m_wire(m_rank),
-          m_summary(argument(argc, argv, "--summary")) {
-        const std::string given = argument(argc, argv, "--epochs");
-        m_epochs = static_cast<int>(m_behaviour.number("epochs", given.empty() ? 2 : std::atol(given.c_str())));
+          m_behaviour(Behaviour::fromEnvironment(m_rank)), m_wire(m_rank), m_config(configFrom(argc, argv)) {
+        m_epochs = static_cast<int>(m_behaviour.number("epochs", argc > 1 ? m_config.epochs : 2));
         m_stepsAnEpoch = m_behaviour.number("steps", 10);
         m_stepMs = m_behaviour.number("step_ms", 10);
-        m_method = argument(argc, argv, "--method");
         if (m_behaviour.has("show_environment"))
             showEnvironment(argc, argv);
     }
@@ -73,7 +84,7 @@ private:
     int m_rank, m_worldSize, m_epochs = 2;
     Behaviour m_behaviour;
     Wire m_wire;
-    std::string m_summary, m_method;
+    RunConfig m_config;
     long m_stepsAnEpoch = 10, m_stepMs = 10, m_step = 0;
     std::vector<EpochSummary> m_done;
     SystemClock m_clock;
@@ -219,12 +230,25 @@ bool FakeRank::trainEpoch(int epoch) {
 }
 
 void FakeRank::writeSummary() const {
-    if (m_summary.empty() || m_rank != 0)
+    if (m_config.summary.empty() || m_rank != 0)
         return;
     Summary summary;
-    summary.method = m_method.empty() ? "baseline" : m_method;
+    summary.method = toString(m_config.method);
     summary.backend = m_worldSize > 1 ? "gloo" : "none";
+    summary.model = m_config.model;
+    summary.dataset = m_config.dataset;
+    summary.loader = m_config.loader;
+    summary.optimizer = m_config.optimizer;
+    summary.precision = m_config.precision;
+    summary.augment = m_config.augment;
     summary.worldSize = m_worldSize;
+    summary.devices = deviceNames(m_config, MachineFacts{});
+    summary.coresPerDevice = m_config.coresPerDevice;
+    summary.seed = m_config.seed;
+    summary.batchSize = globalBatch(m_config);
+    summary.lr = m_config.lr;
+    summary.workers = m_config.workers;
+    summary.workersTotal = m_config.workers * m_worldSize;
     summary.epochs = m_done;
     summary.steps = m_step;
     double total = 0;
@@ -232,7 +256,7 @@ void FakeRank::writeSummary() const {
         total += epoch.durationS;
     summary.totalTrainingTimeS = total;
     summary.testAccuracy = 0.5 + 0.4 * (1 - std::exp(-m_epochs));
-    std::ofstream(m_summary) << toJson(summary) << '\n';
+    std::ofstream(m_config.summary) << toJson(summary) << '\n';
 }
 
 int FakeRank::run() {

@@ -196,11 +196,14 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     if (record.name.empty())
         record.name = defaultName(config);
     plan.worldSize = record.processes;
+    RunConfig own = config;
+    own.frames.clear(); // the agent's to give
+    own.summary.clear();
     plan.devices = devicesOf(config, record.deviceNames, record.machines.front());
     for (int rank = 0; rank < record.processes; ++rank) {
         RankPlan process;
         process.rank = process.localRank = rank;
-        process.command = toArguments(config);
+        process.command = toArguments(own);
         process.command.insert(process.command.begin(), *trainer);
         process.environment = rankEnvironment(rank, rank, record.processes, record.processes);
         process.affinity = affinityOf(config, plan.devices, rank);

@@ -80,8 +80,9 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
 
     if (m_plan.record.config) // the trainer's own report, into the run's folder
         for (RankPlan &rank : m_plan.ranks)
-            if (std::find(rank.command.begin(), rank.command.end(), "--summary") == rank.command.end())
-                rank.command.insert(rank.command.end(), {"--summary", folder().summary()});
+            if (std::none_of(rank.command.begin(), rank.command.end(),
+                             [](const std::string &argument) { return argument.starts_with("--summary"); }))
+                rank.command.push_back("--summary=" + folder().summary());
     m_sampler = std::make_unique<Sampler>(m_clock, m_plan.devices, std::move(nvml));
     makeSupervisor(std::move(onConsoleLine));
     openSocketHandlers();
