@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+
+#include <c10/core/Device.h>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace lockstep::trainer {
+
+/// Where Gloo listens: an interface by name, or else a host address.
+struct GlooPlace {
+    std::string interface, address;
+};
+
+/// c10d's backends. Each lives in a unit of its own because of the headers it needs. They throw what c10d throws.
+[[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store> &store, int rank,
+                                                         int size, const GlooPlace &place);
+/// Throws when this build has no CUDA.
+[[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank,
+                                                         int size, c10::Device device);
+
+} // namespace lockstep::trainer

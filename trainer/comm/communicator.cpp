@@ -1,0 +1,81 @@
+#include "trainer/comm/communicator.h"
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+#include "trainer/report/phase_clock.h"
+
+namespace lockstep::trainer {
+
+Communicator::Communicator(RankEnvironment env, c10::intrusive_ptr<c10d::Store> store)
+    : m_env(std::move(env)), m_store(std::move(store)) {}
+
+void Communicator::connect(const std::string &backend, c10::Device device, const GlooPlace &place) {
+    using Group = c10d::ProcessGroup;
+    const int rank = m_env.rank, size = m_env.worldSize;
+    m_group = c10::make_intrusive<Group>(c10::make_intrusive<c10d::PrefixStore>("group", m_store), rank, size);
+    const auto gloo = makeGloo(c10::make_intrusive<c10d::PrefixStore>("gloo", m_store), rank, size, place);
+    m_group->setBackend(c10::DeviceType::CPU, Group::BackendType::GLOO, gloo);
+    if (backend == "nccl") {
+        const auto nccl = makeNccl(c10::make_intrusive<c10d::PrefixStore>("nccl", m_store), rank, size, device);
+        m_group->setBackend(c10::DeviceType::CUDA, Group::BackendType::NCCL, nccl);
+        m_group->setDefaultBackend(Group::BackendType::NCCL);
+    } else {
+        if (device.is_cuda())
+            m_group->setBackend(c10::DeviceType::CUDA, Group::BackendType::GLOO, gloo);
+        m_group->setDefaultBackend(Group::BackendType::GLOO);
+    }
+    m_lastEndNs = monotonicNs();
+}
+
+std::vector<std::string> Communicator::exchange(const std::string &key, const std::string &text) {
+    if (!m_store || worldSize() == 1)
+        return {text};
+    m_store->set(key + "/" + std::to_string(rank()), text.empty() ? std::string(" ") : text);
+    std::vector<std::string> all;
+    for (int r = 0; r < worldSize(); ++r) {
+        const std::vector<std::uint8_t> bytes = m_store->get(key + "/" + std::to_string(r));
+        const std::string value(bytes.begin(), bytes.end());
+        all.push_back(value == " " ? std::string() : value);
+    }
+    return all;
+}
+
+void Communicator::allReduce(torch::Tensor tensor) {
+    std::vector<torch::Tensor> tensors{std::move(tensor)};
+    m_group->allreduce(tensors)->wait();
+    m_lastEndNs = monotonicNs();
+}
+
+std::vector<double> Communicator::sum(std::vector<double> own) {
+    if (m_group && worldSize() > 1)
+        allReduce(torch::from_blob(own.data(), {static_cast<std::int64_t>(own.size())}, torch::kFloat64));
+    return own;
+}
+
+std::vector<std::vector<double>> Communicator::gather(const std::vector<double> &own) {
+    const auto count = own.size();
+    std::vector<double> all(count * static_cast<std::size_t>(worldSize()), 0.0);
+    std::copy(own.begin(), own.end(), all.begin() + static_cast<std::ptrdiff_t>(count) * rank());
+    all = sum(std::move(all));
+    std::vector<std::vector<double>> rows;
+    for (int r = 0; r < worldSize(); ++r) {
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(count) * r;
+        rows.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+    }
+    return rows;
+}
+
+std::vector<torch::Tensor> Communicator::gatherBytes(const torch::Tensor &own) {
+    if (!m_group || worldSize() == 1)
+        return {own};
+    auto all = torch::zeros({worldSize(), own.numel()}, torch::kUInt8);
+    all[rank()].copy_(own.view(-1));
+    allReduce(all);
+    return all.unbind(0);
+}
+
+void Communicator::barrier() {
+    (void)sum({0.0});
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/types.h>
+
+#include "trainer/comm/backends.h"
+#include "trainer/comm/rank_environment.h"
+
+namespace lockstep::trainer {
+
+/// The ranks of a run talking to each other. A world of one without a store (baseline, DP) talks to nobody and all calls
+/// return at once. Host numbers travel over Gloo whichever backend carries the gradients. Calls throw what c10d throws; every
+/// rank makes the same calls in the same order, from one thread.
+class Communicator {
+public:
+    /// Alone.
+    Communicator() = default;
+    Communicator(RankEnvironment env, c10::intrusive_ptr<c10d::Store> store);
+
+    [[nodiscard]] int rank() const { return m_env.rank; }
+    [[nodiscard]] int worldSize() const { return m_env.worldSize; }
+
+    /// Connects the backends. `backend` is gloo or nccl.
+    void connect(const std::string &backend, c10::Device device, const GlooPlace &place);
+    /// Null when alone or before connect().
+    [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup> &group() const { return m_group; }
+
+    /// Every rank's text, in rank order, through the store; works before connect(). `key` is used once.
+    [[nodiscard]] std::vector<std::string> exchange(const std::string &key, const std::string &text);
+    /// Every rank's numbers, in rank order (the same count on each).
+    [[nodiscard]] std::vector<std::vector<double>> gather(const std::vector<double> &own);
+    /// Every rank's bytes, in rank order (the same size on each).
+    [[nodiscard]] std::vector<torch::Tensor> gatherBytes(const torch::Tensor &own);
+    [[nodiscard]] std::vector<double> sum(std::vector<double> own);
+    void barrier();
+
+    /// When the last collective ended here (CLOCK_MONOTONIC): a point in time that is nearly the same on all ranks.
+    [[nodiscard]] std::int64_t lastEndNs() const { return m_lastEndNs; }
+    void setLastEndNs(std::int64_t ns) { m_lastEndNs = ns; }
+
+private:
+    void allReduce(torch::Tensor tensor);
+
+    RankEnvironment m_env;
+    c10::intrusive_ptr<c10d::Store> m_store;
+    c10::intrusive_ptr<c10d::ProcessGroup> m_group;
+    std::int64_t m_lastEndNs = 0;
+};
+
+} // namespace lockstep::trainer

@@ -1,0 +1,129 @@
+#include "trainer/comm/listen_socket.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace lockstep::trainer {
+
+namespace {
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+AddressList lookUp(const std::string &address, int port, int flags) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    addrinfo *found = nullptr;
+    if (::getaddrinfo(address.empty() ? nullptr : address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+        found = nullptr;
+    return {found, &::freeaddrinfo};
+}
+
+/// Inode of the socket that listens on the port, from one of /proc/net/tcp and tcp6.
+std::string listeningInode(const char *table, int port) {
+    std::ifstream file(table);
+    std::string line;
+    std::getline(file, line);
+    while (std::getline(file, line)) {
+        std::istringstream fields(line);
+        std::string slot, local, remote, state, queues, timer, retransmit, uid, timeout, inode;
+        fields >> slot >> local >> remote >> state >> queues >> timer >> retransmit >> uid >> timeout >> inode;
+        const auto colon = local.rfind(':');
+        if (state == "0A" && colon != std::string::npos && std::stoi(local.substr(colon + 1), nullptr, 16) == port)
+            return inode;
+    }
+    return {};
+}
+
+bool holds(const std::filesystem::path &process, const std::string &link) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator fd(process / "fd", error), end; !error && fd != end; fd.increment(error)) {
+        if (std::filesystem::read_symlink(fd->path(), error).string() == link)
+            return true;
+        error.clear();
+    }
+    return false;
+}
+
+Error portTaken(const std::string &address, int port) {
+    std::string what = "port " + std::to_string(port) + " on " + address + " is already in use";
+    if (const auto pid = holderOfPort(port)) {
+        std::string name;
+        std::getline(std::ifstream("/proc/" + std::to_string(*pid) + "/comm") >> std::ws, name);
+        what += " by process " + std::to_string(*pid) + (name.empty() ? "" : " (" + name + ")");
+    }
+    return Error::badArgument(what, "end that process or choose another MASTER_PORT");
+}
+
+} // namespace
+
+std::optional<pid_t> holderOfPort(int port) {
+    std::string inode = listeningInode("/proc/net/tcp", port);
+    if (inode.empty())
+        inode = listeningInode("/proc/net/tcp6", port);
+    if (inode.empty())
+        return {};
+    const std::string link = "socket:[" + inode + "]";
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        if (name.find_first_not_of("0123456789") == std::string::npos && holds(entry->path(), link))
+            return static_cast<pid_t>(std::stol(name));
+    }
+    return {};
+}
+
+Result<Fd> listenOn(const std::string &address, int port, bool &everywhere) {
+    everywhere = false;
+    for (const bool all : {false, true}) {
+        const AddressList found = lookUp(all ? std::string() : address, port, all ? AI_PASSIVE : 0);
+        if (!found)
+            return fail(Error::badArgument("MASTER_ADDR " + address + " can't be resolved",
+                                           "give an address or a name this machine knows"));
+        for (const addrinfo *it = found.get(); it; it = it->ai_next) {
+            Fd fd(::socket(it->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+            const int on = 1;
+            ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+            if (::bind(fd.get(), it->ai_addr, it->ai_addrlen) == 0 && ::listen(fd.get(), 512) == 0) {
+                everywhere = all;
+                return fd;
+            }
+            if (errno == EADDRINUSE)
+                return fail(portTaken(address, port));
+            if (errno == EACCES)
+                return fail(
+                    Error::badArgument("port " + std::to_string(port) + " needs privileges", "choose one above 1023"));
+        }
+    }
+    return fail(
+        Error::badArgument("can't listen on " + address + " port " + std::to_string(port) + ": " + std::strerror(errno),
+                           "choose another MASTER_ADDR or MASTER_PORT"));
+}
+
+std::string localAddressTowards(const std::string &address, int port) {
+    const AddressList found = lookUp(address, port, 0);
+    for (const addrinfo *it = found.get(); it; it = it->ai_next) {
+        const Fd fd(::socket(it->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        sockaddr_storage own{};
+        socklen_t size = sizeof own;
+        if (::connect(fd.get(), it->ai_addr, it->ai_addrlen) != 0 ||
+            ::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&own), &size) != 0)
+            continue;
+        char text[NI_MAXHOST];
+        if (::getnameinfo(reinterpret_cast<sockaddr *>(&own), size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+            return text;
+    }
+    return {};
+}
+
+} // namespace lockstep::trainer

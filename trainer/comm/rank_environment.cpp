@@ -1,0 +1,154 @@
+#include "trainer/comm/rank_environment.h"
+
+#include <charconv>
+#include <cstdlib>
+
+namespace lockstep::trainer {
+
+namespace {
+
+/// One launcher's names for the same four numbers.
+struct Names {
+    const char *launcher, *rank, *localRank, *worldSize, *localWorldSize;
+};
+constexpr Names launchers[] = {
+    {"torchrun's variables", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"Slurm", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
+};
+
+Result<int> number(const char *name, const std::string &text, int least) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < least)
+        return fail(Error::badArgument(std::string(name) + "=" + text + " is not a whole number of at least " +
+                                           std::to_string(least),
+                                       "unset it, or start the ranks with lockstep-agent run or torchrun"));
+    return value;
+}
+
+Result<void> take(const GetEnv &get, const char *name, int least, int &into) {
+    if (const auto text = get(name)) {
+        const auto value = number(name, *text, least);
+        if (!value)
+            return fail(value.error());
+        into = *value;
+    }
+    return {};
+}
+
+/// Slurm's SLURM_STEP_NODELIST starts with the node of task 0: n[1-2], n1,n2, gpu-[003,007].
+std::string firstHost(const std::string &list) {
+    const auto bracket = list.find('['), comma = list.find(',');
+    if (bracket == std::string::npos || (comma != std::string::npos && comma < bracket))
+        return list.substr(0, comma);
+    const auto end = list.find_first_of(",-]", bracket);
+    if (end == std::string::npos)
+        return {};
+    return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
+}
+
+Result<void> readNumbers(RankEnvironment &env, const GetEnv &get) {
+    for (const Names &names : launchers) {
+        if (!get(names.rank) || !get(names.worldSize))
+            continue;
+        env.launched = true;
+        env.launcher = names.launcher;
+        if (auto ok = take(get, names.worldSize, 1, env.worldSize); !ok)
+            return ok;
+        if (auto ok = take(get, names.rank, 0, env.rank); !ok)
+            return ok;
+        env.localWorldSize = env.worldSize;
+        env.localRank = env.rank;
+        if (auto ok = take(get, names.localRank, 0, env.localRank); !ok)
+            return ok;
+        if (auto ok = take(get, names.localWorldSize, 1, env.localWorldSize); !ok)
+            return ok;
+        if (env.rank >= env.worldSize)
+            return fail(Error::badArgument(std::string(names.rank) + "=" + std::to_string(env.rank) + " is not below " +
+                                               names.worldSize + "=" + std::to_string(env.worldSize),
+                                           "ranks count from 0"));
+        return {};
+    }
+    return {};
+}
+
+Result<void> readMaster(RankEnvironment &env, const GetEnv &get) {
+    if (const auto address = get("MASTER_ADDR"))
+        env.masterAddress = *address;
+    if (auto ok = take(get, "MASTER_PORT", 1, env.masterPort); !ok)
+        return ok;
+    if (env.launcher == "Slurm" && env.masterAddress.empty()) {
+        env.masterAddress = firstHost(get("SLURM_STEP_NODELIST").value_or(get("SLURM_NODELIST").value_or("")));
+        if (env.masterPort == 0) { // the same on every node, and another for another job
+            int job = 0;
+            if (auto ok = take(get, "SLURM_JOB_ID", 0, job); !ok)
+                return ok;
+            env.masterPort = 29500 + job % 10000;
+        }
+    }
+    env.storeRuns = get("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+    if (auto ok = take(get, "TORCHELASTIC_RESTART_COUNT", 0, env.attempt); !ok)
+        return ok;
+    if (const auto fd = get("LOCKSTEP_MASTER_LISTEN_FD"); fd && env.rank == 0) {
+        const auto value = number("LOCKSTEP_MASTER_LISTEN_FD", *fd, 0);
+        if (!value)
+            return fail(value.error());
+        env.listenFd = *value;
+    }
+    return {};
+}
+
+Result<void> applyInitMethod(RankEnvironment &env, const std::string &method) {
+    if (method.empty() || method == "env://")
+        return {};
+    env.storeRuns = false;
+    env.listenFd.reset();
+    if (method.starts_with("file://") && method.size() > 7) {
+        env.storeFile = method.substr(7);
+        return {};
+    }
+    const auto colon = method.rfind(':');
+    if (method.starts_with("tcp://") && colon > 6) {
+        const auto port = number("the port of --init-method", method.substr(colon + 1), 1);
+        if (!port || *port > 65535)
+            return fail(Error::badArgument("--init-method " + method + " has no port from 1 to 65535",
+                                           "write tcp://HOST:PORT"));
+        env.masterAddress = method.substr(6, colon - 6);
+        if (env.masterAddress.starts_with('[') && env.masterAddress.ends_with(']')) // tcp://[::1]:29500
+            env.masterAddress = env.masterAddress.substr(1, env.masterAddress.size() - 2);
+        env.masterPort = *port;
+        return {};
+    }
+    return fail(Error::badArgument("--init-method " + method + " is none of env://, tcp://HOST:PORT, file:///PATH",
+                                   "use one of them"));
+}
+
+} // namespace
+
+GetEnv processEnvironment() {
+    return [](const char *name) -> std::optional<std::string> {
+        if (const char *value = std::getenv(name); value && *value)
+            return value;
+        return {};
+    };
+}
+
+Result<RankEnvironment> readRankEnvironment(const std::string &initMethod, const GetEnv &get) {
+    RankEnvironment env;
+    if (auto ok = readNumbers(env, get); !ok)
+        return fail(ok.error());
+    if (auto ok = readMaster(env, get); !ok)
+        return fail(ok.error());
+    if (auto ok = applyInitMethod(env, initMethod); !ok)
+        return fail(ok.error());
+    const bool hasPlace = !env.storeFile.empty() || (!env.masterAddress.empty() && env.masterPort > 0);
+    if (env.worldSize > 1 && !hasPlace)
+        return fail(Error::badArgument("WORLD_SIZE is " + std::to_string(env.worldSize) +
+                                           " but MASTER_ADDR and MASTER_PORT don't say where the ranks meet",
+                                       "set both, or start the ranks with lockstep-agent run or torchrun"));
+    return env;
+}
+
+} // namespace lockstep::trainer

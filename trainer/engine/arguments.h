@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ipc/error.h"
+#include "ipc/run_config.h"
+
+namespace lockstep::trainer {
+
+struct Arguments {
+    RunConfig config;
+    std::string text; ///< --help or --version: print it and end with 0
+};
+
+/// Reads the command line (without the program's name): every row of runConfigFields() is a flag. All mistakes at once.
+[[nodiscard]] tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std::string> &arguments);
+
+} // namespace lockstep::trainer

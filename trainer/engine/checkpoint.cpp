@@ -1,0 +1,207 @@
+#include "trainer/engine/checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <iomanip>
+#include <sstream>
+
+#include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
+
+#include "trainer/data/safetensors.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+constexpr std::size_t keep = 2;
+constexpr const char *prefix = "checkpoint-", *suffix = ".safetensors", *formatKey = "lockstep_checkpoint";
+constexpr const char *progressName = "lockstep.progress", *rngName = "lockstep.rng.cpu",
+                     *deviceRngName = "lockstep.rng.device", *epochsName = "lockstep.epochs";
+
+/// Options that change the training itself: a run can't go on with others.
+constexpr const char *bindingKeys[] = {
+    "method", "dp_replicas", "model",    "dataset",      "train_samples", "batch_size", "seed",    "batch_per_device",
+    "lr",     "lr_rule",     "momentum", "weight_decay", "optimizer",     "dropout",    "augment", "precision"};
+
+torch::Tensor pack(const std::vector<EpochSummary> &epochs) {
+    auto table = torch::zeros({static_cast<std::int64_t>(epochs.size()), 4}, torch::kFloat64);
+    for (std::size_t i = 0; i < epochs.size(); ++i) {
+        auto row = table[static_cast<std::int64_t>(i)];
+        row[0] = static_cast<double>(epochs[i].epoch);
+        row[1] = epochs[i].loss.value_or(std::nan(""));
+        row[2] = epochs[i].durationS;
+        row[3] = static_cast<double>(epochs[i].samples);
+    }
+    return table;
+}
+
+std::vector<EpochSummary> unpack(const torch::Tensor &table) {
+    std::vector<EpochSummary> epochs;
+    for (std::int64_t i = 0; i < table.size(0); ++i) {
+        const auto row = table[i];
+        epochs.push_back({static_cast<int>(row[0].item<double>()), row[1].item<double>(), row[2].item<double>(),
+                          static_cast<std::int64_t>(row[3].item<double>())});
+    }
+    return epochs;
+}
+
+std::optional<std::int64_t> wholeNumber(const TensorFile &file, const char *key) {
+    const auto found = file.metadata.find(key);
+    std::int64_t value = 0;
+    if (found == file.metadata.end())
+        return {};
+    const auto &text = found->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+Error notOurs(const std::string &file, const std::string &why) {
+    return Error::failed(file + " is no checkpoint of lockstep-trainer: " + why);
+}
+
+Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Checkpoint &into) {
+    const auto world = wholeNumber(tensors, "world_size"), epochs = wholeNumber(tensors, "epochs_done"),
+               step = wholeNumber(tensors, "step_in_epoch");
+    if (wholeNumber(tensors, formatKey) != 1 || !world || !epochs || !step)
+        return fail(notOurs(file, "its metadata lack world_size, epochs_done or step_in_epoch"));
+    const auto config = tensors.metadata.find("config"), buckets = tensors.metadata.find("bucket_order");
+    if (config == tensors.metadata.end())
+        return fail(notOurs(file, "its metadata lack the config"));
+    const auto parsed = runConfigFromJson(config->second);
+    if (!parsed)
+        return fail(notOurs(file, parsed.error().front().message()));
+    into.config = *parsed;
+    into.worldSize = static_cast<int>(*world);
+    into.epochsDone = static_cast<int>(*epochs);
+    into.stepInEpoch = *step;
+    into.bucketOrder = buckets == tensors.metadata.end() ? std::string() : buckets->second;
+    return {};
+}
+
+} // namespace
+
+Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t step) const {
+    TensorFile file;
+    file.metadata = {{formatKey, "1"},
+                     {"format", "pt"},
+                     {"world_size", std::to_string(checkpoint.worldSize)},
+                     {"epochs_done", std::to_string(checkpoint.epochsDone)},
+                     {"step_in_epoch", std::to_string(checkpoint.stepInEpoch)},
+                     {"bucket_order", checkpoint.bucketOrder},
+                     {"config", toJson(checkpoint.config)}};
+    for (const auto *list : {&checkpoint.parameters, &checkpoint.optimizer})
+        for (const auto &[name, tensor] : *list)
+            file.tensors.emplace_back(name, tensor.detach().to(torch::kCPU).contiguous());
+    file.tensors.emplace_back(progressName, checkpoint.progress);
+    file.tensors.emplace_back(rngName, checkpoint.rng);
+    file.tensors.emplace_back(epochsName, pack(checkpoint.epochs));
+    if (checkpoint.deviceRng.defined())
+        file.tensors.emplace_back(deviceRngName, checkpoint.deviceRng);
+    std::ostringstream name;
+    name << m_path << '/' << prefix << std::setw(12) << std::setfill('0') << step << suffix;
+    if (auto written = writeTensors(name.str(), file); !written)
+        return written;
+    const auto all = files();
+    std::error_code ignored; // an old file that stays does no harm
+    for (std::size_t i = keep; i < all.size(); ++i)
+        std::filesystem::remove(all[i], ignored);
+    return {};
+}
+
+std::vector<std::string> CheckpointFolder::files() const {
+    std::vector<std::string> files;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator(m_path, error)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with(prefix) && name.ends_with(suffix))
+            files.push_back(entry.path().string());
+    }
+    std::sort(files.rbegin(), files.rend());
+    return files;
+}
+
+Result<std::optional<std::string>> CheckpointFolder::newestGood(std::vector<std::string> &skipped) const {
+    const auto all = files();
+    for (const auto &file : all) {
+        const auto checkpoint = readCheckpoint(file);
+        if (checkpoint)
+            return std::optional(file);
+        skipped.push_back(checkpoint.error().message());
+    }
+    if (!all.empty())
+        return fail(Error::failed("none of the " + std::to_string(all.size()) + " checkpoints in " + m_path +
+                                      " can be read (" + skipped.front() + ")",
+                                  "remove them, or start without --resume"));
+    return std::optional<std::string>();
+}
+
+Result<Checkpoint> readCheckpoint(const std::string &file) {
+    auto tensors = readTensors(file);
+    if (!tensors)
+        return fail(tensors.error());
+    Checkpoint checkpoint;
+    if (auto taken = takeMetadata(*tensors, file, checkpoint); !taken)
+        return fail(taken.error());
+    for (auto &[name, tensor] : tensors->tensors) {
+        if (name == progressName)
+            checkpoint.progress = tensor;
+        else if (name == rngName)
+            checkpoint.rng = tensor;
+        else if (name == deviceRngName)
+            checkpoint.deviceRng = tensor;
+        else if (name == epochsName)
+            checkpoint.epochs = unpack(tensor);
+        else
+            (name.starts_with("optimizer.") ? checkpoint.optimizer : checkpoint.parameters).emplace_back(name, tensor);
+    }
+    const auto rows = [&](const torch::Tensor &t) {
+        return t.defined() && t.dim() == 2 && t.size(0) == checkpoint.worldSize;
+    };
+    if (!rows(checkpoint.progress) || !rows(checkpoint.rng) ||
+        static_cast<int>(checkpoint.epochs.size()) != checkpoint.epochsDone)
+        return fail(notOurs(file, "its progress does not match its metadata"));
+    return checkpoint;
+}
+
+Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize) {
+    for (const char *key : bindingKeys) {
+        const FieldSpec *field = findField(key);
+        if (!field)
+            continue;
+        const std::string before = field->get(checkpoint.config), now = field->get(config);
+        if (before != now)
+            return fail(
+                Error::badArgument(flagOf(*field) + " is " + now + ", but the checkpoint was made with " + before,
+                                   "resume with the same options, or use another --checkpoint-dir"));
+    }
+    if (checkpoint.worldSize != worldSize || deviceCount(checkpoint.config) != deviceCount(config))
+        return fail(Error::badArgument("the run has " + std::to_string(worldSize) + " ranks of " +
+                                           std::to_string(deviceCount(config)) + " devices, the checkpoint had " +
+                                           std::to_string(checkpoint.worldSize) + " of " +
+                                           std::to_string(deviceCount(checkpoint.config)),
+                                       "resume with as many"));
+    return {};
+}
+
+Result<void> copyInto(const NamedTensors &model, const NamedTensors &from, const std::string &file) {
+    const c10::AutoGradMode noGrad(false);
+    for (const auto &[name, tensor] : model) {
+        const auto found = std::find_if(from.begin(), from.end(), [&](const auto &it) { return it.first == name; });
+        if (found == from.end())
+            return fail(Error::badArgument(file + " has no tensor " + name, "give a file of this model"));
+        if (found->second.sizes() != tensor.sizes()) {
+            std::ostringstream what;
+            what << file << " has " << name << " of shape " << found->second.sizes() << " instead of "
+                 << tensor.sizes();
+            return fail(Error::badArgument(what.str(), "give a file of this model"));
+        }
+        torch::Tensor target = tensor;
+        target.copy_(found->second);
+    }
+    return {};
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,54 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "ipc/error.h"
+#include "ipc/run_config.h"
+#include "ipc/run_folder.h"
+#include "trainer/engine/optimizer.h"
+
+namespace lockstep::trainer {
+
+/// Everything a run needs to go on bit for bit (on CPUs) as if it had not been interrupted.
+struct Checkpoint {
+    RunConfig config;
+    int worldSize = 1;
+    int epochsDone = 0;           ///< whole epochs
+    std::int64_t stepInEpoch = 0; ///< steps done in the next one
+    std::string bucketOrder;
+    std::vector<EpochSummary> epochs;
+    NamedTensors parameters; ///< by state_dict name, buffers too
+    NamedTensors optimizer;
+    torch::Tensor progress;  ///< F64 [world, n]: each rank's sums of the unfinished epoch and of the run
+    torch::Tensor rng;       ///< U8 [world, n]: state of each rank's CPU generator
+    torch::Tensor deviceRng; ///< the same of the GPU's generator; undefined on CPUs
+};
+
+/// The folder of a run's checkpoints: safetensors files named by the step they were taken after.
+class CheckpointFolder {
+public:
+    explicit CheckpointFolder(std::string path) : m_path(std::move(path)) {}
+
+    /// Whole or not at all; then all but the newest two go.
+    Result<void> save(const Checkpoint &checkpoint, std::int64_t step) const;
+    /// Newest first.
+    [[nodiscard]] std::vector<std::string> files() const;
+    /// The newest file that can be read, or nothing when there is none at all. Unreadable ones are named in `skipped`.
+    [[nodiscard]] Result<std::optional<std::string>> newestGood(std::vector<std::string> &skipped) const;
+
+private:
+    std::string m_path;
+};
+
+[[nodiscard]] Result<Checkpoint> readCheckpoint(const std::string &file);
+
+/// Whether a run of `config` may go on from it; names the first option that differs and would change the training.
+[[nodiscard]] Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize);
+
+/// Copies tensors by name into a model's; the error names what is missing, too much or of another shape.
+[[nodiscard]] Result<void> copyInto(const NamedTensors &model, const NamedTensors &from, const std::string &file);
+
+} // namespace lockstep::trainer

@@ -1,0 +1,68 @@
+#include "trainer/engine/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
+
+#include "trainer/data/loader.h"
+#include "trainer/data/sampler.h"
+#include "trainer/report/phase_clock.h"
+
+namespace lockstep::trainer {
+
+namespace {
+constexpr std::int64_t batchSize = 500;
+}
+
+Evaluator::Evaluator(const ImageSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype)
+    : m_communicator(communicator), m_device(device), m_dtype(dtype), m_classes(test.classes), m_mean(test.mean),
+      m_std(test.std) {
+    auto shard = evaluationShard(test.size(), communicator.worldSize(), communicator.rank());
+    const auto indices = torch::tensor(shard, torch::kInt64);
+    m_images = test.images.index_select(0, indices);
+    m_labels = test.labels.index_select(0, indices);
+}
+
+EvalFrame Evaluator::run(Model &model, int epoch) {
+    const std::int64_t startNs = monotonicNs();
+    const c10::AutoGradMode noGrad(false);
+    model.eval();
+    const auto options = torch::TensorOptions().device(m_device);
+    auto right = torch::zeros({m_classes}, options.dtype(torch::kInt64)), seen = torch::zeros_like(right);
+    auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
+    for (std::int64_t first = 0; first < m_labels.size(0); first += batchSize) {
+        const std::int64_t count = std::min(batchSize, m_labels.size(0) - first);
+        const auto images = normalize(m_images.narrow(0, first, count), m_mean, m_std, m_dtype).to(m_device);
+        const auto labels = m_labels.narrow(0, first, count).to(m_device);
+        const auto logits = model.forward(images);
+        loss += at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum);
+        seen += at::bincount(labels, {}, m_classes);
+        right += at::bincount(labels.masked_select(logits.argmax(1) == labels), {}, m_classes);
+    }
+    model.train();
+    std::vector<double> sums{loss.item<double>()};
+    for (const auto &counts : {right.to(torch::kCPU), seen.to(torch::kCPU)})
+        for (int c = 0; c < m_classes; ++c)
+            sums.push_back(static_cast<double>(counts[c].item<std::int64_t>()));
+    sums = m_communicator.sum(std::move(sums));
+
+    EvalFrame frame;
+    frame.epoch = epoch;
+    double allRight = 0, allSeen = 0;
+    for (int c = 0; c < m_classes; ++c) {
+        const double classRight = sums.at(static_cast<std::size_t>(1 + c));
+        const double classSeen = sums.at(static_cast<std::size_t>(1 + m_classes + c));
+        frame.perClassAccuracy.push_back(classSeen > 0 ? classRight / classSeen : std::nan(""));
+        allRight += classRight;
+        allSeen += classSeen;
+    }
+    frame.accuracy = allRight / allSeen;
+    frame.loss = sums[0] / allSeen;
+    frame.samples = static_cast<std::int64_t>(allSeen);
+    frame.durationS = static_cast<double>(monotonicNs() - startNs) * 1e-9;
+    return frame;
+}
+
+} // namespace lockstep::trainer

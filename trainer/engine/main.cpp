@@ -1,0 +1,188 @@
+// lockstep-trainer: one rank. Exit codes: 0 done, 1 failed, 2 bad arguments, 130 stopped.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/util/Exception.h>
+
+#include "ipc/clock.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "trainer/engine/arguments.h"
+#include "trainer/engine/outputs.h"
+#include "trainer/engine/process_facts.h"
+#include "trainer/engine/session.h"
+#include "trainer/engine/stop_flag.h"
+#include "trainer/engine/training.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+
+namespace {
+
+constexpr int exitDone = 0, exitFailed = 1, exitBadArguments = 2, exitStopped = 130;
+
+int exitCodeOf(const Error &error) {
+    return error.kind == ErrorKind::BadArgument ? exitBadArguments : exitFailed;
+}
+
+void complain(const Error &error) {
+    std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
+}
+
+/// Our log lines: to stderr, and as log frames where frames go. Where an agent keeps the frames, stderr is for what a
+/// person must see even so.
+void setUpLog(int rank, FrameSender *frames) {
+    LoggingOptions options;
+    options.program = "lockstep-trainer";
+    options.rank = rank;
+    options.toStderr = !frames || !frames->toSocket();
+    if (frames) {
+        options.sink = [frames](LogLevel level, std::string_view message) {
+            frames->send(LogFrame{std::string(toString(level)), std::string(message), "trainer"});
+            if (frames->toSocket() && level >= LogLevel::Warning)
+                std::fprintf(stderr, "lockstep-trainer: %.*s\n", static_cast<int>(message.size()), message.data());
+        };
+    }
+    setUpLogging(options);
+}
+
+/// One line out of what torch and c10d throw, whose texts come with backtraces.
+Error fromException(const RankEnvironment &env) {
+    std::string text;
+    try {
+        throw;
+    } catch (const c10::Error &error) {
+        text = error.what_without_backtrace();
+    } catch (const std::exception &error) {
+        text = error.what();
+    }
+    text = text.substr(0, text.find('\n'));
+    if (env.worldSize > 1)
+        return Error::failed("rank " + std::to_string(env.rank) + " lost the others or failed: " + text,
+                             "see what the other ranks say");
+    return Error::failed("training failed: " + text);
+}
+
+Result<void> writeSummary(const RunConfig &config, const Summary &summary) {
+    if (config.summary == "-") {
+        std::cout << toJson(summary) << std::endl;
+        return {};
+    }
+    return realFileSystem().writeAtomically(config.summary, toJson(summary) + "\n");
+}
+
+Result<int> train(const RunConfig &config, const RankEnvironment &env, const Placement &placement,
+                  FrameSender &frames) {
+    auto session = openSession(config, env, placement, frames);
+    if (!session)
+        return fail(session.error());
+    const c10::Device device = (*session)->device();
+    const c10::OptionalDeviceGuard onDevice(device.is_cuda() ? std::optional(device) : std::nullopt);
+    Training training(**session);
+    const auto outcome = training.run();
+    if (!outcome)
+        return fail(outcome.error());
+    if (*outcome == Outcome::Stopped)
+        return exitStopped;
+    const Summary summary = training.summary();
+    if (env.rank == 0 && !config.summary.empty()) {
+        if (auto written = writeSummary(config, summary); !written)
+            return fail(written.error());
+    }
+    (*session)->communicator->barrier(); // rank 0 serves the store: it leaves last
+    StateFrame done;
+    done.state = RunState::Done;
+    frames.send(done);
+    return exitDone;
+}
+
+void sendFailure(FrameSender &frames, const Error &error) {
+    StateFrame state;
+    state.state = RunState::Failed;
+    state.detail = error.message();
+    frames.send(state);
+}
+
+/// The rank's edge: the one place where torch's exceptions end.
+int runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames) {
+    Error error;
+    try {
+        const auto code = train(config, env, placement, frames);
+        if (code)
+            return *code;
+        error = code.error();
+    } catch (...) {
+        if (stop_flag::requested()) // the others stopped while this rank was on its way to them
+            return exitStopped;
+        error = fromException(env);
+    }
+    sendFailure(frames, error);
+    complain(error);
+    return exitCodeOf(error);
+}
+
+Result<RunConfig> settleConfig(RunConfig config, const RankEnvironment &env) {
+    if (const char *address = std::getenv("LOCKSTEP_FRAMES"); config.frames.empty() && address)
+        config.frames = address;
+    auto fitted = fitToLauncher(std::move(config), env);
+    if (!fitted)
+        return fitted;
+    if (auto problems = validate(*fitted); !problems.empty()) {
+        Error &first = problems.front();
+        if (const FieldSpec *field = findField(first.where))
+            first.where = flagOf(*field);
+        return fail(first);
+    }
+    if (auto writable = checkOutputs(*fitted); !writable)
+        return fail(writable.error());
+    return fitted;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const auto arguments = readArguments({argv + 1, argv + argc});
+    if (!arguments) {
+        for (const Error &error : arguments.error())
+            complain(error);
+        return exitBadArguments;
+    }
+    if (!arguments->text.empty()) {
+        std::cout << arguments->text;
+        return exitDone;
+    }
+    const auto refuse = [](const Error &error) {
+        complain(error);
+        return exitCodeOf(error);
+    };
+    const auto env = readRankEnvironment(arguments->config.initMethod, processEnvironment());
+    if (!env)
+        return refuse(env.error());
+    const auto config = settleConfig(arguments->config, *env);
+    if (!config)
+        return refuse(config.error());
+    const auto placement = placeOnMachine(*config, *env);
+    if (!placement)
+        return refuse(placement.error());
+
+    // Before any thread exists, torch's pools included: they inherit cores and scheduling.
+    pinThread(placement->cores);
+    useBatchScheduling();
+    stop_flag::install();
+    setUpLog(env->rank, nullptr);
+    const SystemClock clock;
+    auto frames = FrameSender::open(config->frames, env->rank, clock, [](const std::string &by) {
+        logInfo("stop was asked for by " + by);
+        stop_flag::request();
+    });
+    if (!frames)
+        return refuse(frames.error());
+    setUpLog(env->rank, config->frames.empty() ? nullptr : frames->get());
+    const int code = runRank(*config, *env, *placement, **frames);
+    (*frames)->finish(std::chrono::seconds(2));
+    setUpLog(env->rank, nullptr); // no log line may reach the sender from now on
+    return code;
+}

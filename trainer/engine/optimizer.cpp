@@ -1,0 +1,100 @@
+#include "trainer/engine/optimizer.h"
+
+#include <algorithm>
+
+#include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
+
+namespace lockstep::trainer {
+
+namespace {
+constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8; // PyTorch's defaults
+}
+
+Optimizer::Optimizer(NamedTensors parameters, OptimizerOptions options)
+    : m_named(std::move(parameters)), m_options(std::move(options)) {
+    for (const auto &[name, parameter] : m_named)
+        m_parameters.push_back(parameter);
+    makeState();
+}
+
+void Optimizer::makeState() {
+    const auto zeros = [&](const char *name) {
+        std::vector<torch::Tensor> tensors;
+        for (const auto &parameter : m_parameters)
+            tensors.push_back(torch::zeros_like(parameter, torch::TensorOptions().requires_grad(false)));
+        m_state.emplace_back(name, std::move(tensors));
+    };
+    if (m_options.kind == "sgd") {
+        if (m_options.momentum != 0)
+            zeros("momentum_buffer");
+        return;
+    }
+    zeros("exp_avg");
+    zeros("exp_avg_sq");
+    std::vector<torch::Tensor> steps;
+    for (const auto &parameter : m_parameters)
+        steps.push_back(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(parameter.device())));
+    m_state.emplace_back("step", std::move(steps));
+}
+
+std::vector<torch::Tensor> Optimizer::gradients() const {
+    std::vector<torch::Tensor> gradients;
+    gradients.reserve(m_parameters.size());
+    for (const auto &parameter : m_parameters) {
+        const auto &gradient = parameter.grad();
+        gradients.push_back(gradient.defined() ? gradient : torch::zeros_like(parameter));
+    }
+    return gradients;
+}
+
+void Optimizer::step() {
+    const c10::AutoGradMode noGrad(false);
+    const auto gradient = gradients();
+    if (m_options.kind == "sgd") {
+        const bool momentum = !m_state.empty();
+        // Without momentum the kernel still wants to know that it need not look at a buffer.
+        at::_fused_sgd_(m_parameters, gradient, momentum ? at::TensorList(m_state[0].second) : at::TensorList(),
+                        m_options.weightDecay, m_options.momentum, m_options.lr, /*dampening=*/0, /*nesterov=*/false,
+                        /*maximize=*/false, m_firstStep);
+    } else {
+        at::_foreach_add_(m_state[2].second, 1);
+        const auto step = m_options.kind == "adam" ? &at::_ops::_fused_adam_::call : &at::_ops::_fused_adamw_::call;
+        step(m_parameters, gradient, m_state[0].second, m_state[1].second, {}, m_state[2].second, m_options.lr, beta1,
+             beta2, m_options.weightDecay, epsilon, /*amsgrad=*/false, /*maximize=*/false, {}, {});
+    }
+    m_firstStep = false;
+}
+
+void Optimizer::clearGradients() {
+    for (auto &parameter : m_parameters)
+        parameter.mutable_grad() = torch::Tensor();
+}
+
+NamedTensors Optimizer::state() const {
+    NamedTensors named;
+    if (m_firstStep)
+        return named;
+    for (const auto &[key, tensors] : m_state)
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            named.emplace_back("optimizer." + m_named[i].first + "." + key, tensors[i]);
+    return named;
+}
+
+Result<void> Optimizer::load(const NamedTensors &state) {
+    const c10::AutoGradMode noGrad(false);
+    for (auto &[key, tensors] : m_state) {
+        for (std::size_t i = 0; i < tensors.size(); ++i) {
+            const std::string name = "optimizer." + m_named[i].first + "." + key;
+            const auto found =
+                std::find_if(state.begin(), state.end(), [&](const auto &it) { return it.first == name; });
+            if (found == state.end() || found->second.sizes() != tensors[i].sizes())
+                return fail(Error::failed("the optimizer's " + name + " is missing or of another shape"));
+            tensors[i].copy_(found->second);
+        }
+    }
+    m_firstStep = false;
+    return {};
+}
+
+} // namespace lockstep::trainer

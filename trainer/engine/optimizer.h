@@ -1,0 +1,47 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "ipc/error.h"
+
+namespace lockstep::trainer {
+
+struct OptimizerOptions {
+    std::string kind = "sgd"; ///< sgd | adam | adamw
+    double lr = 0.01, momentum = 0.9, weightDecay = 0;
+};
+
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+/// PyTorch's SGD (momentum, no dampening, no Nesterov), Adam and AdamW over a list of parameters, by ATen's fused kernels:
+/// one call a step instead of several a parameter. Used from one thread.
+class Optimizer {
+public:
+    Optimizer(NamedTensors parameters, OptimizerOptions options);
+
+    /// One step from the parameters' gradients; a parameter without one is left alone.
+    void step();
+    /// Drops the gradients, so that the next backward writes new ones instead of adding.
+    void clearGradients();
+
+    /// Its state by name, "optimizer.conv1.weight.momentum_buffer" …; empty before the first step.
+    [[nodiscard]] NamedTensors state() const;
+    /// Takes such a state; the error names what is missing.
+    [[nodiscard]] Result<void> load(const NamedTensors &state);
+
+private:
+    void makeState();
+    [[nodiscard]] std::vector<torch::Tensor> gradients() const;
+
+    NamedTensors m_named;
+    std::vector<torch::Tensor> m_parameters;
+    OptimizerOptions m_options;
+    /// SGD: momentum_buffer. Adam: exp_avg, exp_avg_sq, step. Each one tensor a parameter.
+    std::vector<std::pair<std::string, std::vector<torch::Tensor>>> m_state;
+    bool m_firstStep = true;
+};
+
+} // namespace lockstep::trainer

@@ -1,0 +1,122 @@
+#include "trainer/engine/placement.h"
+
+#include <algorithm>
+
+#include "trainer/comm/gpus.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+int devicesInRun(const RunConfig &config, const RankEnvironment &env) {
+    return config.method == Method::Ddp ? env.worldSize : deviceCount(config);
+}
+
+std::string joined(const std::vector<std::string> &parts) {
+    std::string text;
+    for (const auto &part : parts)
+        text += (text.empty() ? "" : ",") + part;
+    return text;
+}
+
+Result<Placement> placeOnCores(const RunConfig &config, const RankEnvironment &env, const CoreList &allowed) {
+    const bool own = config.method == Method::Ddp;
+    // A launcher that binds each rank to its cores (srun --cpu-bind, mpirun --bind-to) has placed it already.
+    const bool bound = own && env.localWorldSize > 1 && static_cast<int>(allowed.size()) == config.coresPerDevice &&
+                       !config.oversubscribe;
+    if (!bound) {
+        if (const auto problems = checkMachine(config, {allowed, {}}); !problems.empty())
+            return fail(problems.front());
+    }
+    Placement placement;
+    placement.threads = config.threads > 0 ? config.threads : config.coresPerDevice;
+    const int blocks = cpuDeviceCount(config.coresPerDevice, allowed);
+    for (std::size_t i = 0; i < config.devices.size(); ++i) {
+        if (own && static_cast<int>(i) != env.localRank)
+            continue;
+        const int k = std::stoi(config.devices[i]);
+        auto cores = bound ? Result<CoreList>(allowed)
+                           : coresOfCpuDevice(config.oversubscribe ? k % blocks : k, config.coresPerDevice, allowed);
+        if (!cores)
+            return fail(cores.error());
+        placement.devices.push_back({c10::Device(c10::DeviceType::CPU), *cores, placement.threads});
+        placement.names.push_back("cpu:" + std::to_string(k));
+        placement.cores.insert(placement.cores.end(), cores->begin(), cores->end());
+    }
+    std::sort(placement.cores.begin(), placement.cores.end());
+    placement.cores.erase(std::unique(placement.cores.begin(), placement.cores.end()), placement.cores.end());
+    return placement;
+}
+
+Result<Placement> placeOnGpus(const RunConfig &config, const RankEnvironment &env) {
+    const std::vector<std::string> gpus = visibleGpus();
+    if (const auto problems = checkMachine(config, {allowedCores(), gpus}); !problems.empty())
+        return fail(problems.front());
+    const auto names = deviceNames(config, {allowedCores(), gpus});
+    Placement placement;
+    placement.threads = std::max(1, config.threads);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (config.method == Method::Ddp && static_cast<int>(i) != env.localRank)
+            continue;
+        const auto index = std::find(gpus.begin(), gpus.end(), names[i]) - gpus.begin();
+        placement.devices.push_back(
+            {c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)), {}, placement.threads});
+        placement.names.push_back(names[i]);
+    }
+    return placement;
+}
+
+} // namespace
+
+Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
+    const std::string method(toString(config.method));
+    if (config.method != Method::Ddp) {
+        if (env.worldSize > 1)
+            return fail(Error::badArgument(method + " is one process, but " + env.launcher + " started " +
+                                               std::to_string(env.worldSize) + " ranks",
+                                           "start one process, or use --method ddp"));
+        return config;
+    }
+    if (!env.launched && deviceCount(config) > 1)
+        return fail(
+            Error::badArgument("--method ddp --devices " + joined(config.devices) + " needs " +
+                                   std::to_string(deviceCount(config)) + " processes, and this one was started alone",
+                               "start it with lockstep-agent run --nproc-per-node " +
+                                   std::to_string(deviceCount(config)) + " -- lockstep-trainer …, or with torchrun"));
+    if (config.devices == RunConfig().devices && env.localWorldSize > 1) {
+        config.devices.clear();
+        for (int i = 0; i < env.localWorldSize; ++i)
+            config.devices.push_back(std::to_string(i));
+    }
+    if (deviceCount(config) != env.localWorldSize || env.localRank >= env.localWorldSize)
+        return fail(Error::badArgument(env.launcher + " started " + std::to_string(env.localWorldSize) +
+                                           " ranks on this node, but --devices " + joined(config.devices) + " names " +
+                                           std::to_string(deviceCount(config)),
+                                       "give one device a rank"));
+    const int devices = env.worldSize;
+    if (config.batchPerDevice == 0 && config.batchSize % devices != 0) {
+        const std::int64_t below = config.batchSize / devices * devices;
+        return fail(Error::badArgument("batch size " + std::to_string(config.batchSize) + " can't be divided among " +
+                                           std::to_string(devices) + " ranks",
+                                       "use " + (below > 0 ? std::to_string(below) + " or " : "") +
+                                           std::to_string(below + devices),
+                                       "--batch-size"));
+    }
+    return config;
+}
+
+Result<Placement> placeOnMachine(const RunConfig &config, const RankEnvironment &env) {
+    return config.device == "cuda" ? placeOnGpus(config, env) : placeOnCores(config, env, allowedCores());
+}
+
+double effectiveLr(const RunConfig &config, const RankEnvironment &env) {
+    return config.lrRule == "linear" ? config.lr * devicesInRun(config, env) : config.lr;
+}
+
+std::int64_t processBatch(const RunConfig &config, const RankEnvironment &env) {
+    if (config.method == Method::Ddp)
+        return config.batchPerDevice > 0 ? config.batchPerDevice : config.batchSize / env.worldSize;
+    return globalBatch(config);
+}
+
+} // namespace lockstep::trainer

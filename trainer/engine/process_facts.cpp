@@ -1,0 +1,74 @@
+#include "trainer/engine/process_facts.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace lockstep::trainer {
+
+std::optional<double> secondsSinceLaunch() {
+    std::ifstream file("/proc/self/stat");
+    std::string line;
+    std::getline(file, line);
+    const auto name = line.rfind(')'); // the name may hold blanks
+    if (name == std::string::npos)
+        return {};
+    std::istringstream fields(line.substr(name + 1));
+    std::string skipped;
+    for (int field = 3; field < 22; ++field)
+        fields >> skipped;
+    double startTicks = 0;
+    timespec now{};
+    if (!(fields >> startTicks) || ::clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+        return {};
+    const double sinceBoot = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+    return sinceBoot - startTicks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+std::optional<double> peakRssBytes() {
+    rusage usage{};
+    if (::getrusage(RUSAGE_SELF, &usage) != 0)
+        return {};
+    return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+std::string hostName() {
+    char name[256] = "";
+    ::gethostname(name, sizeof name - 1);
+    return name;
+}
+
+std::string bootId() {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    file >> id;
+    return id.empty() ? hostName() : id;
+}
+
+void useBatchScheduling() {
+    const sched_param none{};
+    ::sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+std::string schedulingPolicy() {
+    switch (::sched_getscheduler(0)) {
+    case SCHED_OTHER:
+        return "other";
+    case SCHED_BATCH:
+        return "batch";
+    case SCHED_IDLE:
+        return "idle";
+    case SCHED_FIFO:
+        return "fifo";
+    case SCHED_RR:
+        return "rr";
+    default:
+        return {};
+    }
+}
+
+} // namespace lockstep::trainer

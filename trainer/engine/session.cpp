@@ -1,0 +1,292 @@
+#include "trainer/engine/session.h"
+
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include <ATen/Context.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/utils.h>
+
+#include "ipc/logging.h"
+#include "trainer/comm/listen_socket.h"
+#include "trainer/comm/store.h"
+#include "trainer/data/safetensors.h"
+#include "trainer/engine/process_facts.h"
+#include "trainer/report/device_clock.h"
+#include "trainer/report/host_clock.h"
+#include "trainer/strategies/baseline.h"
+#include "trainer/strategies/ddp.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto rendezvousLimit = 300s;
+
+Result<void> readData(Session &session) {
+    const RunConfig &config = session.config;
+    auto train = loadImageSet(config.dataset, config.dataDir, Split::Train, config.trainSamples);
+    if (!train)
+        return fail(train.error());
+    auto test = loadImageSet(config.dataset, config.dataDir, Split::Test);
+    if (!test)
+        return fail(test.error());
+    session.train = std::move(*train);
+    session.test = std::move(*test);
+    return {};
+}
+
+/// Two ranks on one core would measure each other.
+Result<void> checkOverlap(Session &session) {
+    std::string own = bootId();
+    for (const int core : session.placement.cores)
+        own += " " + std::to_string(core);
+    const auto all = session.communicator->exchange("cores", own);
+    std::set<std::string> taken;
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        std::istringstream words(all[rank]);
+        std::string machine, core;
+        words >> machine;
+        while (words >> core)
+            if (!taken.insert(machine + " " + core).second && !session.config.oversubscribe)
+                return fail(
+                    Error::badArgument("rank " + std::to_string(rank) + " shares core " + core + " with another rank",
+                                       "give each rank its own cores, or oversubscribe for a test", "--devices"));
+    }
+    return {};
+}
+
+/// NCCL refuses two ranks on one GPU, so `auto` takes it only where each rank has its own.
+Result<std::string> chooseBackend(Session &session) {
+    const std::string &wanted = session.config.backend;
+    if (!session.device().is_cuda())
+        return std::string("gloo");
+    const auto gpus = session.communicator->exchange("gpus", session.placement.names.front());
+    const std::set<std::string> distinct(gpus.begin(), gpus.end());
+    const bool enough = distinct.size() == gpus.size();
+    const std::string counts = std::to_string(gpus.size()) + " ranks share " + std::to_string(distinct.size()) +
+                               " GPU" + (distinct.size() == 1 ? "" : "s");
+    if (wanted == "nccl" && !enough)
+        return fail(Error::badArgument("nccl takes one rank a GPU, but " + counts, "use gloo or auto", "--backend"));
+    if (wanted == "auto" && !enough)
+        logInfo("backend gloo: " + counts + ", and nccl takes one rank a GPU");
+    return wanted == "gloo" || !enough ? std::string("gloo") : std::string("nccl");
+}
+
+GlooPlace glooPlace(const Session &session) {
+    const RankEnvironment &env = session.env;
+    if (!session.config.interface.empty())
+        return {session.config.interface, {}};
+    if (env.localWorldSize == env.worldSize)
+        return {{}, "127.0.0.1"};
+    const std::string towards = env.masterAddress.empty() ? "" : localAddressTowards(env.masterAddress, env.masterPort);
+    return {{}, towards.empty() ? hostName() : towards};
+}
+
+Result<void> meetOthers(Session &session) {
+    if (session.config.method != Method::Ddp) {
+        session.communicator = std::make_unique<Communicator>();
+        session.devices = session.placement.names;
+        return {};
+    }
+    auto store = openStore(session.env, rendezvousLimit);
+    if (!store)
+        return fail(store.error());
+    session.communicator = std::make_unique<Communicator>(session.env, *store);
+    const bool oneNode = session.env.localWorldSize == session.env.worldSize;
+    session.devices = session.communicator->exchange("devices", (oneNode ? std::string() : hostName() + "/") +
+                                                                    session.placement.names.front());
+    if (auto apart = checkOverlap(session); !apart)
+        return apart;
+    const auto backend = chooseBackend(session);
+    if (!backend)
+        return fail(backend.error());
+    session.backend = *backend;
+    if (session.backend == "nccl" && !session.config.interface.empty())
+        ::setenv("NCCL_SOCKET_IFNAME", session.config.interface.c_str(), 1);
+    session.communicator->connect(session.backend, session.device(), glooPlace(session));
+    return {};
+}
+
+Result<std::shared_ptr<Model>> freshModel(const Session &session) {
+    auto model = makeModel(session.config.model, session.config.dropout);
+    if (!model)
+        return model;
+    (*model)->to(session.device(), session.dtype);
+    (*model)->train();
+    return model;
+}
+
+Result<void> takeUp(Session &session) {
+    if (!session.config.resume)
+        return {};
+    // Rank 0 chooses, so that all ranks go on from the same step.
+    std::string choice, trouble;
+    if (session.isRank0()) {
+        std::vector<std::string> skipped;
+        const auto newest = CheckpointFolder(session.config.checkpointDir).newestGood(skipped);
+        for (const auto &sentence : skipped)
+            logWarning("skipped a checkpoint: " + sentence);
+        if (!newest)
+            trouble = newest.error().message();
+        else
+            choice = newest->value_or("");
+    }
+    const auto chosen = session.communicator->exchange("checkpoint", trouble.empty() ? choice : "!" + trouble).front();
+    if (chosen.starts_with('!'))
+        return fail(Error::failed(chosen.substr(1)));
+    if (chosen.empty()) {
+        logInfo("no checkpoint in " + session.config.checkpointDir + ": training starts from the beginning");
+        return {};
+    }
+    auto checkpoint = readCheckpoint(chosen);
+    if (!checkpoint)
+        return fail(checkpoint.error());
+    if (auto same = fits(*checkpoint, session.config, session.env.worldSize); !same)
+        return same;
+    session.resumed = std::move(*checkpoint);
+    logInfo("goes on from " + chosen);
+    return {};
+}
+
+Result<void> fillModel(Session &session) {
+    torch::manual_seed(session.config.seed);
+    auto model = freshModel(session);
+    if (!model)
+        return fail(model.error());
+    session.model = *model;
+    // Rank 0's sequence goes on as PyTorch's would; the other ranks must not drop the same activations.
+    if (session.env.rank > 0)
+        torch::manual_seed(session.config.seed + static_cast<std::uint64_t>(session.env.rank));
+    if (session.resumed)
+        return copyInto(session.modelState(), session.resumed->parameters, "the checkpoint");
+    if (session.config.init.empty())
+        return {};
+    const auto file = readTensors(session.config.init);
+    if (!file) {
+        Error error = file.error();
+        error.kind = ErrorKind::BadArgument;
+        return fail(error);
+    }
+    return copyInto(session.modelState(), file->tensors, session.config.init);
+}
+
+OptimizerOptions optimizerOptions(const Session &session) {
+    return {session.config.optimizer, effectiveLr(session.config, session.env), session.config.momentum,
+            session.config.weightDecay};
+}
+
+void makeStrategy(Session &session) {
+    const RunConfig &config = session.config;
+    if (session.device().is_cuda())
+        session.clock = std::make_unique<DeviceClock>(session.device());
+    else
+        session.clock = std::make_unique<HostClock>();
+    switch (config.method) {
+    case Method::Baseline:
+        session.strategy = std::make_unique<Baseline>(session.model, *session.clock);
+        return;
+    case Method::Ddp:
+        session.strategy = std::make_unique<Ddp>(session.model, *session.communicator, *session.clock, config.bucketMb,
+                                                 session.resumed ? session.resumed->bucketOrder : std::string());
+        return;
+    case Method::Dp:
+        // Replicas' first parameters are overwritten: drawing them must not move the sequence of random numbers on.
+        const auto generator = at::detail::getDefaultCPUGenerator();
+        const auto before = generator.get_state();
+        session.strategy =
+            std::make_unique<Dp>(session.model, *session.clock,
+                                 Dp::Options{session.placement.devices, [&session] { return *freshModel(session); },
+                                             config.dpReplicas == "persistent", optimizerOptions(session)});
+        at::Generator(generator).set_state(before);
+        return;
+    }
+}
+
+Result<void> makeOptimizer(Session &session) {
+    NamedTensors parameters;
+    for (const auto &item : session.model->named_parameters())
+        parameters.emplace_back(item.key(), item.value());
+    session.optimizer = std::make_unique<Optimizer>(std::move(parameters), optimizerOptions(session));
+    if (!session.resumed || session.resumed->optimizer.empty())
+        return {};
+    if (auto loaded = session.optimizer->load(session.resumed->optimizer); !loaded)
+        return loaded;
+    session.strategy->takeOptimizerState(*session.optimizer);
+    return {};
+}
+
+void restoreRandomState(const Session &session) {
+    if (!session.resumed)
+        return;
+    at::Generator cpu = at::detail::getDefaultCPUGenerator();
+    cpu.set_state(session.resumed->rng[session.env.rank].clone());
+    if (session.resumed->deviceRng.defined() && session.device().is_cuda()) {
+        at::Generator device = at::globalContext().defaultGenerator(session.device());
+        device.set_state(session.resumed->deviceRng[session.env.rank].clone());
+    }
+}
+
+Result<void> makeLoader(Session &session) {
+    const RunConfig &config = session.config;
+    LoaderOptions options;
+    options.batchSize = processBatch(config, session.env);
+    options.worldSize = session.communicator->worldSize();
+    options.rank = session.communicator->rank();
+    options.seed = config.seed;
+    options.itemwise = config.loader == "item";
+    options.affine = config.augment == "affine";
+    options.workers = config.workers;
+    options.dtype = session.dtype;
+    options.pinMemory = config.pinMemory && session.device().is_cuda();
+    options.workerCores = session.placement.cores; // the process's own: DP's training thread is confined to device 0's
+    if (!config.workerCores.empty()) {
+        auto cores = parseCores(config.workerCores);
+        if (!cores)
+            return fail(cores.error());
+        options.workerCores = *cores;
+    }
+    session.loader = std::make_unique<Loader>(session.train, options);
+    return {};
+}
+
+} // namespace
+
+NamedTensors Session::modelState() const {
+    NamedTensors state;
+    for (const auto &item : model->named_parameters())
+        state.emplace_back(item.key(), item.value());
+    for (const auto &item : model->named_buffers())
+        state.emplace_back(item.key(), item.value());
+    return state;
+}
+
+Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment env, Placement placement,
+                                             FrameSender &frames) {
+    auto session = std::make_unique<Session>();
+    session->config = std::move(config);
+    session->env = std::move(env);
+    session->placement = std::move(placement);
+    session->frames = &frames;
+    session->dtype = session->config.precision == "fp64" ? torch::kFloat64 : torch::kFloat32;
+    at::set_num_threads(session->placement.threads);
+    const c10::OptionalDeviceGuard onDevice(session->device().is_cuda() ? std::optional(session->device())
+                                                                        : std::nullopt);
+    using Step = Result<void> (*)(Session &);
+    const auto strategy = [](Session &made) -> Result<void> {
+        makeStrategy(made);
+        return {};
+    };
+    for (const Step step : {Step(readData), Step(meetOthers), Step(takeUp), Step(fillModel), Step(strategy),
+                            Step(makeOptimizer), Step(makeLoader)})
+        if (auto done = step(*session); !done)
+            return fail(done.error());
+    restoreRandomState(*session);
+    return session;
+}
+
+} // namespace lockstep::trainer

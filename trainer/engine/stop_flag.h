@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+namespace lockstep::trainer {
+
+/// The wish to stop: set by SIGTERM, SIGINT or a control line, read once a step. Signals can only reach a global, so this
+/// is the process's one. Thread and signal safe.
+namespace stop_flag {
+
+/// Takes SIGTERM and SIGINT. Until training() is called they end the process at once with 130 (nothing is lost yet);
+/// afterwards the first one sets the flag and the second ends the process.
+void install();
+void training();
+void request();
+[[nodiscard]] bool requested();
+
+} // namespace stop_flag
+
+} // namespace lockstep::trainer

@@ -1,0 +1,315 @@
+#include "trainer/engine/training.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include <ATen/Context.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "ipc/logging.h"
+#include "trainer/data/safetensors.h"
+#include "trainer/engine/process_facts.h"
+#include "trainer/engine/stop_flag.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+constexpr std::int64_t commFrameNs = 1'000'000'000;
+
+std::string spell(double number) {
+    return std::isnan(number) ? "NaN" : number > 0 ? "infinite" : "minus infinite";
+}
+
+StepRecorder::Outputs outputsOf(Session &session) {
+    return {[&session](StepsFrame window) { session.frames->send(std::move(window)); },
+            [&session](std::int64_t step, double loss) {
+                AlertFrame alert;
+                alert.severity = "warning";
+                alert.kind = "non_finite_loss";
+                alert.message = "the loss of rank " + std::to_string(session.env.rank) + " is " + spell(loss) +
+                                " since step " + std::to_string(step) + "; training goes on";
+                alert.step = step;
+                session.frames->send(alert);
+                logWarning(alert.message);
+            }};
+}
+
+} // namespace
+
+Training::Training(Session &session)
+    : m_session(session), m_recorder(*session.clock, outputsOf(session)),
+      m_evaluator(session.test, *session.communicator, session.device(), session.dtype) {}
+
+void Training::sendInit() {
+    const Session &s = m_session;
+    StateFrame init;
+    init.state = RunState::Init;
+    init.pid = ::getpid();
+    init.host = hostName();
+    for (const auto &name : s.placement.names)
+        init.device += (init.device.empty() ? "" : ",") + name;
+    init.cores = formatCores(s.placement.cores);
+    init.backend = s.backend;
+    init.scheduling = schedulingPolicy();
+    init.worldSize = s.env.worldSize;
+    init.threads = s.placement.threads;
+    init.epochs = s.config.epochs;
+    init.stepsPerEpoch = s.loader->steps();
+    init.totalSteps = s.loader->steps() * s.config.epochs;
+    if (s.config.method == Method::Dp)
+        init.replicaBatch = scatterSizes(processBatch(s.config, s.env), deviceCount(s.config));
+    if (s.config.oversubscribe)
+        init.detail = "devices may share cores: not comparable";
+    s.frames->send(init);
+}
+
+void Training::sendState(RunState state, std::optional<int> epoch, std::string detail) {
+    StateFrame frame;
+    frame.state = state;
+    frame.epoch = epoch;
+    frame.detail = std::move(detail);
+    m_session.frames->send(frame);
+}
+
+void Training::takeUp() {
+    const auto &checkpoint = m_session.resumed;
+    if (!checkpoint)
+        return;
+    m_epochs = checkpoint->epochs;
+    m_stepInEpoch = checkpoint->stepInEpoch;
+    m_step = checkpoint->epochsDone * m_session.loader->steps() + m_stepInEpoch;
+    const auto row = checkpoint->progress[m_session.env.rank].contiguous();
+    const std::span<const double> numbers(row.data_ptr<double>(), static_cast<std::size_t>(row.numel()));
+    m_unfinished = EpochTotals::fromNumbers(numbers);
+    if (numbers.size() > EpochTotals::numbers)
+        m_total = EpochTotals::fromNumbers(numbers.subspan(EpochTotals::numbers));
+}
+
+Result<Outcome> Training::run() {
+    takeUp();
+    sendInit();
+    stop_flag::training(); // from here on a signal waits for the step that all ranks agree on
+    m_session.communicator->barrier();
+    const int firstEpoch = static_cast<int>(m_epochs.size()) + 1;
+    for (int epoch = firstEpoch; epoch <= m_session.config.epochs; ++epoch) {
+        const bool stopped = trainEpoch(epoch, std::exchange(m_stepInEpoch, 0));
+        const bool whole = m_stepInEpoch >= m_session.loader->steps();
+        if (whole) {
+            reportEpoch(epoch, std::exchange(m_unfinished, {}));
+            m_stepInEpoch = 0;
+        }
+        if (stopped) {
+            if (auto saved = saveCheckpoint(whole ? epoch : epoch - 1, m_stepInEpoch); !saved)
+                return fail(saved.error());
+            sendState(RunState::Stopped, epoch, "stopped after step " + std::to_string(m_step - 1));
+            return Outcome::Stopped;
+        }
+        evaluate(epoch);
+        if (auto saved = saveCheckpoint(epoch, 0); !saved)
+            return fail(saved.error());
+    }
+    if (firstEpoch > m_session.config.epochs) // resumed when all was done: accuracy is still of interest
+        evaluate(m_session.config.epochs);
+    if (m_session.isRank0() && !m_session.config.saveFinal.empty()) {
+        TensorFile file;
+        file.metadata = {{"format", "pt"}};
+        for (const auto &[name, tensor] : m_session.modelState())
+            file.tensors.emplace_back(name, tensor.detach().to(torch::kCPU).contiguous());
+        if (auto written = writeTensors(m_session.config.saveFinal, file); !written)
+            return fail(written.error());
+    }
+    return Outcome::Done;
+}
+
+bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
+    Session &s = m_session;
+    sendState(RunState::Training, epoch);
+    m_stepInEpoch = firstStep;
+    m_commFirstStep = m_step;
+    m_epochStartNs = m_commSentNs = monotonicNs();
+    m_recorder.startEpoch(epoch, std::exchange(m_unfinished, {}));
+    s.loader->startEpoch(epoch - 1, s.config.epochs - 1, firstStep);
+    bool stop = false;
+    while (!stop) {
+        auto batch = s.loader->next();
+        if (!batch)
+            break;
+        s.clock->lap(Phase::Load);
+        stop = trainStep(std::move(*batch));
+        m_recorder.flush(false);
+        if (monotonicNs() - m_commSentNs >= commFrameNs)
+            sendComm(epoch);
+        s.clock->lap(Phase::Other);
+    }
+    m_unfinished = m_recorder.finishEpoch();
+    sendComm(epoch);
+    return stop;
+}
+
+bool Training::trainStep(Batch batch) {
+    Session &s = m_session;
+    if (s.device().is_cuda()) {
+        batch.images = batch.images.to(s.device(), s.config.nonBlocking);
+        batch.labels = batch.labels.to(s.device(), s.config.nonBlocking);
+        s.clock->lap(Phase::H2d);
+    }
+    const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested());
+    if (m_replicaBatch.empty())
+        m_replicaBatch = s.strategy->replicaBatch(); // as the first, full batch was really cut
+    s.strategy->runOptimizer(*s.optimizer);
+    s.clock->lap(Phase::Optimizer);
+    m_recorder.addStep(m_step, batch.real, outcome.loss);
+    ++m_step;
+    ++m_stepInEpoch;
+    return outcome.stop;
+}
+
+void Training::reportEpoch(int epoch, const EpochTotals &totals) {
+    const auto rows =
+        m_session.communicator->gather({totals.lossSum, static_cast<double>(totals.samples), totals.durationS});
+    double lossSum = 0, samples = 0, longest = 0;
+    for (const auto &row : rows) {
+        lossSum += row[0];
+        samples += row[1];
+        longest = std::max(longest, row[2]);
+    }
+    EpochFrame frame;
+    frame.epoch = epoch;
+    frame.loss = lossSum / samples;
+    frame.durationS = totals.durationS;
+    frame.samples = totals.samples;
+    frame.steps = totals.steps;
+    frame.startMonoNs = m_epochStartNs;
+    frame.phases = totals.phases.toFrame();
+    m_session.frames->send(frame);
+    m_epochs.push_back({epoch, frame.loss, longest, static_cast<std::int64_t>(samples)});
+    m_total.add(totals);
+}
+
+void Training::evaluate(int epoch) {
+    sendState(RunState::Evaluating, epoch);
+    m_lastEval = m_evaluator.run(*m_session.model, epoch);
+    if (m_session.isRank0())
+        m_session.frames->send(*m_lastEval);
+}
+
+void Training::sendComm(int epoch) {
+    auto frame = m_session.strategy->takeComm();
+    if (!frame)
+        return;
+    frame->epoch = epoch;
+    frame->firstStep = m_commFirstStep;
+    frame->lastStep = m_step - 1;
+    m_session.frames->send(std::move(*frame));
+    m_commFirstStep = m_step;
+    m_commSentNs = monotonicNs();
+}
+
+Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) {
+    Session &s = m_session;
+    if (s.config.checkpointDir.empty())
+        return {};
+    sendState(RunState::Checkpointing, epochsDone);
+    auto numbers = m_unfinished.toNumbers();
+    const auto total = m_total.toNumbers();
+    numbers.insert(numbers.end(), total.begin(), total.end());
+    Checkpoint checkpoint;
+    std::vector<torch::Tensor> rows;
+    for (const auto &row : s.communicator->gather(numbers))
+        rows.push_back(torch::tensor(row, torch::kFloat64));
+    checkpoint.progress = torch::stack(rows);
+    checkpoint.rng = torch::stack(s.communicator->gatherBytes(at::detail::getDefaultCPUGenerator().get_state()));
+    if (s.device().is_cuda())
+        checkpoint.deviceRng =
+            torch::stack(s.communicator->gatherBytes(at::globalContext().defaultGenerator(s.device()).get_state()));
+    if (!s.isRank0())
+        return {};
+    checkpoint.config = s.config;
+    checkpoint.worldSize = s.env.worldSize;
+    checkpoint.epochsDone = epochsDone;
+    checkpoint.stepInEpoch = stepInEpoch;
+    checkpoint.bucketOrder = s.strategy->bucketOrder();
+    checkpoint.epochs = m_epochs;
+    checkpoint.parameters = s.modelState();
+    checkpoint.optimizer = s.optimizer->state();
+    return CheckpointFolder(s.config.checkpointDir).save(checkpoint, m_step);
+}
+
+Summary Training::summary() {
+    Session &s = m_session;
+    std::vector<double> own{peakRssBytes().value_or(std::nan("")), m_total.durationS};
+    const auto phases = m_total.phases.toNumbers();
+    own.insert(own.end(), phases.begin(), phases.end());
+    const auto rows = s.communicator->gather(own);
+    const auto slowest = std::max_element(rows.begin(), rows.end(), [](auto &a, auto &b) { return a[1] < b[1]; });
+    double rss = 0;
+    for (const auto &row : rows)
+        rss += row[0];
+
+    Summary summary;
+    const RunConfig &config = s.config;
+    summary.method = toString(config.method);
+    summary.backend = s.backend;
+    summary.loader = config.loader;
+    summary.model = config.model;
+    summary.dataset = config.dataset;
+    summary.optimizer = config.optimizer;
+    summary.precision = config.precision;
+    summary.augment = config.augment;
+    summary.worldSize = s.env.worldSize;
+    summary.devices = s.devices;
+    summary.coresPerDevice = config.coresPerDevice;
+    summary.threads = s.placement.threads;
+    summary.workers = config.workers;
+    summary.workersTotal = config.workers * s.env.worldSize;
+    summary.seed = config.seed;
+    summary.batchSize = processBatch(config, s.env) * s.env.worldSize;
+    summary.steps = m_step;
+    summary.lr = effectiveLr(config, s.env);
+    summary.epochs = m_epochs;
+    double training = 0;
+    for (const auto &epoch : m_epochs)
+        training += epoch.durationS;
+    summary.totalTrainingTimeS = training;
+    if (m_lastEval) {
+        summary.testAccuracy = m_lastEval->accuracy;
+        summary.perClassAccuracy = m_lastEval->perClassAccuracy;
+    }
+    for (const auto &[name, time] : PhaseTotals::fromNumbers(std::span(*slowest).subspan(2)).toFrame())
+        summary.phasesS.emplace(name, time.sumS);
+    std::vector<torch::Tensor> parameters;
+    for (const auto &parameter : s.model->parameters())
+        parameters.push_back(parameter.detach().to(torch::kCPU).contiguous());
+    summary.parametersSha256 = parametersSha256(parameters);
+    compareRanks(summary.parametersSha256);
+    if (!std::isnan(rss))
+        summary.peakRssBytes = rss;
+    if (config.method == Method::Dp)
+        summary.replicaBatch = m_replicaBatch;
+    summary.oversubscribed = config.oversubscribe;
+    summary.runTimeS = secondsSinceLaunch();
+    return summary;
+}
+
+/// DDP's promise, checked: after the last step all ranks hold the same bits.
+void Training::compareRanks(const std::string &sha256) {
+    logInfo("parameters sha256 " + sha256);
+    const auto all = m_session.communicator->exchange("parameters_sha256", sha256);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        if (all[rank] == sha256 || m_session.env.rank != 0)
+            continue;
+        AlertFrame alert;
+        alert.severity = "error";
+        alert.kind = "ranks_differ";
+        alert.message = "rank " + std::to_string(rank) + " ended with other parameters than rank 0";
+        m_session.frames->send(alert);
+        logError(alert.message);
+    }
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,49 @@
+#pragma once
+#include <optional>
+
+#include "ipc/run_folder.h"
+#include "trainer/engine/evaluation.h"
+#include "trainer/engine/session.h"
+#include "trainer/report/step_recorder.h"
+
+namespace lockstep::trainer {
+
+enum class Outcome { Done, Stopped };
+
+/// The training of one rank: epochs, evaluation, checkpoints, and the frames that tell of them.
+class Training {
+public:
+    explicit Training(Session &session);
+
+    /// Throws what torch throws.
+    [[nodiscard]] Result<Outcome> run();
+    /// After run(): what --summary says; every rank must call it, rank 0's is whole.
+    [[nodiscard]] Summary summary();
+
+private:
+    void sendInit();
+    void sendState(RunState state, std::optional<int> epoch = {}, std::string detail = {});
+    void takeUp();
+    /// Trains one epoch from `firstStep` on. True: stopped before its end.
+    [[nodiscard]] bool trainEpoch(int epoch, std::int64_t firstStep);
+    /// One step; what it wishes about stopping.
+    [[nodiscard]] bool trainStep(Batch batch);
+    void reportEpoch(int epoch, const EpochTotals &totals);
+    void evaluate(int epoch);
+    void compareRanks(const std::string &sha256);
+    void sendComm(int epoch);
+    [[nodiscard]] Result<void> saveCheckpoint(int epochsDone, std::int64_t stepInEpoch);
+
+    Session &m_session;
+    StepRecorder m_recorder;
+    Evaluator m_evaluator;
+    std::vector<EpochSummary> m_epochs;
+    std::optional<EvalFrame> m_lastEval;
+    std::vector<std::int64_t> m_replicaBatch;
+    EpochTotals m_unfinished; ///< of the epoch that a stop or a checkpoint cut
+    EpochTotals m_total;      ///< of the run's whole epochs
+    std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
+    std::int64_t m_commFirstStep = 0, m_commSentNs = 0;
+};
+
+} // namespace lockstep::trainer

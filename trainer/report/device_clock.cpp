@@ -1,0 +1,72 @@
+#include "trainer/report/device_clock.h"
+
+#include <utility>
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+namespace lockstep::trainer {
+
+std::shared_ptr<c10::Event> DeviceClock::record() {
+    std::shared_ptr<c10::Event> event;
+    if (m_spare.empty()) {
+        event = std::make_shared<c10::Event>(m_device.type(), c10::EventFlag::BACKEND_DEFAULT);
+    } else {
+        event = std::move(m_spare.back());
+        m_spare.pop_back();
+    }
+    event->record(c10::impl::VirtualGuardImpl(m_device.type()).getStream(m_device));
+    return event;
+}
+
+void DeviceClock::start() {
+    m_last = record();
+    m_step = {};
+}
+
+void DeviceClock::lap(Phase phase, std::optional<Phase> nested) {
+    m_step.marks.push_back({phase, nested, record()});
+}
+
+void DeviceClock::add(Phase phase, std::int64_t ns) {
+    m_step.extra.add(phase, ns);
+}
+
+void DeviceClock::endStep() {
+    m_done.push_back(std::exchange(m_step, {}));
+}
+
+StepTimes DeviceClock::resolve(const Step &step) {
+    StepTimes times = step.extra;
+    for (const Mark &mark : step.marks) {
+        const auto ns = static_cast<std::int64_t>(m_last->elapsedTime(*mark.event) * 1e6);
+        times.add(mark.phase, ns);
+        if (mark.nested)
+            times.add(*mark.nested, ns);
+        m_spare.push_back(std::exchange(m_last, mark.event));
+    }
+    return times;
+}
+
+std::optional<StepTimes> DeviceClock::takeStep(bool wait) {
+    if (m_done.empty())
+        return {};
+    const Step &oldest = m_done.front();
+    if (!oldest.marks.empty()) {
+        const c10::Event &last = *oldest.marks.back().event;
+        if (!wait && !last.query())
+            return {};
+        last.synchronize();
+    }
+    StepTimes times = resolve(oldest);
+    m_done.pop_front();
+    return times;
+}
+
+StepTimes DeviceClock::takeTail() {
+    const Step tail = std::exchange(m_step, {});
+    if (!tail.marks.empty())
+        tail.marks.back().event->synchronize();
+    return resolve(tail);
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,46 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <c10/core/Device.h>
+#include <c10/core/Event.h>
+
+#include "trainer/report/phase_clock.h"
+
+namespace lockstep::trainer {
+
+/// Stamps by events in the device's current stream: a lap is the time between two points of that stream, waiting for
+/// the host included, so the phases add up to the stream's time without a synchronisation a step.
+/// Used from the training thread, and from autograd's device thread while that one waits for it.
+class DeviceClock final : public PhaseClock {
+public:
+    explicit DeviceClock(c10::Device device) : m_device(device) {}
+    void start() override;
+    void lap(Phase phase, std::optional<Phase> nested) override;
+    void add(Phase phase, std::int64_t ns) override;
+    void endStep() override;
+    std::optional<StepTimes> takeStep(bool wait) override;
+    StepTimes takeTail() override;
+
+private:
+    struct Mark {
+        Phase phase;
+        std::optional<Phase> nested;
+        std::shared_ptr<c10::Event> event;
+    };
+    struct Step {
+        std::vector<Mark> marks;
+        StepTimes extra;
+    };
+    [[nodiscard]] std::shared_ptr<c10::Event> record();
+    [[nodiscard]] StepTimes resolve(const Step &step);
+
+    c10::Device m_device;
+    std::shared_ptr<c10::Event> m_last; ///< the last mark that was resolved
+    Step m_step;
+    std::deque<Step> m_done;
+    std::vector<std::shared_ptr<c10::Event>> m_spare; ///< events are dear to create: used again
+};
+
+} // namespace lockstep::trainer

@@ -1,0 +1,222 @@
+#include "trainer/report/frame_sender.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "ipc/messages.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+constexpr std::int64_t heartbeatNs = 1'000'000'000;
+constexpr std::size_t chunkBytes =
+    256 * 1024; ///< encoded ahead of the kernel at most; the rest waits as mergeable frames
+
+Result<Fd> openFile(const std::string &path) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(Error::badArgument("can't write frames to " + path + ": " + std::strerror(errno),
+                                       "give --frames a file in a folder you may write to"));
+    return Fd(fd);
+}
+
+Result<Fd> connectToRun(const std::string &path, int rank) {
+    auto fd = connectUnix(path, false);
+    if (!fd)
+        return fail(Error::badArgument("can't send frames to " + path + ": " + fd.error().what,
+                                       "start the agent first, or give --frames a file"));
+    Hello hello;
+    hello.role = "rank";
+    hello.rank = rank;
+    hello.pid = ::getpid();
+    const std::string line = encode(hello) + "\n";
+    if (::send(fd->get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+        return fail(Error::system("can't greet the agent at " + path, errno));
+    ::fcntl(fd->get(), F_SETFL, ::fcntl(fd->get(), F_GETFL) | O_NONBLOCK);
+    return fd;
+}
+
+} // namespace
+
+FrameSender::FrameSender(int rank, const Clock &clock, OnStop onStop)
+    : m_rank(rank), m_clock(clock), m_onStop(std::move(onStop)) {}
+
+Result<std::unique_ptr<FrameSender>> FrameSender::open(const std::string &address, int rank, const Clock &clock,
+                                                       OnStop onStop) {
+    std::unique_ptr<FrameSender> sender(new FrameSender(rank, clock, std::move(onStop)));
+    if (address.empty()) {
+        sender->m_lost = true;
+        return sender;
+    }
+    Result<Fd> fd = Fd();
+    if (address == "-") {
+        fd = Fd(::dup(STDOUT_FILENO));
+    } else if (address.starts_with("unix:")) {
+        fd = connectToRun(address.substr(5), rank);
+        sender->m_socket = true;
+    } else {
+        fd = openFile(address);
+    }
+    if (!fd)
+        return fail(fd.error());
+    sender->m_out = std::move(*fd);
+    sender->m_wake = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    sender->m_lastSentNs = clock.monoNs();
+    sender->m_thread = std::thread([raw = sender.get()] { raw->run(); });
+    pthread_setname_np(sender->m_thread.native_handle(), "frames");
+    return sender;
+}
+
+FrameSender::~FrameSender() {
+    finish(std::chrono::seconds(2));
+}
+
+void FrameSender::send(FrameBody body) {
+    if (m_lost)
+        return;
+    Frame frame;
+    frame.rank = m_rank;
+    frame.body = std::move(body);
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_finishing)
+            return;
+        frame.monoNs = m_clock.monoNs(); // under the lock: the queue's order is the clock's order
+        frame.wallUs = m_clock.wallUs();
+        m_queue.push(std::move(frame));
+    }
+    wake();
+}
+
+void FrameSender::finish(std::chrono::milliseconds limit) {
+    if (!m_thread.joinable())
+        return;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_finishing = true;
+        m_deadline = std::chrono::steady_clock::now() + limit;
+    }
+    wake();
+    m_thread.join();
+    m_out.close();
+}
+
+void FrameSender::wake() const {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(m_wake.get(), &one, sizeof one);
+}
+
+void FrameSender::run() {
+    std::unique_lock lock(m_mutex);
+    while (!m_lost) {
+        pump(lock);
+        const bool idle = m_bytes.empty() && m_queue.empty();
+        if (m_finishing && (idle || m_lost || std::chrono::steady_clock::now() >= m_deadline))
+            return;
+        if (!m_bytes.empty() || idle) {
+            const std::int64_t sinceNs = m_clock.monoNs() - m_lastSentNs;
+            const auto untilBeat =
+                static_cast<int>(std::clamp<std::int64_t>((heartbeatNs - sinceNs) / 1'000'000 + 1, 1, 1000));
+            lock.unlock();
+            waitForEvent(!m_bytes.empty(), m_finishing ? 10 : untilBeat);
+            if (m_socket)
+                readControl();
+            lock.lock();
+        }
+        if (!m_finishing && m_queue.empty() && m_clock.monoNs() - m_lastSentNs >= heartbeatNs) {
+            Frame beat;
+            beat.rank = m_rank;
+            beat.monoNs = m_clock.monoNs();
+            beat.wallUs = m_clock.wallUs();
+            beat.body = HeartbeatFrame{};
+            m_queue.push(std::move(beat));
+        }
+    }
+}
+
+/// Encodes what waits, as far as the kernel keeps up, and writes it.
+void FrameSender::pump(std::unique_lock<std::mutex> &lock) {
+    while (!m_lost) {
+        while (!m_queue.empty() && m_bytes.size() < chunkBytes) {
+            Frame frame = m_queue.pop();
+            frame.rseq = m_rseq++;
+            m_lastSentNs = m_clock.monoNs();
+            m_bytes += encode(frame);
+            m_bytes += '\n';
+        }
+        if (m_bytes.empty())
+            return;
+        lock.unlock();
+        const bool progress = writeSome();
+        lock.lock();
+        if (!progress)
+            return;
+    }
+}
+
+bool FrameSender::writeSome() {
+    const ssize_t written = m_socket ? ::send(m_out.get(), m_bytes.data(), m_bytes.size(), MSG_NOSIGNAL)
+                                     : ::write(m_out.get(), m_bytes.data(), m_bytes.size());
+    if (written < 0) {
+        if (errno == EAGAIN || errno == EINTR)
+            return false;
+        lose(std::strerror(errno));
+        return false;
+    }
+    m_bytes.erase(0, static_cast<std::size_t>(written));
+    return true;
+}
+
+void FrameSender::waitForEvent(bool wantWrite, int timeoutMs) const {
+    pollfd fds[2] = {{m_wake.get(), POLLIN, 0}, {m_out.get(), 0, 0}};
+    if (m_socket)
+        fds[1].events = static_cast<short>(POLLIN | (wantWrite ? POLLOUT : 0));
+    ::poll(fds, m_socket ? 2 : 1, timeoutMs);
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto taken = ::read(m_wake.get(), &count, sizeof count);
+}
+
+void FrameSender::readControl() {
+    char buffer[4096];
+    for (;;) {
+        const ssize_t got = ::recv(m_out.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+        if (got == 0)
+            return lose("the agent closed the connection");
+        if (got < 0)
+            return;
+        const auto fed =
+            m_framer.feed({buffer, static_cast<std::size_t>(got)}, [this](std::string_view line) { handleLine(line); });
+        if (!fed)
+            return lose(fed.error().what);
+    }
+}
+
+void FrameSender::handleLine(std::string_view line) {
+    if (const auto control = decodeControl(line)) {
+        if (control->command == "stop" && m_onStop)
+            m_onStop(control->by);
+        return;
+    }
+    const auto hello = decodeHello(line);
+    if (!hello)
+        std::fprintf(stderr, "lockstep-trainer: %s\n", hello.error().message().c_str());
+}
+
+void FrameSender::lose(const std::string &why) {
+    m_lost = true;
+    m_bytes.clear();
+    std::fprintf(stderr, "lockstep-trainer: frames of rank %d are no longer sent: %s; training goes on\n", m_rank,
+                 why.c_str());
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,70 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "ipc/clock.h"
+#include "ipc/error.h"
+#include "ipc/line_framer.h"
+#include "ipc/unix_socket.h"
+#include "trainer/report/frame_queue.h"
+
+namespace lockstep::trainer {
+
+/// Sends a rank's frames from a thread of its own, so that training never waits for a reader: to a run's socket
+/// (unix:PATH), to the end of a file, to stdout (-) or nowhere. Numbers them (rseq) as they leave, sends a heartbeat each
+/// second, reads control lines back. When the socket goes away training goes on and frames are dropped.
+/// send() may be called from any thread.
+class FrameSender {
+public:
+    using OnStop = std::function<void(const std::string &by)>; ///< called on the sender's thread
+
+    /// Connects or opens. An empty address sends nowhere (no heartbeat either).
+    static Result<std::unique_ptr<FrameSender>> open(const std::string &address, int rank, const Clock &clock,
+                                                     OnStop onStop);
+    ~FrameSender(); ///< finish() with two seconds
+
+    FrameSender(const FrameSender &) = delete;
+    FrameSender &operator=(const FrameSender &) = delete;
+
+    void send(FrameBody body);
+    /// Sends what waits, for at most `limit`, and ends the thread. Later frames are dropped.
+    void finish(std::chrono::milliseconds limit);
+    /// Whether frames go to a run's socket (an agent keeps the log).
+    [[nodiscard]] bool toSocket() const { return m_socket; }
+
+private:
+    FrameSender(int rank, const Clock &clock, OnStop onStop);
+    void run();
+    void pump(std::unique_lock<std::mutex> &lock);
+    [[nodiscard]] bool writeSome();
+    void waitForEvent(bool wantWrite, int timeoutMs) const;
+    void readControl();
+    void handleLine(std::string_view line);
+    void lose(const std::string &why);
+    void wake() const;
+
+    int m_rank;
+    const Clock &m_clock;
+    OnStop m_onStop;
+    bool m_socket = false;
+    Fd m_out, m_wake;
+    LineFramer m_framer;
+    std::string m_bytes; ///< encoded, not yet taken by the kernel
+    std::uint64_t m_rseq = 0;
+    std::int64_t m_lastSentNs = 0;
+
+    std::mutex m_mutex;
+    FrameQueue m_queue;
+    bool m_finishing = false;
+    std::atomic<bool> m_lost{false};
+    std::chrono::steady_clock::time_point m_deadline;
+    std::thread m_thread;
+};
+
+} // namespace lockstep::trainer

@@ -1,0 +1,39 @@
+#include "trainer/report/host_clock.h"
+
+#include <utility>
+
+namespace lockstep::trainer {
+
+void HostClock::start() {
+    m_last = monotonicNs();
+}
+
+void HostClock::lap(Phase phase, std::optional<Phase> nested) {
+    const std::int64_t now = monotonicNs();
+    m_step.add(phase, now - m_last);
+    if (nested)
+        m_step.add(*nested, now - m_last);
+    m_last = now;
+}
+
+void HostClock::add(Phase phase, std::int64_t ns) {
+    m_step.add(phase, ns);
+}
+
+void HostClock::endStep() {
+    m_done.push_back(std::exchange(m_step, {}));
+}
+
+std::optional<StepTimes> HostClock::takeStep(bool) {
+    if (m_done.empty())
+        return {};
+    StepTimes step = m_done.front();
+    m_done.pop_front();
+    return step;
+}
+
+StepTimes HostClock::takeTail() {
+    return std::exchange(m_step, {});
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,24 @@
+#pragma once
+#include <deque>
+
+#include "trainer/report/phase_clock.h"
+
+namespace lockstep::trainer {
+
+/// Stamps by the host's clock: right where the host itself computes (CPU devices).
+class HostClock final : public PhaseClock {
+public:
+    void start() override;
+    void lap(Phase phase, std::optional<Phase> nested) override;
+    void add(Phase phase, std::int64_t ns) override;
+    void endStep() override;
+    std::optional<StepTimes> takeStep(bool wait) override;
+    StepTimes takeTail() override;
+
+private:
+    std::int64_t m_last = 0;
+    StepTimes m_step;
+    std::deque<StepTimes> m_done;
+};
+
+} // namespace lockstep::trainer

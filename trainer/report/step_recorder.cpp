@@ -1,0 +1,89 @@
+#include "trainer/report/step_recorder.h"
+
+#include <cmath>
+#include <utility>
+
+namespace lockstep::trainer {
+
+namespace {
+constexpr std::int64_t windowNs = 100'000'000;
+}
+
+StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs) : m_clock(clock), m_outputs(std::move(outputs)) {}
+
+void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
+    m_epochNumber = epoch;
+    m_epoch = before;
+    m_clock.start();
+    m_epochStartNs = m_windowStartNs = monotonicNs();
+}
+
+void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss) {
+    m_clock.endStep();
+    m_pending.push_back({step, samples, std::move(loss)});
+}
+
+void StepRecorder::flush(bool force) {
+    const std::int64_t now = monotonicNs();
+    // The run's very first step is shown at once: a person is waiting for the first point.
+    if (!force && !m_firstWindow && now - m_windowStartNs < windowNs)
+        return;
+    m_firstWindow = false;
+    m_windowStartNs = now;
+    take(true);
+    if (!m_window)
+        return;
+    if (m_window->samples > 0)
+        m_window->loss->mean = m_windowLossSum / static_cast<double>(m_window->samples);
+    m_window->phases = m_windowPhases.toFrame();
+    m_outputs.window(std::move(*m_window));
+    m_window.reset();
+    m_windowPhases.clear();
+    m_windowLossSum = 0;
+}
+
+void StepRecorder::take(bool wait) {
+    while (auto times = m_clock.takeStep(wait)) {
+        account(m_pending.front(), *times);
+        m_pending.pop_front();
+    }
+}
+
+void StepRecorder::account(const Pending &step, const StepTimes &times) {
+    const auto loss = step.loss.item<double>();
+    const auto samples = static_cast<double>(step.samples);
+    if (!m_window) {
+        m_window.emplace();
+        m_window->epoch = m_epochNumber;
+        m_window->firstStep = step.step;
+        m_window->loss = LossWindow{loss, loss, loss, loss};
+    }
+    LossWindow &window = *m_window->loss;
+    window.min = std::isnan(loss) ? loss : std::fmin(window.min, loss);
+    window.max = std::isnan(loss) ? loss : std::fmax(window.max, loss);
+    window.last = loss;
+    m_window->lastStep = step.step;
+    ++m_window->count;
+    m_window->samples += step.samples;
+    m_windowLossSum += loss * samples;
+    m_windowPhases.add(times);
+
+    m_epoch.lossSum += step.samples > 0 ? loss * samples : 0;
+    m_epoch.samples += step.samples;
+    ++m_epoch.steps;
+    m_epoch.phases.add(times);
+
+    if (!std::isfinite(loss) && m_wasFinite)
+        m_outputs.nonFinite(step.step, loss);
+    m_wasFinite = std::isfinite(loss);
+}
+
+EpochTotals StepRecorder::finishEpoch() {
+    flush(true);
+    m_clock.lap(Phase::Other, {});
+    m_epoch.durationS += static_cast<double>(monotonicNs() - m_epochStartNs) / 1e9;
+    m_epoch.phases.addTail(m_clock.takeTail());
+    return m_epoch;
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,53 @@
+#pragma once
+#include <deque>
+#include <functional>
+#include <optional>
+
+#include <torch/types.h>
+
+#include "ipc/frames.h"
+#include "trainer/report/epoch_totals.h"
+#include "trainer/report/phase_clock.h"
+
+namespace lockstep::trainer {
+
+/// Gathers steps into windows of about 100 ms and into the epoch. Losses on a GPU are read a window at a time,
+/// never a step at a time. Used from the training thread.
+class StepRecorder {
+public:
+    struct Outputs {
+        std::function<void(StepsFrame)> window;
+        std::function<void(std::int64_t step, double loss)> nonFinite; ///< first step of a non-finite stretch
+    };
+    StepRecorder(PhaseClock &clock, Outputs outputs);
+
+    /// `before`: what the epoch had added up to when it was interrupted (resume).
+    void startEpoch(int epoch, const EpochTotals &before);
+    /// After the step's last lap; `loss` is the mean over `samples`, on any device.
+    void addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss);
+    /// Sends the window if it is full (or `force`).
+    void flush(bool force);
+    /// Ends the epoch's time here and gives its totals.
+    EpochTotals finishEpoch();
+
+private:
+    struct Pending {
+        std::int64_t step, samples;
+        torch::Tensor loss;
+    };
+    void take(bool wait);
+    void account(const Pending &step, const StepTimes &times);
+
+    PhaseClock &m_clock;
+    Outputs m_outputs;
+    std::deque<Pending> m_pending;
+    std::optional<StepsFrame> m_window;
+    PhaseTotals m_windowPhases;
+    double m_windowLossSum = 0;
+    EpochTotals m_epoch;
+    int m_epochNumber = 1;
+    std::int64_t m_epochStartNs = 0, m_windowStartNs = 0;
+    bool m_firstWindow = true, m_wasFinite = true;
+};
+
+} // namespace lockstep::trainer

@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+#include "ipc/frames.h"
+#include "trainer/report/phase_clock.h"
+
+namespace lockstep::trainer {
+
+/// What one step's buckets did, CLOCK_MONOTONIC.
+struct BucketStamp {
+    std::int64_t bytes = 0, readyNs = 0, startNs = 0, endNs = 0;
+};
+
+/// The record the hook and its strategy share. Ends are stamped by the backend's thread.
+class BucketRecord {
+public:
+    void beginBackward();
+    void ready(std::size_t bucket, std::int64_t bytes, std::int64_t readyNs, std::int64_t startNs);
+    void ended(std::size_t bucket, std::int64_t endNs);
+    [[nodiscard]] std::vector<BucketStamp> take(std::int64_t &backwardNs);
+
+private:
+    std::mutex m_mutex;
+    std::vector<BucketStamp> m_buckets;
+    std::int64_t m_backwardNs = 0;
+};
+
+/// Averages each bucket over the ranks by an asynchronous all-reduce as soon as its gradients are ready, and stamps when.
+class BucketHook final : public c10d::CommHookInterface {
+public:
+    /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).
+    using BeforeLast = std::function<void(c10d::GradBucket &)>;
+    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, std::shared_ptr<BucketRecord> record,
+               BeforeLast beforeLast);
+
+    c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket &bucket) override;
+    at::Tensor parseHookResult(const c10::IValue &result) override;
+
+private:
+    c10::intrusive_ptr<c10d::ProcessGroup> m_group;
+    std::shared_ptr<BucketRecord> m_record;
+    BeforeLast m_beforeLast;
+};
+
+} // namespace lockstep::trainer

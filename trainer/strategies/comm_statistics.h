@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ipc/frames.h"
+#include "trainer/strategies/bucket_hook.h"
+
+namespace lockstep::trainer {
+
+/// Adds up what communication did, step by step, into a comm frame.
+class CommStatistics {
+public:
+    struct Step {
+        std::int64_t commNs = 0, hiddenNs = 0; ///< time with a bucket under way; the part of it inside backward
+    };
+    /// `backwardNs`: when backward began; buckets lie in the order they were started.
+    Step add(const std::vector<BucketStamp> &buckets, std::int64_t backwardNs);
+    void addExposed(std::int64_t exposedNs, std::optional<std::int64_t> waitNs);
+    [[nodiscard]] std::optional<CommFrame> take();
+
+private:
+    struct Sum {
+        std::int64_t bytes = 0, count = 0, readyNs = 0, startNs = 0, endNs = 0;
+    };
+    std::vector<Sum> m_buckets;
+    std::int64_t m_hiddenNs = 0, m_exposedNs = 0, m_waitNs = 0, m_steps = 0;
+    bool m_waitKnown = false;
+};
+
+} // namespace lockstep::trainer

@@ -1,0 +1,182 @@
+#include "trainer/strategies/ddp.h"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+#include <ATen/Functions.h>
+#include <c10/core/Event.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+namespace lockstep::trainer {
+
+namespace {
+
+constexpr std::size_t broadcastBytes = 250 * 1024 * 1024; // torch's DistributedDataParallel
+
+std::int64_t controlSlots(const Communicator &communicator) {
+    return 1 + communicator.worldSize();
+}
+
+} // namespace
+
+Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, double bucketMb,
+         const std::string &bucketOrder)
+    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_parameters(m_model->parameters()),
+      m_record(std::make_shared<BucketRecord>()) {
+    const c10::AutoGradMode noGrad(false);
+    const auto options = m_parameters.front().options().requires_grad(false);
+    m_control = torch::zeros({controlSlots(communicator)}, options).requires_grad_(true);
+    m_controlInput = torch::zeros({controlSlots(communicator)}, options);
+    c10d::verify_params_across_processes(communicator.group(), m_parameters, {});
+    c10d::broadcast_coalesced(communicator.group(), m_parameters, broadcastBytes);
+    m_parameters.push_back(m_control);
+    broadcastBuffers();
+    makeReducer(firstBuckets(bucketOrder), static_cast<std::int64_t>(bucketMb * 1024 * 1024));
+}
+
+Ddp::~Ddp() {
+    m_reducer->remove_autograd_hooks();
+}
+
+/// One bucket of everything, as torch's DistributedDataParallel starts before it knows the order in which gradients
+/// come; or the order of the resumed run, so that its sums are the same from the first step on.
+Ddp::Buckets Ddp::firstBuckets(const std::string &saved) const {
+    Buckets buckets;
+    std::istringstream text(saved);
+    for (std::string bucket; std::getline(text, bucket, ';');) {
+        std::istringstream indices(bucket);
+        buckets.emplace_back();
+        for (std::string index; std::getline(indices, index, ',');)
+            buckets.back().push_back(static_cast<std::size_t>(std::stoul(index)));
+    }
+    std::vector<std::size_t> all;
+    for (const auto &bucket : buckets)
+        all.insert(all.end(), bucket.begin(), bucket.end());
+    std::sort(all.begin(), all.end());
+    std::vector<std::size_t> wanted(m_parameters.size());
+    std::iota(wanted.begin(), wanted.end(), std::size_t{0});
+    if (all == wanted)
+        return buckets;
+    return {wanted};
+}
+
+void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
+    std::unordered_map<std::size_t, std::string> names;
+    for (const auto &item : m_model->named_parameters())
+        names.emplace(names.size(), item.key());
+    names.emplace(names.size(), "lockstep.control");
+    m_reducer = std::make_shared<c10d::Reducer>(
+        m_parameters, buckets, m_communicator.group(), std::vector<bool>(m_parameters.size(), false), capBytes,
+        /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, names,
+        std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, capBytes), /*skip_all_reduce_unused_params=*/false,
+        /*use_python_reducer=*/false, std::vector<std::int64_t>{});
+    m_logger = std::make_shared<c10d::Logger>(m_reducer);
+    m_reducer->set_logger(m_logger);
+    const auto device = m_parameters.front().device();
+    const std::vector<int> ids = device.is_cuda() ? std::vector<int>{device.index()} : std::vector<int>{};
+    m_logger->set_construction_data_and_log("lockstep", ids, ids.empty() ? -1 : ids.front(), /*broadcast_buffers=*/true,
+                                            /*has_sync_bn=*/false, /*static_graph=*/false);
+    m_reducer->register_comm_hook(std::make_unique<BucketHook>(
+        m_communicator.group(), m_record, [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
+}
+
+void Ddp::broadcastBuffers() {
+    const auto buffers = m_model->buffers();
+    if (!buffers.empty() && m_communicator.worldSize() > 1)
+        c10d::broadcast_coalesced(m_communicator.group(), buffers, broadcastBytes);
+}
+
+StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
+    broadcastBuffers();
+    m_reducer->rebuild_buckets();
+    m_reducer->prepare_for_forward();
+    if (wantStop)
+        m_controlInput.narrow(0, 0, 1).fill_(1);
+    // Made before the model's graph, so autograd reaches it last and it lands in the last bucket.
+    const torch::Tensor control = at::dot(m_control, m_controlInput);
+    const torch::Tensor logits = m_model->forward(batch.images);
+    const torch::Tensor loss = crossEntropy(logits, batch.labels);
+    StepOutcome outcome{reportedLoss(loss, logits, batch), false};
+    m_clock.lap(Phase::Forward);
+    m_reducer->prepare_for_backward({});
+    m_record->beginBackward();
+    (loss + control).backward();
+    m_clock.lap(Phase::Exposed);
+    outcome.stop = readControl();
+    accountCommunication();
+    return outcome;
+}
+
+void Ddp::beforeLastBucket(c10d::GradBucket &bucket) {
+    m_clock.lap(Phase::Backward);
+    m_backwardEndNs = monotonicNs();
+    m_readyNs = m_backwardEndNs - m_communicator.lastEndNs();
+    if (m_control.is_cuda())
+        return;
+    const auto parameters = bucket.getParameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        if (!parameters[i].is_same(m_control))
+            continue;
+        const c10::AutoGradMode noGrad(false);
+        bucket.getGradients()[i].narrow(0, 1 + m_communicator.rank(), 1).fill_(static_cast<double>(m_readyNs) * 1e-9);
+    }
+}
+
+/// Whether some rank wishes to stop. On a GPU the answer is that of the step before: it has arrived by now, and asking for
+/// this step's would stall the queue; all ranks ask alike, so they agree all the same.
+bool Ddp::readControl() {
+    const c10::AutoGradMode noGrad(false);
+    const at::Tensor &slots = m_control.grad();
+    bool stop = false;
+    if (!slots.is_cuda()) {
+        stop = slots[0].item<double>() > 0;
+        std::int64_t wait = 0;
+        for (int r = 0; r < m_communicator.worldSize(); ++r) {
+            const double ready = slots[1 + r].item<double>() * m_communicator.worldSize(); // it was averaged
+            wait = std::max(wait, static_cast<std::int64_t>(ready * 1e9) - m_readyNs);
+        }
+        m_waitNs = wait;
+    } else {
+        if (m_copied) {
+            m_copied->synchronize();
+            stop = m_hostFlag.item<double>() > 0;
+        } else {
+            m_copied = std::make_unique<c10::Event>(slots.device().type());
+            m_hostFlag = torch::zeros({1}, slots.options().device(torch::kCPU).pinned_memory(true));
+        }
+        m_hostFlag.copy_(slots.narrow(0, 0, 1), /*non_blocking=*/true);
+        m_copied->record(c10::impl::VirtualGuardImpl(slots.device().type()).getStream(slots.device()));
+    }
+    m_control.mutable_grad() = at::Tensor();
+    return stop;
+}
+
+void Ddp::accountCommunication() {
+    if (m_control.is_cuda())
+        return;
+    std::int64_t backwardNs = 0;
+    const auto stamps = m_record->take(backwardNs);
+    if (stamps.empty())
+        return;
+    const auto step = m_statistics.add(stamps, backwardNs);
+    m_clock.add(Phase::Comm, step.commNs);
+    m_clock.add(Phase::Wait, m_waitNs);
+    const std::int64_t endNs = stamps.back().endNs;
+    m_statistics.addExposed(std::max<std::int64_t>(0, endNs - m_backwardEndNs), m_waitNs);
+    m_communicator.setLastEndNs(endNs);
+}
+
+std::string Ddp::bucketOrder() const {
+    std::string text;
+    for (const auto &bucket : m_logger->get_per_bucket_variable_indices()) {
+        if (!text.empty())
+            text += ';';
+        for (std::size_t i = 0; i < bucket.size(); ++i)
+            text += (i ? "," : "") + std::to_string(bucket[i]);
+    }
+    return text;
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,24 @@
+#include "trainer/strategies/strategy.h"
+
+#include <ATen/Functions.h>
+
+#include "trainer/engine/optimizer.h"
+
+namespace lockstep::trainer {
+
+void Strategy::runOptimizer(Optimizer &optimizer) {
+    optimizer.step();
+    optimizer.clearGradients();
+}
+
+torch::Tensor crossEntropy(const torch::Tensor &logits, const torch::Tensor &labels) {
+    return at::cross_entropy_loss(logits, labels);
+}
+
+torch::Tensor reportedLoss(const torch::Tensor &loss, const torch::Tensor &logits, const Batch &batch) {
+    if (batch.real == batch.labels.size(0) || batch.real == 0)
+        return loss.detach();
+    return crossEntropy(logits.detach().narrow(0, 0, batch.real), batch.labels.narrow(0, 0, batch.real));
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <torch/types.h>
+
+#include "ipc/frames.h"
+#include "trainer/data/loader.h"
+#include "trainer/models/model.h"
+
+namespace lockstep::trainer {
+
+class Optimizer;
+
+struct StepOutcome {
+    torch::Tensor loss; ///< mean over the batch's real samples, detached, on the device
+    bool stop = false;  ///< some rank wants to stop: all ranks see it after the same step
+};
+
+/// How the gradients of one step come about. Stamps its own phases: forward, backward, exposed and what lies inside them.
+/// Used from the training thread.
+class Strategy {
+public:
+    virtual ~Strategy() = default;
+
+    /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters.
+    virtual StepOutcome step(const Batch &batch, bool wantStop) = 0;
+    /// Steps the optimizer of the model's parameters, and whatever keeps copies of them.
+    virtual void runOptimizer(Optimizer &optimizer);
+    /// After the optimizer's state was loaded (resume).
+    virtual void takeOptimizerState(const Optimizer &) {}
+
+    /// Samples each replica took in the last step (DP); empty elsewhere.
+    [[nodiscard]] virtual std::vector<std::int64_t> replicaBatch() const { return {}; }
+    /// Parameters by bucket as they are reduced now, for checkpoints: "4,3;2,1,0".
+    [[nodiscard]] virtual std::string bucketOrder() const { return {}; }
+    /// What communication did since the last call; nothing where there is none.
+    [[nodiscard]] virtual std::optional<CommFrame> takeComm() { return {}; }
+};
+
+/// Cross-entropy, mean over the batch.
+[[nodiscard]] torch::Tensor crossEntropy(const torch::Tensor &logits, const torch::Tensor &labels);
+
+/// The loss that is reported: without the sampler's padded duplicates. Usually the training loss itself.
+[[nodiscard]] torch::Tensor reportedLoss(const torch::Tensor &loss, const torch::Tensor &logits, const Batch &batch);
+
+} // namespace lockstep::trainer
