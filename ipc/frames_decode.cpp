@@ -1,15 +1,18 @@
-#include <simdjson.h>
-
-#include <algorithm>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "ipc/frames.h"
+#include "ipc/object_reader_detail.h"
 
 namespace lockstep {
 
 namespace {
 
+using detail::anyDuplicate;
+using detail::Mistake;
+using detail::ObjectReader;
+using detail::readReal;
 namespace dom = simdjson::dom;
 
 // Bounds on what a frame may say, so that readers may count on them when they size tables.
@@ -17,191 +20,6 @@ constexpr std::int64_t maxRank = 1'000'000;
 constexpr std::int64_t maxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t maxInt64 = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t maxDepth = 32;
-
-/// The first mistake found; reading goes on harmlessly after it.
-struct Mistake {
-    std::optional<Error> error;
-    void set(std::string_view key, std::string expected) {
-        if (!error)
-            error = Error::failed("a frame's key \"" + std::string(key.substr(0, 80)) + "\" should be " + expected);
-    }
-};
-
-bool sameKeys(const dom::object &object) {
-    std::vector<std::string_view> keys;
-    for (const auto field : object)
-        keys.push_back(field.key);
-    std::sort(keys.begin(), keys.end());
-    return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
-}
-
-bool anyDuplicate(const dom::element &element) {
-    if (element.is_object()) {
-        const dom::object object = element.get_object().value_unsafe();
-        if (sameKeys(object))
-            return true;
-        for (const auto field : object)
-            if (anyDuplicate(field.value))
-                return true;
-    } else if (element.is_array()) {
-        const dom::array array = element.get_array().value_unsafe();
-        for (const auto item : array)
-            if (anyDuplicate(item))
-                return true;
-    }
-    return false;
-}
-
-bool readReal(const dom::element &element, double &value) {
-    if (element.is_string()) {
-        const std::string_view text = element.get_string().value_unsafe();
-        if (text == "NaN")
-            value = std::numeric_limits<double>::quiet_NaN();
-        else if (text == "Inf")
-            value = std::numeric_limits<double>::infinity();
-        else if (text == "-Inf")
-            value = -std::numeric_limits<double>::infinity();
-        else
-            return false;
-        return true;
-    }
-    return element.is_number() && element.get_double().get(value) == simdjson::SUCCESS;
-}
-
-/// One object's keys, each read once. What nobody asked for is left over.
-class ObjectReader {
-public:
-    ObjectReader(const dom::object &object, Mistake &mistake) : m_mistake(mistake) {
-        for (const auto field : object)
-            m_fields.push_back({field.key, field.value, false});
-    }
-
-    /// nullptr when the key is absent or null.
-    const dom::element *find(std::string_view key) {
-        for (auto &field : m_fields) {
-            if (field.key != key)
-                continue;
-            field.read = true;
-            return field.value.is_null() ? nullptr : &field.value;
-        }
-        return nullptr;
-    }
-
-    template <class T> void integer(std::string_view key, T &value, std::int64_t low, std::int64_t high) {
-        if (const auto *element = find(key))
-            readInteger(key, *element, value, low, high);
-        else
-            m_mistake.set(key, "present");
-    }
-
-    template <class T>
-    void integer(std::string_view key, std::optional<T> &value, std::int64_t low, std::int64_t high) {
-        if (const auto *element = find(key))
-            readInteger(key, *element, value.emplace(), low, high);
-    }
-
-    /// rseq and seq use all 64 bits.
-    void counter(std::string_view key, std::optional<std::uint64_t> &value) {
-        if (const auto *element = find(key); element && element->get_uint64().get(value.emplace()))
-            m_mistake.set(key, "a whole number from 0 on");
-    }
-
-    void real(std::string_view key, double &value) {
-        if (const auto *element = find(key)) {
-            if (!readReal(*element, value))
-                m_mistake.set(key, "a number");
-        } else {
-            m_mistake.set(key, "present");
-        }
-    }
-
-    void real(std::string_view key, std::optional<double> &value) {
-        if (const auto *element = find(key); element && !readReal(*element, value.emplace()))
-            m_mistake.set(key, "a number");
-    }
-
-    void notNegative(std::string_view key, double &value) {
-        real(key, value);
-        if (value < 0)
-            m_mistake.set(key, "0 or more");
-    }
-
-    void text(std::string_view key, std::string &value, bool required = false) {
-        const auto *element = find(key);
-        if (element && element->is_string())
-            value = element->get_string().value_unsafe();
-        else if (element)
-            m_mistake.set(key, "a text");
-        else if (required)
-            m_mistake.set(key, "present");
-    }
-
-    std::optional<ObjectReader> object(std::string_view key) {
-        const auto *element = find(key);
-        if (!element)
-            return std::nullopt;
-        if (!element->is_object()) {
-            m_mistake.set(key, "an object");
-            return std::nullopt;
-        }
-        return ObjectReader(element->get_object().value_unsafe(), m_mistake);
-    }
-
-    template <class Item> void array(std::string_view key, const Item &onItem, bool required = false) {
-        const auto *element = find(key);
-        if (!element) {
-            if (required)
-                m_mistake.set(key, "present");
-            return;
-        }
-        if (!element->is_array())
-            return m_mistake.set(key, "a list");
-        const dom::array items = element->get_array().value_unsafe();
-        for (const auto item : items)
-            onItem(item);
-    }
-
-    template <class Item> void objects(std::string_view key, const Item &onObject, bool required = false) {
-        array(
-            key,
-            [&](const dom::element &item) {
-                if (!item.is_object())
-                    return m_mistake.set(key, "a list of objects");
-                ObjectReader reader(item.get_object().value_unsafe(), m_mistake);
-                onObject(reader);
-            },
-            required);
-    }
-
-    template <class Use> void each(const Use &use) const {
-        for (const auto &field : m_fields)
-            use(field.key, field.value);
-    }
-    template <class Use> void eachUnread(const Use &use) const {
-        for (const auto &field : m_fields)
-            if (!field.read)
-                use(field.key, field.value);
-    }
-    Mistake &mistake() { return m_mistake; }
-
-private:
-    template <class T>
-    void readInteger(std::string_view key, const dom::element &element, T &value, std::int64_t low, std::int64_t high) {
-        std::int64_t number = 0;
-        if (element.get_int64().get(number) != simdjson::SUCCESS || number < low || number > high)
-            return m_mistake.set(key, "a whole number from " + std::to_string(low) +
-                                          (high < maxInt ? " to " + std::to_string(high) : std::string(" on")));
-        value = static_cast<T>(number);
-    }
-
-    struct Field {
-        std::string_view key;
-        dom::element value;
-        bool read;
-    };
-    std::vector<Field> m_fields;
-    Mistake &m_mistake;
-};
 
 void readPhases(ObjectReader &reader, PhaseTimes &phases) {
     auto object = reader.object("phases");

@@ -1,0 +1,197 @@
+#pragma once
+// Inside ipc only: the keys of a document's objects, written and read with their types checked.
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ipc/documents.h"
+
+namespace lockstep::documents {
+
+/// Writes an object's keys in order.
+class DocumentWriter {
+public:
+    // Unknown is absent.
+    template <class T> DocumentWriter &put(const char *key, const T &value) {
+        m_object[key] = value;
+        return *this;
+    }
+    DocumentWriter &put(const char *key, double value) {
+        m_object[key] = documents::real(value);
+        return *this;
+    }
+    template <class T> DocumentWriter &put(const char *key, const std::optional<T> &value) {
+        return value ? put(key, *value) : *this;
+    }
+    DocumentWriter &put(const char *key, const std::string &text) {
+        if (!text.empty())
+            m_object[key] = text;
+        return *this;
+    }
+    DocumentWriter &put(const char *key, const std::vector<double> &values) {
+        Json array = Json::array();
+        for (const double value : values)
+            array.push_back(documents::real(value));
+        return put(key, array);
+    }
+    template <class T, class Convert>
+    DocumentWriter &list(const char *key, const std::vector<T> &items, Convert convert) {
+        Json array = Json::array();
+        for (const T &item : items)
+            array.push_back(convert(item));
+        return put(key, array);
+    }
+    Json take() { return std::move(m_object); }
+
+private:
+    Json m_object = Json::object();
+};
+
+/// Reads an object's keys; the first mistake is kept.
+class DocumentReader {
+public:
+    DocumentReader(const Json &object, std::string what) : m_object(object), m_what(std::move(what)) {
+        if (!object.is_object())
+            mistake("", "an object");
+    }
+
+    void get(const char *key, std::string &value) {
+        if (const Json *found = find(key, &Json::is_string, "a text"))
+            value = found->get<std::string>();
+    }
+    void get(const char *key, bool &value) {
+        if (const Json *found = find(key, &Json::is_boolean, "true or false"))
+            value = found->get<bool>();
+    }
+    void get(const char *key, double &value) {
+        if (const auto number = readReal(key))
+            value = *number;
+    }
+    void get(const char *key, std::optional<double> &value) { value = readReal(key); }
+    void get(const char *key, std::uint64_t &value) {
+        if (const Json *found = find(key, &Json::is_number_unsigned, "a whole number from 0 on"))
+            value = found->get<std::uint64_t>();
+    }
+    void get(const char *key, std::int64_t &value) {
+        if (const auto number = readWhole(key, std::numeric_limits<std::int64_t>::max()))
+            value = *number;
+    }
+    void get(const char *key, int &value) {
+        if (const auto number = readWhole(key, std::numeric_limits<int>::max()))
+            value = static_cast<int>(*number);
+    }
+    void get(const char *key, std::optional<int> &value) {
+        if (const auto number = readWhole(key, std::numeric_limits<int>::max()))
+            value = static_cast<int>(*number);
+    }
+    void get(const char *key, std::vector<std::string> &values) {
+        each(key, [&](const Json &item) {
+            if (!item.is_string())
+                return mistake(key, "a list of texts");
+            values.push_back(item.get<std::string>());
+        });
+    }
+    void get(const char *key, std::vector<double> &values) {
+        each(key, [&](const Json &item) {
+            const auto number = realOf(item);
+            if (!number)
+                return mistake(key, "a list of numbers");
+            values.push_back(*number);
+        });
+    }
+    void get(const char *key, std::vector<std::int64_t> &values) {
+        each(key, [&](const Json &item) {
+            if (!item.is_number_integer())
+                return mistake(key, "a list of whole numbers");
+            values.push_back(item.get<std::int64_t>());
+        });
+    }
+    template <class Use> void each(const char *key, Use use) {
+        if (const Json *found = find(key, &Json::is_array, "a list"))
+            for (const Json &item : *found)
+                use(item);
+    }
+    template <class Use> void eachKey(const char *key, Use use) {
+        if (const Json *found = find(key, &Json::is_object, "an object"))
+            for (const auto &[name, value] : found->items())
+                use(name, value);
+    }
+    const Json *object(const char *key) { return find(key, &Json::is_object, "an object"); }
+
+    void mistake(const std::string &key, const std::string &expected) {
+        if (!m_error)
+            m_error =
+                Error::badArgument(m_what + (key.empty() ? "" : "'s key \"" + key + "\"") + " should be " + expected);
+    }
+    void adopt(Error error) {
+        if (!m_error)
+            m_error = std::move(error);
+    }
+    template <class T> Result<T> finish(T value) {
+        if (m_error)
+            return fail(std::move(*m_error));
+        return value;
+    }
+    [[nodiscard]] const std::optional<Error> &error() const { return m_error; }
+
+    static std::optional<double> realOf(const Json &value) {
+        if (value.is_number())
+            return value.get<double>();
+        if (!value.is_string())
+            return std::nullopt;
+        const auto &text = value.get_ref<const std::string &>();
+        if (text == "NaN")
+            return std::numeric_limits<double>::quiet_NaN();
+        if (text == "Inf" || text == "-Inf")
+            return (text == "Inf" ? 1 : -1) * std::numeric_limits<double>::infinity();
+        return std::nullopt;
+    }
+
+private:
+    const Json *find(const char *key, bool (Json::*is)() const noexcept, const char *expected) {
+        if (!m_object.is_object())
+            return nullptr;
+        const auto found = m_object.find(key);
+        if (found == m_object.end() || found->is_null())
+            return nullptr;
+        if (((*found).*is)())
+            return &*found;
+        mistake(key, expected);
+        return nullptr;
+    }
+    std::optional<double> readReal(const char *key) {
+        if (!m_object.is_object())
+            return std::nullopt;
+        const auto found = m_object.find(key);
+        if (found == m_object.end() || found->is_null())
+            return std::nullopt;
+        const auto number = realOf(*found);
+        if (!number)
+            mistake(key, "a number");
+        return number;
+    }
+    std::optional<std::int64_t> readWhole(const char *key, std::int64_t high) {
+        const Json *found = find(key, &Json::is_number_integer, "a whole number");
+        if (!found)
+            return std::nullopt;
+        // get<int64_t> of an unsigned number past int64's end would wrap round.
+        if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(high)) {
+            mistake(key, "a smaller number");
+            return std::nullopt;
+        }
+        const auto number = found->get<std::int64_t>();
+        if (number < -high) {
+            mistake(key, "a larger number");
+            return std::nullopt;
+        }
+        return number;
+    }
+
+    const Json &m_object;
+    std::string m_what;
+    std::optional<Error> m_error;
+};
+
+} // namespace lockstep::documents

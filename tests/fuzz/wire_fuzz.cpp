@@ -1,0 +1,53 @@
+// Everything that reads what a peer or a file says: any bytes must be taken or refused, never crash, hang or grow.
+#include <cstdlib>
+
+#include "ipc/frames.h"
+#include "ipc/line_framer.h"
+#include "ipc/log.h"
+#include "ipc/messages.h"
+#include "ipc/run_folder.h"
+
+using namespace lockstep;
+
+namespace {
+
+void require(bool truth) {
+    if (!truth)
+        std::abort();
+}
+
+void fuzzLine(Decoder &decoder, LineChecker &checker, std::string_view line) {
+    static_cast<void>(checker.check(line));
+    static_cast<void>(decodeHello(line));
+    static_cast<void>(decodeControl(line));
+    const auto frame = decoder.decode(line);
+    if (!frame) {
+        require(frame.error().message().find('\n') == std::string::npos);
+        return;
+    }
+    // What is taken is written in a form that is taken, and that no longer changes.
+    const std::string written = encode(*frame);
+    if (written.size() >= maxFrameBytes)
+        return; // six bytes for one: it may outgrow the limit
+    const auto again = decoder.decode(written);
+    require(again.has_value());
+    require(encode(*again) == written);
+    require(crcHolds(sealLine(written, 0, 1)));
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    static Decoder decoder;
+    const std::string_view bytes(reinterpret_cast<const char *>(data), size);
+    LineChecker checker;
+    LineFramer framer;
+    static_cast<void>(framer.feed(bytes, [&](std::string_view line) { fuzzLine(decoder, checker, line); }));
+    require(framer.pending() < maxFrameBytes);
+    fuzzLine(decoder, checker, bytes);
+    static_cast<void>(runConfigFromJson(bytes));
+    static_cast<void>(runRecordFromJson(bytes));
+    static_cast<void>(runResultFromJson(bytes));
+    static_cast<void>(launchRequestFromJson(bytes));
+    return 0;
+}
