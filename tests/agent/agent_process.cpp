@@ -168,6 +168,16 @@ std::string launchRequest(int devices, bool detach, const std::string &runId) {
     return toJson(request);
 }
 
+ServedRun::ServedRun(ServedRun &&other) noexcept
+    : runId(std::move(other.runId)), socket(std::move(other.socket)), agent(std::exchange(other.agent, 0)),
+      folder(std::move(other.folder)) {}
+
+ServedRun::~ServedRun() {
+    // By its lock, so that a number used again hurts nobody.
+    if (agent > 0 && FileLock::isHeld(folder.lock(0)))
+        ::kill(agent, SIGKILL);
+}
+
 ServedRun serve(int ranks, const Child::Environment &environment) {
     Child agent({agentBinary(), "serve"}, environment);
     agent.write(launchRequest(ranks) + "\n");

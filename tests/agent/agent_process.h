@@ -58,6 +58,9 @@ private:
 
 /// A detached run of fake ranks; FAKE_RANK words by rank, "" for all.
 struct ServedRun {
+    ServedRun() = default;
+    ServedRun(ServedRun &&other) noexcept;
+    ~ServedRun(); ///< kills the agent if it still lives
     std::string runId, socket;
     pid_t agent = 0;
     lockstep::RunFolder folder;

@@ -5,16 +5,15 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <thread>
 
-#include "ipc/line_framer.h"
 #include "ipc/log.h"
 #include "ipc/messages.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
 #include "trainer/agent/attach_target.h"
 #include "trainer/agent/commands.h"
+#include "trainer/agent/run_journal.h"
 
 namespace lockstep::agent {
 
@@ -67,73 +66,41 @@ bool copyToStdout(int socket) {
     }
 }
 
-int bridge(Fd socket) {
-    // Its end is the process's end: a reader that never closes stdin must not keep us.
-    std::thread([fd = socket.get()] {
+/// Whatever else the viewer says goes to the agent. The thread ends with the process: a viewer that never closes its
+/// end must not keep us.
+void forwardStdin(int socket) {
+    std::thread([socket] {
         char buffer[4096];
         for (ssize_t n = 1; n > 0 || (n < 0 && errno == EINTR);) {
             n = ::read(STDIN_FILENO, buffer, sizeof buffer);
-            if (n > 0 && ::send(fd, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL) != n)
+            if (n > 0 && ::send(socket, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL) != n)
                 return;
         }
     }).detach();
-    copyToStdout(socket.get());
-    std::fflush(stdout);
-    ::_exit(0);
-}
-
-int printLines(const Fd &socket, std::uint64_t fromSeq) {
-    Hello hello;
-    hello.role = "follower";
-    hello.nextSeq = fromSeq;
-    hello.pid = ::getpid();
-    hello.name = "lockstep-agent attach";
-    const std::string line = encode(hello) + "\n";
-    if (::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0)
-        return 1;
-    const auto answer = decodeHello(readLine(socket.get()));
-    if (!answer) {
-        std::fprintf(stderr, "%s\n", answer.error().message().c_str());
-        return 1;
-    }
-    copyToStdout(socket.get());
-    return 0;
 }
 
 /// No agent lives: the log itself answers.
-int speakForLog(const RunFolder &folder, const std::string &runId, std::optional<std::uint64_t> fromSeq) {
-    std::uint64_t first = fromSeq.value_or(0);
-    if (!fromSeq) {
-        const auto hello = decodeHello(readLine(STDIN_FILENO));
-        if (!hello) {
-            writeAll(STDOUT_FILENO, encodeProtocolError(hello.error().message()) + "\n");
-            std::fprintf(stderr, "%s; send a follower's hello on stdin or use --from-seq N\n",
-                         hello.error().message().c_str());
-            return 2;
-        }
-        first = hello->nextSeq;
-    }
+int speakForLog(const RunFolder &folder, const std::string &runId, std::uint64_t firstSeq, bool sayHello) {
     std::uint64_t next = 0;
-    auto counted = readLog(folder.log(0), 0, [&](std::string_view) { ++next; });
+    const auto counted =
+        readLog(folder.log(0), 0, [&](std::string_view line) { next = seqOfSealedLine(line).value_or(next) + 1; });
     if (!counted) {
         std::fprintf(stderr, "%s\n", counted.error().message().c_str());
         return 1;
     }
-    for (const LogGap &gap : counted->gaps)
-        next = std::max(next + gap.count(), gap.lastSeq + 1);
     Hello answer;
     answer.role = "agent";
     answer.run = runId;
     answer.node = 0;
     answer.nextSeq = next;
     answer.live = false;
-    bool open = fromSeq || writeAll(STDOUT_FILENO, encode(answer) + "\n");
+    bool open = !sayHello || writeAll(STDOUT_FILENO, encode(answer) + "\n");
     std::string out;
     const auto flush = [&] {
         open = open && writeAll(STDOUT_FILENO, out);
         out.clear();
     };
-    (void)readLog(folder.log(0), first, [&](std::string_view line) {
+    (void)readLog(folder.log(0), firstSeq, [&](std::string_view line) {
         out.append(line).push_back('\n');
         if (open && out.size() > (1 << 16))
             flush();
@@ -142,37 +109,76 @@ int speakForLog(const RunFolder &folder, const std::string &runId, std::optional
     return 0;
 }
 
+std::string ownHello(std::uint64_t fromSeq, std::string name) {
+    Hello hello;
+    hello.role = "follower";
+    hello.nextSeq = fromSeq;
+    hello.pid = ::getpid();
+    hello.name = std::move(name);
+    return encode(hello);
+}
+
+int refuse(const Error &error, int code) {
+    std::fprintf(stderr, "%s\n", error.message().c_str());
+    return code;
+}
+
+/// The agent's answer to the hello; empty when it was just dying.
+std::string introduce(int socket, const std::string &hello) {
+    const std::string line = hello + "\n";
+    if (::send(socket, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+        return {};
+    return readLine(socket);
+}
+
 } // namespace
 
 int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq) {
     auto target = AttachTarget::find(runId);
-    if (!target) {
-        std::fprintf(stderr, "%s\n", target.error().message().c_str());
-        return 2;
+    if (!target)
+        return refuse(target.error(), 2);
+    const std::string helloLine = fromSeq ? ownHello(*fromSeq, "lockstep-agent attach") : readLine(STDIN_FILENO);
+    const auto hello = decodeHello(helloLine);
+    if (!hello) {
+        writeAll(STDOUT_FILENO, fromSeq ? "" : encodeProtocolError(hello.error().message()) + "\n");
+        return refuse(Error::badArgument("stdin should begin with a follower's hello: " + hello.error().message(),
+                                         "use --from-seq N to print the log"),
+                      2);
     }
-    if (!target->socket.valid())
-        return speakForLog(target->folder, runId, fromSeq);
-    return fromSeq ? printLines(target->socket, *fromSeq) : bridge(std::move(target->socket));
+    while (target && target->socket.valid()) {
+        const std::string answer = introduce(target->socket.get(), helloLine);
+        if (answer.empty()) { // it died between our connecting and its answering: look again
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            target = AttachTarget::find(runId);
+            continue;
+        }
+        if (const auto agent = decodeHello(answer); fromSeq && !agent)
+            return refuse(agent.error(), 1);
+        if (!fromSeq) {
+            writeAll(STDOUT_FILENO, answer + "\n");
+            forwardStdin(target->socket.get());
+        }
+        copyToStdout(target->socket.get());
+        ::_exit(0); // the thread that reads stdin may wait for ever
+    }
+    if (!target)
+        return refuse(target.error(), 2);
+    return speakForLog(target->folder, runId, hello->nextSeq, !fromSeq);
 }
 
 int stopCommand(const std::string &runId, const std::string &by) {
     auto target = AttachTarget::find(runId);
-    if (!target) {
-        std::fprintf(stderr, "%s\n", target.error().message().c_str());
-        return 2;
-    }
+    if (!target)
+        return refuse(target.error(), 2);
     const auto ended = [&] {
         std::printf("run %s: %s\n", runId.c_str(), readRunStatus(target->folder).sentence.c_str());
         return 0;
     };
     if (!target->socket.valid())
         return ended();
-    Hello hello;
-    hello.role = "follower";
-    hello.nextSeq = std::uint64_t(1) << 62; // of the log it wants nothing: the agent closes when all is over
-    hello.pid = ::getpid();
-    hello.name = "lockstep-agent stop";
-    const std::string lines = encode(hello) + "\n" + encode(Control{"stop", by}) + "\n";
+    // Of the log it wants nothing: the agent closes when all is over.
+    const std::string lines =
+        ownHello(std::uint64_t(1) << 62, "lockstep-agent stop") + "\n" + encode(Control{"stop", by}) + "\n";
     (void)::send(target->socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL);
     constexpr auto patience = std::chrono::seconds(20);
     const auto until = std::chrono::steady_clock::now() + patience;
