@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Measures what a user notices of the built programs, and writes docs/benchmarks/window.md.
+
+    run_bench.py latency    a step's end to its point on the screen, over live runs
+    run_bench.py cpu        the window's processor time, idle and while it watches two ranks
+    run_bench.py start      from the command to the first live point on the screen
+    run_bench.py frames     what a frame costs on its way (bench_frames)
+    run_bench.py all --write
+
+The window is the real program, on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
+"""
+import argparse
+import contextlib
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERTZ = os.sysconf("SC_CLK_TCK")
+
+# Long enough to watch for half a minute, whatever the machine; stopped when the watching is over.
+WATCHED = {
+    "name": "bench-two-ranks", "title": "Two ranks to watch", "summary": "DDP ×2 for tests/bench.",
+    "question": "What does watching cost?",
+    "base": {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "batch_size": 64, "optimizer": "sgd",
+             "lr": 0.01, "momentum": 0.9, "augment": "affine", "loader": "batch", "workers": 0, "epochs": 50},
+    "runs": [{"method": "ddp", "devices": 2}], "reference": "ddp", "repeats": 1,
+}
+
+
+class Place:
+    """A data home, a screen and the programs: everything a measurement starts ends with it."""
+
+    def __init__(self, bin_folder):
+        self.bin = bin_folder
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-bench-"))
+        self.latency_log = self.home / "latency.ndjson"
+        self.environment = {**os.environ, "LOCKSTEP_HOME": str(self.home / "home"),
+                            "LOCKSTEP_LATENCY_LOG": str(self.latency_log)}
+        self.processes = []
+        self.start_screen()
+
+    def start_screen(self):
+        for name in ("WAYLAND_DISPLAY", "DISPLAY"):
+            self.environment.pop(name, None)
+        if shutil.which("Xvfb") is None:
+            self.environment["QT_QPA_PLATFORM"] = "offscreen"
+            self.screen = "Qt's offscreen platform"
+            return
+        read, write = os.pipe()
+        self.processes.append(subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1600x1000x24", "-nolisten", "tcp"],
+            pass_fds=[write], stderr=subprocess.DEVNULL))
+        os.close(write)
+        with os.fdopen(read) as number:
+            self.environment["DISPLAY"] = ":" + number.readline().strip()
+        self.environment["QT_QPA_PLATFORM"] = "xcb"
+        self.screen = "Xvfb, 1600 × 1000"
+
+    def start(self, program, *arguments):
+        with open(self.home / f"{program}.log", "ab") as log:
+            process = subprocess.Popen([self.bin / program, *arguments], env=self.environment, stdout=log, stderr=log,
+                                       stdin=subprocess.DEVNULL)
+        self.processes.append(process)
+        return process
+
+    def control(self, *arguments):
+        ran = subprocess.run([self.bin / "lockstepctl", *arguments], env=self.environment, capture_output=True, text=True,
+                             timeout=60)
+        if ran.returncode != 0:
+            raise SystemExit(f"run_bench: lockstepctl {' '.join(arguments)} ended {ran.returncode}: {ran.stderr.strip()}")
+        return ran.stdout
+
+    def run_detached(self, recipe, *arguments):
+        return self.control("run", str(recipe), "--detach", *arguments)
+
+    def watched_recipe(self):
+        path = self.home / "two-ranks.json"
+        path.write_text(json.dumps(WATCHED))
+        return path
+
+    def painted(self):
+        """The lines the window wrote about its repaints, whole ones only."""
+        if not self.latency_log.exists():
+            return []
+        text = self.latency_log.read_text()
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+    def close(self):
+        with contextlib.suppress(SystemExit, subprocess.TimeoutExpired, OSError):
+            self.control("stop", "--all")
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in reversed(self.processes):
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def place(options):
+    here = Place(options.bin)
+    try:
+        yield here
+    finally:
+        here.close()
+
+
+def wait_for(what, seconds, condition):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise SystemExit(f"run_bench: waited {seconds} s in vain for {what}")
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / HERTZ
+
+
+def cpu_share(pid, seconds, parts=6):
+    """Share of one core in each of `parts` equal stretches."""
+    shares = []
+    for _ in range(parts):
+        begun, used = time.monotonic(), cpu_seconds(pid)
+        time.sleep(seconds / parts)
+        shares.append((cpu_seconds(pid) - used) / (time.monotonic() - begun))
+    return shares
+
+
+def spread(values, unit, digits=1, scale=1):
+    values = sorted(value * scale for value in values)
+    text = f"{statistics.median(values):.{digits}f} {unit} ({values[0]:.{digits}f} to {values[-1]:.{digits}f}"
+    if len(values) >= 20:
+        text += f", 90 % ≤ {values[int(0.9 * len(values))]:.{digits}f}"
+    return text + f"; n = {len(values)})"
+
+
+def points(place_):
+    return [line for line in place_.painted() if "frame_wall_us" in line]
+
+
+def measure_latency(options):
+    with place(options) as here:
+        here.start("lockstep")
+        wait_for("the window", 30, here.painted)
+        here.run_detached("lenet-dp-vs-ddp", "--quick")
+        wait_for(f"{options.points} points on the screen", 300, lambda: len(points(here)) >= options.points)
+        latencies = [line["painted_wall_us"] - line["frame_wall_us"] for line in points(here)]
+        return [("A step's end to its point on the screen", spread(latencies, "ms", 0, 1e-3), "median ≤ 300 ms",
+                 statistics.median(latencies) <= 300_000)]
+
+
+def measure_cpu(options):
+    with place(options) as here:
+        window = here.start("lockstep")
+        wait_for("the window", 30, here.painted)
+        time.sleep(5)
+        idle = cpu_share(window.pid, options.seconds)
+    with place(options) as here:
+        window = here.start("lockstep")
+        wait_for("the window", 30, here.painted)
+        here.run_detached(here.watched_recipe())
+        wait_for("two ranks' points", 120, lambda: len({line.get("rank") for line in points(here)}) >= 2
+                 or len(points(here)) >= 20)
+        watching = cpu_share(window.pid, options.seconds)
+    return [("Processor time of the idle window", spread(idle, "% of a core", 2, 100), "≤ 1 %",
+             statistics.median(idle) <= 0.01),
+            ("Processor time of the window while two ranks train", spread(watching, "% of a core", 1, 100), "≤ 10 %",
+             statistics.median(watching) <= 0.10)]
+
+
+def measure_start(options):
+    taken = []
+    for _ in range(options.repeats):
+        with place(options) as here:
+            begun = time.time()
+            environment = {**here.environment, "DISPLAY": here.environment.get("DISPLAY", ":offscreen")}
+            here.processes.append(subprocess.Popen(
+                [ROOT / "run", "--recipe", "lenet-dp-vs-ddp", "--start"], env=environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            first = wait_for("the first live point", 120, lambda: points(here))[0]
+            taken.append(first["painted_wall_us"] / 1e6 - begun)
+    return [("./run, when built, to the first live point on the screen", spread(taken, "s"), "≤ 10 s",
+             statistics.median(taken) <= 10)]
+
+
+def measure_frames(options):
+    ran = subprocess.run([options.bin / "bench_frames", "--benchmark_format=json", "--benchmark_repetitions=5",
+                          "--benchmark_report_aggregates_only=true"], capture_output=True, text=True, check=True)
+    medians = [each for each in json.loads(ran.stdout)["benchmarks"] if each.get("aggregate_name") == "median"]
+    return [(f"`{each['run_name'].split('/')[0]}`", f"{each['cpu_time']:.3g} {each['time_unit']}", "", True)
+            for each in medians]
+
+
+def machine():
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "-")
+    memory = int(next(line.split()[1] for line in open("/proc/meminfo") if line.startswith("MemTotal"))) / 1e6
+    system = platform.freedesktop_os_release().get("PRETTY_NAME", "-")
+    commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return (f"{model}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GB, {system}, Linux {platform.release()}; "
+            f"{datetime.date.today()}, commit {commit.stdout.strip() or '-'}")
+
+
+def table(rows):
+    lines = ["| what | measured: median (least to most) | goal | kept |", "|---|---|---|---|"]
+    for what, measured, goal, kept in rows:
+        lines.append(f"| {what} | {measured} | {goal or '-'} | {('yes' if kept else '**no**') if goal else '-'} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    measures = {"latency": measure_latency, "cpu": measure_cpu, "start": measure_start, "frames": measure_frames}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=[*measures, "all"])
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
+    parser.add_argument("--points", type=int, default=200, help="latency: how many points on the screen")
+    parser.add_argument("--seconds", type=float, default=30, help="cpu: how long to look")
+    parser.add_argument("--repeats", type=int, default=5, help="start: how often")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks/window.md")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    rows = []
+    for name, measure in measures.items():
+        if options.what in (name, "all"):
+            rows += measure(options)
+    text = f"{machine()}.\n\n{table(rows)}"
+    print(text)
+    if options.write:
+        folder = ROOT / "docs/benchmarks"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "window.md").write_text(
+            f"# What the window costs\n\n`tests/bench/run_bench.py {options.what} --write` on {text}\n")
+    return 0 if all(kept for *_, kept in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
