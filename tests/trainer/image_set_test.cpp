@@ -1,0 +1,236 @@
+#include <functional>
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+#include <zlib.h>
+
+#include "temp_folder.h"
+#include "trainer/data/image_set.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+using namespace lockstep::trainer::tests;
+
+namespace {
+
+std::string bigEndian(std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        bytes += static_cast<char>(value >> shift & 0xff);
+    return bytes;
+}
+
+std::string imagesIdx(std::uint32_t n, std::uint32_t side = 28) {
+    std::string bytes = bigEndian(0x803) + bigEndian(n) + bigEndian(side) + bigEndian(side);
+    for (std::uint32_t i = 0; i < n * side * side; ++i)
+        bytes += static_cast<char>(i * 31 % 251);
+    return bytes;
+}
+
+std::string labelsIdx(std::uint32_t n) {
+    std::string bytes = bigEndian(0x801) + bigEndian(n);
+    for (std::uint32_t i = 0; i < n; ++i)
+        bytes += static_cast<char>(i % 10);
+    return bytes;
+}
+
+std::string gzip(const std::string &bytes) {
+    z_stream stream{};
+    deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    std::string packed(deflateBound(&stream, bytes.size()) + 64, '\0');
+    stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    stream.next_out = reinterpret_cast<Bytef *>(packed.data());
+    stream.avail_out = static_cast<uInt>(packed.size());
+    REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    packed.resize(stream.total_out);
+    deflateEnd(&stream);
+    return packed;
+}
+
+const char *const imagesName = "train-images-idx3-ubyte", *const labelsName = "train-labels-idx1-ubyte";
+
+void writeGood(const TempFolder &folder, std::uint32_t n = 20) {
+    writeFile(folder / imagesName, imagesIdx(n));
+    writeFile(folder / labelsName, labelsIdx(n));
+}
+
+} // namespace
+
+TEST_SUITE("image_set") {
+    TEST_CASE("packed and plain files give the same images and labels") {
+        const TempFolder plain, packed;
+        writeGood(plain);
+        writeFile(packed / (std::string(imagesName) + ".gz"), gzip(imagesIdx(20)));
+        writeFile(packed / (std::string(labelsName) + ".gz"), gzip(labelsIdx(20)));
+        const auto a = loadImageSet("mnist", plain.path(), Split::Train);
+        const auto b = loadImageSet("mnist", packed.path(), Split::Train);
+        REQUIRE(a);
+        REQUIRE(b);
+        CHECK(a->size() == 20);
+        CHECK(a->images.sizes() == torch::IntArrayRef{20, 28, 28});
+        CHECK(a->images.is_contiguous());
+        CHECK(a->images[0][0][1].item<int>() == 31);
+        CHECK(a->labels.dtype() == torch::kInt64);
+        CHECK(a->labels[13].item<int>() == 3);
+        CHECK(torch::equal(a->images, b->images));
+        CHECK(torch::equal(a->labels, b->labels));
+        CHECK(a->mean == 0.1307);
+        CHECK(a->std == 0.3081);
+        CHECK(a->sha256.count(imagesName) == 1);
+        CHECK(b->sha256.count(std::string(imagesName) + ".gz") == 1);
+        CHECK(a->sha256.at(labelsName).size() == 64);
+    }
+
+    TEST_CASE("a gzip file of several members is read as one") {
+        const TempFolder folder;
+        const auto bytes = imagesIdx(20);
+        writeFile(folder / (std::string(imagesName) + ".gz"), gzip(bytes.substr(0, 1000)) + gzip(bytes.substr(1000)));
+        writeFile(folder / labelsName, labelsIdx(20));
+        const auto set = loadImageSet("mnist", folder.path(), Split::Train);
+        REQUIRE(set);
+        CHECK(set->images[19][27][27].item<int>() == (20 * 784 - 1) * 31 % 251);
+    }
+
+    TEST_CASE("a limit keeps the first samples") {
+        const TempFolder folder;
+        writeGood(folder);
+        const auto all = loadImageSet("mnist", folder.path(), Split::Train);
+        const auto some = loadImageSet("mnist", folder.path(), Split::Train, 7);
+        REQUIRE(all);
+        REQUIRE(some);
+        CHECK(some->size() == 7);
+        CHECK(torch::equal(some->images, all->images.narrow(0, 0, 7)));
+        CHECK(torch::equal(some->labels, all->labels.narrow(0, 0, 7)));
+    }
+
+    TEST_CASE("each damage is one sentence that names file, expectation, finding and way out") {
+        struct Damage {
+            const char *name;
+            std::function<void(const TempFolder &)> apply;
+            std::vector<const char *> says;
+        };
+        const std::vector<Damage> table{
+            {"missing images",
+             [](auto &f) { std::filesystem::remove(f / imagesName); },
+             {"train-images-idx3-ubyte[.gz] of fashion-mnist is not in ", "apt install dataset-fashion-mnist",
+              "--data-dir"}},
+            {"missing labels",
+             [](auto &f) { std::filesystem::remove(f / labelsName); },
+             {"train-labels-idx1-ubyte[.gz] of fashion-mnist is not in "}},
+            {"a folder instead of a file",
+             [](auto &f) {
+                 std::filesystem::remove(f / imagesName);
+                 std::filesystem::create_directory(f / imagesName);
+             },
+             {imagesName, "no ordinary file"}},
+            {"empty", [](auto &f) { writeFile(f / imagesName, ""); }, {imagesName, "too short: 0 bytes", "takes 16"}},
+            {"header cut",
+             [](auto &f) { writeFile(f / labelsName, labelsIdx(20).substr(0, 6)); },
+             {labelsName, "too short: 6 bytes"}},
+            {"labels where images should be",
+             [](auto &f) { writeFile(f / imagesName, labelsIdx(20)); },
+             {imagesName, "magic number is 0x00000801, expected 0x00000803"}},
+            {"no IDX at all",
+             [](auto &f) { writeFile(f / labelsName, "<html>404 not found</html>"); },
+             {labelsName, "magic number is 0x3c68746d"}},
+            {"cut short",
+             [](auto &f) { writeFile(f / imagesName, imagesIdx(20).substr(0, 5000)); },
+             {imagesName, "20x28x28 bytes", "4984 follow"}},
+            {"bytes too many",
+             [](auto &f) { writeFile(f / labelsName, labelsIdx(20) + "x"); },
+             {labelsName, "20 bytes", "21 follow"}},
+            {"an absurd count",
+             [](auto &f) { writeFile(f / imagesName, bigEndian(0x803) + std::string(12, '\xff')); },
+             {imagesName, "4294967295x4294967295x4294967295", "0 follow"}},
+            {"torn gzip",
+             [](auto &f) {
+                 const auto packed = gzip(imagesIdx(20));
+                 writeFile(f / imagesName, packed.substr(0, packed.size() / 2));
+             },
+             {imagesName, "torn"}},
+            {"gzip without its end",
+             [](auto &f) {
+                 const auto packed = gzip(imagesIdx(20));
+                 writeFile(f / imagesName, packed.substr(0, packed.size() - 3));
+             },
+             {imagesName, "torn"}},
+            {"damaged gzip",
+             [](auto &f) {
+                 auto packed = gzip(imagesIdx(20));
+                 packed[packed.size() - 6] ^= 1; // in the CRC
+                 writeFile(f / imagesName, packed);
+             },
+             {imagesName, "damaged", "incorrect data check"}},
+            {"counts differ",
+             [](auto &f) { writeFile(f / labelsName, labelsIdx(19)); },
+             {labelsName, "19 labels", "20 images"}},
+            {"a label out of range",
+             [](auto &f) {
+                 auto bytes = labelsIdx(20);
+                 bytes[8 + 13] = 10;
+                 writeFile(f / labelsName, bytes);
+             },
+             {labelsName, "label 13 is 10, expected 0 to 9"}},
+            {"images of another size",
+             [](auto &f) { writeFile(f / imagesName, imagesIdx(20, 32)); },
+             {imagesName, "32x32, expected 28x28"}},
+            {"no images",
+             [](auto &f) {
+                 writeFile(f / imagesName, imagesIdx(0));
+                 writeFile(f / labelsName, labelsIdx(0));
+             },
+             {imagesName, "holds no images"}},
+        };
+        for (const auto &damage : table) {
+            CAPTURE(damage.name);
+            const TempFolder folder;
+            writeGood(folder);
+            damage.apply(folder);
+            const auto set = loadImageSet("fashion-mnist", folder.path(), Split::Train);
+            REQUIRE_FALSE(set);
+            const auto message = set.error().message();
+            CAPTURE(message);
+            for (const auto *part : damage.says)
+                CHECK(message.find(part) != std::string::npos);
+            CHECK(set.error().kind == ErrorKind::BadArgument);
+            CHECK_FALSE(set.error().wayOut.empty());
+            CHECK(message.find('\n') == std::string::npos);
+        }
+    }
+
+    TEST_CASE("an unknown data set and a limit beyond the set are bad arguments") {
+        const TempFolder folder;
+        writeGood(folder);
+        const auto unknown = loadImageSet("cifar", folder.path(), Split::Train);
+        REQUIRE_FALSE(unknown);
+        CHECK(unknown.error().message().find("'cifar'") != std::string::npos);
+        const auto beyond = loadImageSet("mnist", folder.path(), Split::Train, 21);
+        REQUIRE_FALSE(beyond);
+        CHECK(beyond.error().kind == ErrorKind::BadArgument);
+        CHECK(beyond.error().message().find("21") != std::string::npos);
+    }
+
+    TEST_CASE("mnist without a folder is looked for under Lockstep's data, and the error says where") {
+        const TempFolder home;
+        ::setenv("LOCKSTEP_HOME", home.path().c_str(), 1);
+        const auto set = loadImageSet("mnist", "", Split::Test);
+        ::unsetenv("LOCKSTEP_HOME");
+        REQUIRE_FALSE(set);
+        CHECK(set.error().message().find("t10k-images-idx3-ubyte[.gz] of mnist is not in " + home.path() +
+                                         "/data/mnist") != std::string::npos);
+    }
+
+    TEST_CASE("the distribution's Fashion-MNIST is read whole") {
+        if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz")) {
+            MESSAGE("skipped: dataset-fashion-mnist is not installed");
+            return;
+        }
+        const auto set = loadImageSet("fashion-mnist", "", Split::Test);
+        REQUIRE(set);
+        CHECK(set->size() == 10000);
+        CHECK(set->labels.bincount().eq(1000).all().item<bool>()); // balanced
+        CHECK(set->images.to(torch::kFloat64).div(255).mean().item<double>() == doctest::Approx(0.2868).epsilon(0.001));
+        CHECK(set->sha256.at("t10k-labels-idx1-ubyte.gz").size() == 64);
+    }
+}

@@ -1,0 +1,258 @@
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <pthread.h>
+#include <sched.h>
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include "temp_folder.h"
+#include "trainer/data/loader.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+using namespace lockstep::trainer::tests;
+
+namespace {
+
+ImageSet makeSet(std::int64_t n) {
+    ImageSet set;
+    torch::manual_seed(11);
+    set.images = torch::randint(0, 256, {n, 28, 28}, torch::kUInt8);
+    set.labels = torch::arange(n).remainder(10);
+    set.mean = 0.2860;
+    set.std = 0.3530;
+    return set;
+}
+
+struct Seen {
+    std::vector<torch::Tensor> images, labels;
+    std::vector<std::int64_t> real;
+};
+
+void readEpoch(Loader &loader, std::int64_t epoch, std::int64_t lastEpoch, Seen &seen, std::int64_t first = 0) {
+    loader.startEpoch(epoch, lastEpoch, first);
+    while (auto batch = loader.next()) {
+        seen.images.push_back(batch->images);
+        seen.labels.push_back(batch->labels);
+        seen.real.push_back(batch->real);
+    }
+}
+
+Seen readEpochs(const ImageSet &set, const LoaderOptions &options, std::int64_t epochs) {
+    Loader loader(set, options);
+    Seen seen;
+    for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
+        readEpoch(loader, epoch, epochs - 1, seen);
+    return seen;
+}
+
+bool same(const Seen &a, const Seen &b) {
+    bool equal = a.images.size() == b.images.size() && a.real == b.real;
+    for (std::size_t i = 0; equal && i < a.images.size(); ++i)
+        equal = torch::equal(a.images[i], b.images[i]) && torch::equal(a.labels[i], b.labels[i]);
+    return equal;
+}
+
+/// The cores that each of this process's threads named loader-N may run on.
+std::map<std::string, CoreList> loaderThreads() {
+    std::map<std::string, CoreList> threads;
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        auto name = readFile(task.path() / "comm");
+        if (name.rfind("loader-", 0) != 0)
+            continue;
+        name.pop_back();
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        REQUIRE(sched_getaffinity(std::stoi(task.path().filename()), sizeof set, &set) == 0);
+        for (int core = 0; core < CPU_SETSIZE; ++core)
+            if (CPU_ISSET(core, &set))
+                threads[name].push_back(core);
+    }
+    return threads;
+}
+
+} // namespace
+
+TEST_SUITE("loader") {
+    TEST_CASE("a batch holds the sampler's samples, normalised, in order, the last one smaller") {
+        const auto set = makeSet(50);
+        LoaderOptions options;
+        options.batchSize = 16;
+        Loader loader(set, options);
+        CHECK(loader.steps() == 4);
+        Seen seen;
+        readEpoch(loader, 3, 3, seen);
+        const auto order = torch::tensor(sampleOrder(50, 1, 0, 1, 3).indices);
+        CHECK(seen.images.size() == 4);
+        CHECK(seen.images.back().size(0) == 2);
+        CHECK(torch::equal(torch::cat(seen.labels), set.labels.index_select(0, order)));
+        const auto expected =
+            set.images.index_select(0, order).unsqueeze(1).to(torch::kFloat32).div(255).sub(set.mean).div(set.std);
+        CHECK(torch::equal(torch::cat(seen.images), expected));
+        CHECK(torch::equal(normalize(set.images, set.mean, set.std, torch::kFloat32).index_select(0, order), expected));
+    }
+
+    TEST_CASE("fp64 pixels are computed in fp64") {
+        const auto set = makeSet(8);
+        const auto expected = set.images.unsqueeze(1).to(torch::kFloat64).div(255).sub(set.mean).div(set.std);
+        CHECK(torch::equal(normalize(set.images, set.mean, set.std, torch::kFloat64), expected));
+        LoaderOptions options;
+        options.dtype = torch::kFloat64;
+        const auto seen = readEpochs(set, options, 1);
+        CHECK(torch::equal(seen.images.at(0),
+                           expected.index_select(0, torch::tensor(sampleOrder(8, 1, 0, 1, 0).indices))));
+    }
+
+    TEST_CASE("neither workers nor the loader's kind change a bit, over epochs, with and without augmentation") {
+        const auto set = makeSet(150);
+        for (const bool affine : {false, true}) {
+            for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+                LoaderOptions options;
+                options.batchSize = 32;
+                options.affine = affine;
+                options.dtype = dtype;
+                const auto expected = readEpochs(set, options, 3);
+                for (const int workers : {0, 1, 3}) {
+                    for (const bool itemwise : {false, true}) {
+                        CAPTURE(workers);
+                        CAPTURE(itemwise);
+                        CAPTURE(affine);
+                        options.workers = workers;
+                        options.itemwise = itemwise;
+                        CHECK(same(readEpochs(set, options, 3), expected));
+                    }
+                }
+            }
+        }
+    }
+
+    TEST_CASE("augmentation differs from epoch to epoch and is the same whoever loads the image") {
+        const auto set = makeSet(24);
+        LoaderOptions options;
+        options.affine = true;
+        options.batchSize = 24;
+        const auto whole = readEpochs(set, options, 2);
+        const auto placeOf = [](const SampleOrder &order, std::int64_t sample) {
+            return std::find(order.indices.begin(), order.indices.end(), sample) - order.indices.begin();
+        };
+        const auto first = sampleOrder(24, 1, 0, 1, 0), second = sampleOrder(24, 1, 0, 1, 1);
+        CHECK_FALSE(torch::equal(whole.images[0][placeOf(first, 5)], whole.images[1][placeOf(second, 5)]));
+        for (int rank = 0; rank < 3; ++rank) {
+            options.worldSize = 3;
+            options.rank = rank;
+            options.batchSize = 8;
+            const auto part = readEpochs(set, options, 1);
+            const auto order = sampleOrder(24, 3, rank, 1, 0);
+            for (std::int64_t i = 0; i < 8; ++i)
+                CHECK(torch::equal(part.images[0][i],
+                                   whole.images[0][placeOf(first, order.indices[static_cast<std::size_t>(i)])]));
+        }
+    }
+
+    TEST_CASE("padded duplicates are not counted as real samples") {
+        const auto set = makeSet(10);
+        LoaderOptions options;
+        options.worldSize = 4;
+        options.batchSize = 2;
+        std::int64_t real = 0, all = 0;
+        for (options.rank = 0; options.rank < 4; ++options.rank) {
+            const auto seen = readEpochs(set, options, 1);
+            for (std::size_t i = 0; i < seen.real.size(); ++i) {
+                real += seen.real[i];
+                all += seen.labels[i].size(0);
+            }
+        }
+        CHECK(real == 10);
+        CHECK(all == 12);
+    }
+
+    TEST_CASE("an epoch can be entered at any batch and left early") {
+        const auto set = makeSet(100);
+        for (const int workers : {0, 2}) {
+            CAPTURE(workers);
+            LoaderOptions options;
+            options.batchSize = 10;
+            options.workers = workers;
+            const auto expected = readEpochs(set, options, 3);
+            Loader loader(set, options);
+            Seen seen;
+            readEpoch(loader, 1, 2, seen, 7);
+            REQUIRE(seen.images.size() == 3);
+            CHECK(torch::equal(seen.images[0], expected.images[17]));
+            loader.startEpoch(2, 2);
+            CHECK(torch::equal(loader.next()->images, expected.images[20]));
+            loader.startEpoch(0, 0); // left after one batch
+            CHECK(torch::equal(loader.next()->images, expected.images[0]));
+            loader.startEpoch(0, 0);
+            CHECK(torch::equal(loader.next()->images, expected.images[0]));
+        }
+    }
+
+    TEST_CASE("no batch comes before an epoch is started") {
+        const auto set = makeSet(4);
+        Loader loader(set, {});
+        CHECK_FALSE(loader.next());
+    }
+
+    TEST_CASE("a loader that nobody reads from ends at once") {
+        const auto set = makeSet(200);
+        LoaderOptions options;
+        options.workers = 3;
+        options.batchSize = 4;
+        const auto began = std::chrono::steady_clock::now();
+        for (int i = 0; i < 20; ++i) {
+            Loader loader(set, options);
+            loader.startEpoch(0, 100);
+            if (i % 2)
+                (void)loader.next();
+        }
+        CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
+        CHECK(loaderThreads().empty());
+    }
+
+    TEST_CASE("workers are named and run on the cores they were given") {
+        const auto set = makeSet(40);
+        const auto allowed = allowedCores();
+        LoaderOptions options;
+        options.workers = 2;
+        options.batchSize = 4;
+        options.workerCores = {allowed.back()};
+        Loader loader(set, options);
+        loader.startEpoch(0, 0);
+        REQUIRE(loader.next());
+        const auto threads = loaderThreads();
+        REQUIRE(threads.size() == 2);
+        for (const auto &[name, cores] : threads) {
+            CAPTURE(name);
+            CHECK(cores == CoreList{allowed.back()});
+        }
+        CHECK(allowedCores() == allowed); // the caller stays where it was
+    }
+
+    TEST_CASE("workers leave the number of intra-op threads of others alone") {
+        const auto set = makeSet(40);
+        const int before = at::get_num_threads();
+        LoaderOptions options;
+        options.workers = 2;
+        (void)readEpochs(set, options, 1);
+        int born = 0;
+        std::thread([&born] { born = at::get_num_threads(); }).join();
+        CHECK(at::get_num_threads() == before);
+        CHECK(born == before);
+    }
+
+    TEST_CASE("a worker's failure comes out of next() as one sentence, and the loader still ends") {
+        const auto set = makeSet(40);
+        LoaderOptions options;
+        options.workers = 2;
+        options.workerCores = {CPU_SETSIZE - 1}; // no machine here has it
+        Loader loader(set, options);
+        loader.startEpoch(0, 0);
+        CHECK_THROWS_WITH_AS((void)loader.next(),
+                             doctest::Contains(("cores " + std::to_string(CPU_SETSIZE - 1)).c_str()),
+                             std::runtime_error);
+    }
+}

@@ -1,0 +1,123 @@
+#include <map>
+
+#include <doctest/doctest.h>
+#include <torch/torch.h>
+
+#include "trainer/data/safetensors.h"
+#include "trainer/models/model.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+
+namespace {
+
+std::map<std::string, torch::Tensor> golden(const std::string &name) {
+    const auto file = readTensors(LOCKSTEP_GOLDEN_DIR "/" + name + ".safetensors");
+    REQUIRE(file);
+    return {file->tensors.begin(), file->tensors.end()};
+}
+
+double largestDifference(const torch::Tensor &a, const torch::Tensor &b) {
+    return (a - b).abs().max().item<double>();
+}
+
+/// What make_golden.py keeps of a large tensor: its product with a fixed vector, and the sum of its magnitudes.
+torch::Tensor probe(const torch::Tensor &tensor) {
+    const auto flat = tensor.detach().to(torch::kFloat64).flatten();
+    return torch::stack({flat.dot(torch::linspace(-1, 1, flat.numel(), torch::kFloat64)), flat.abs().sum()});
+}
+
+std::shared_ptr<Model> seeded(const std::string &name) {
+    torch::manual_seed(7);
+    auto model = makeModel(name, 0.0);
+    REQUIRE(model);
+    return *model;
+}
+
+} // namespace
+
+TEST_SUITE("model") {
+    TEST_CASE("parameters are named, ordered and shaped as PyTorch's state_dict has them") {
+        using Shapes = std::vector<std::pair<std::string, std::vector<std::int64_t>>>;
+        const std::map<std::string, Shapes> expected{{"lenet",
+                                                      {{"conv1.weight", {6, 1, 5, 5}},
+                                                       {"conv1.bias", {6}},
+                                                       {"conv2.weight", {16, 6, 5, 5}},
+                                                       {"conv2.bias", {16}},
+                                                       {"fc1.weight", {120, 400}},
+                                                       {"fc1.bias", {120}},
+                                                       {"fc2.weight", {84, 120}},
+                                                       {"fc2.bias", {84}},
+                                                       {"fc3.weight", {10, 84}},
+                                                       {"fc3.bias", {10}}}},
+                                                     {"convnet",
+                                                      {{"conv1.weight", {32, 1, 3, 3}},
+                                                       {"conv1.bias", {32}},
+                                                       {"conv2.weight", {64, 32, 3, 3}},
+                                                       {"conv2.bias", {64}},
+                                                       {"fc1.weight", {128, 9216}},
+                                                       {"fc1.bias", {128}},
+                                                       {"fc2.weight", {10, 128}},
+                                                       {"fc2.bias", {10}}}}};
+        for (const auto &[name, shapes] : expected) {
+            Shapes found;
+            for (const auto &parameter : seeded(name)->named_parameters())
+                found.emplace_back(parameter.key(), parameter.value().sizes().vec());
+            CHECK(found == shapes);
+        }
+    }
+
+    TEST_CASE("fresh parameters are those that Python draws from the same seed, bit for bit") {
+        for (const std::string name : {"lenet", "convnet"}) {
+            const auto expected = golden(name);
+            for (const auto &parameter : seeded(name)->named_parameters()) {
+                CAPTURE(parameter.key());
+                if (const auto whole = expected.find("param." + parameter.key()); whole != expected.end())
+                    CHECK(torch::equal(parameter.value(), whole->second));
+                else
+                    CHECK(largestDifference(probe(parameter.value()), expected.at("param_probe." + parameter.key())) <
+                          1e-9);
+            }
+        }
+    }
+
+    TEST_CASE("logits, loss and gradients are Python's to 1e-12 in fp64") {
+        for (const std::string name : {"lenet", "convnet"}) {
+            const auto expected = golden(name);
+            const auto model = seeded(name);
+            model->to(torch::kFloat64);
+            const auto logits = model->forward(expected.at("images"));
+            const auto loss = torch::cross_entropy_loss(logits, expected.at("labels"));
+            loss.backward();
+            CAPTURE(name);
+            CHECK(largestDifference(logits, expected.at("logits")) < 1e-12);
+            CHECK(largestDifference(loss, expected.at("loss")) < 1e-12);
+            for (const auto &parameter : model->named_parameters()) {
+                CAPTURE(parameter.key());
+                const auto golden = expected.at("grad_probe." + parameter.key());
+                CHECK(largestDifference(probe(parameter.value().grad()), golden) <
+                      1e-12 * std::max(1.0, golden.abs().max().item<double>()));
+            }
+        }
+    }
+
+    TEST_CASE("--dropout replaces both of convnet's rates, and 0 switches them off") {
+        const auto input = torch::randn({2, 1, 28, 28});
+        const auto off = *makeModel("convnet", 0.0);
+        CHECK(torch::equal(off->forward(input), off->forward(input)));
+        const auto on = *makeModel("convnet", std::nullopt);
+        CHECK_FALSE(torch::equal(on->forward(input), on->forward(input)));
+        on->eval();
+        CHECK(torch::equal(on->forward(input), on->forward(input)));
+    }
+
+    TEST_CASE("an unknown model and an impossible dropout are bad arguments that name the choices") {
+        const auto unknown = makeModel("resnet", std::nullopt);
+        REQUIRE_FALSE(unknown);
+        CHECK(unknown.error().message().find("'resnet'") != std::string::npos);
+        CHECK(unknown.error().message().find("lenet or convnet") != std::string::npos);
+        CHECK(unknown.error().kind == ErrorKind::BadArgument);
+        for (const double rate : {-0.1, 1.0, std::nan("")})
+            CHECK_FALSE(makeModel("convnet", rate));
+    }
+}

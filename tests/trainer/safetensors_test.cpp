@@ -1,0 +1,163 @@
+#include <cstring>
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include "temp_folder.h"
+#include "trainer/data/safetensors.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+using namespace lockstep::trainer::tests;
+
+namespace {
+
+/// A file of that header and so many bytes of data; `claimed` replaces the header's true length.
+std::string fileOf(const std::string &header, std::size_t dataBytes, std::optional<std::uint64_t> claimed = {}) {
+    const std::uint64_t length = claimed.value_or(header.size());
+    std::string bytes(8, '\0');
+    std::memcpy(bytes.data(), &length, 8);
+    return bytes + header + std::string(dataBytes, 'x');
+}
+
+} // namespace
+
+TEST_SUITE("safetensors") {
+    TEST_CASE("what is written is read: names, order, types, shapes, bits and metadata") {
+        const TempFolder folder;
+        TensorFile file;
+        file.tensors = {{"z.weight", torch::randn({3, 5, 2})},
+                        {"a.bias", torch::randn({7}, torch::kFloat64)},
+                        {"steps", torch::tensor(std::int64_t{42})},
+                        {"counts", torch::tensor({1, -2, 3}, torch::kInt32)},
+                        {"rng", torch::randint(0, 256, {5056}, torch::kUInt8)},
+                        {"flags", torch::tensor({true, false})},
+                        {"empty", torch::empty({0, 4})},
+                        {"transposed", torch::randn({4, 6}).t()},
+                        {"odd", torch::tensor({NAN, INFINITY, -0.0F})}};
+        file.metadata = {{"format", "pt"}, {"note", "\"quoted\" \xc3\xa9\n"}};
+        REQUIRE(writeTensors(folder / "a.safetensors", file));
+        const auto read = readTensors(folder / "a.safetensors");
+        REQUIRE(read);
+        CHECK(read->metadata == file.metadata);
+        REQUIRE(read->tensors.size() == file.tensors.size());
+        for (std::size_t i = 0; i < file.tensors.size(); ++i) {
+            const auto &[name, tensor] = file.tensors[i];
+            const auto &[readName, readTensor] = read->tensors[i];
+            CHECK(readName == name);
+            CHECK(readTensor.dtype() == tensor.dtype());
+            REQUIRE(readTensor.sizes() == tensor.sizes());
+            CHECK(readTensor.is_contiguous());
+            const auto whole = tensor.contiguous();
+            CHECK((whole.nbytes() == 0 ||
+                   std::memcmp(readTensor.const_data_ptr(), whole.const_data_ptr(), whole.nbytes()) == 0));
+        }
+        REQUIRE(writeTensors(folder / "a.safetensors", *read)); // replaces
+        CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+    }
+
+    TEST_CASE("a file that PyTorch's side wrote is read") {
+        const auto file = readTensors(LOCKSTEP_GOLDEN_DIR "/lenet.safetensors");
+        REQUIRE(file);
+        CHECK(file->tensors.at(0).first == "param.conv1.weight");
+        CHECK(file->tensors.at(0).second.sizes() == torch::IntArrayRef{6, 1, 5, 5});
+    }
+
+    TEST_CASE("each malformed file is one sentence that names it") {
+        const std::string good = R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+        struct Case {
+            std::string bytes;
+            const char *says;
+        };
+        const std::vector<Case> table{
+            {"", "no safetensors file: 0 bytes"},
+            {"short", "no safetensors file: 5 bytes"},
+            {fileOf(good, 8, 100'000'001), "claims 100000001 bytes, at most 100000000"},
+            {fileOf(good, 8, ~std::uint64_t{0}), "claims 18446744073709551615 bytes"},
+            {fileOf(good, 0, 500), "torn: its header claims 500 bytes, 54 follow"},
+            {fileOf("{not json", 0), "no JSON object"},
+            {fileOf("[1,2]", 0), "no JSON object"},
+            {fileOf(good, 4), "'t' ends at byte 8 of the data, but the file holds 4"},
+            {fileOf(good, 9), "1 bytes at the end belong to no tensor"},
+            {fileOf(R"({"t":7})", 0), "'t' lacks dtype, shape or data_offsets"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[2]}})", 8), "'t' lacks"},
+            {fileOf(R"({"t":{"dtype":4,"shape":[2],"data_offsets":[0,8]}})", 8), "wrong type"},
+            {fileOf(R"({"t":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}})", 2), "dtype F8_E4M3"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), "no list of sizes"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[1.5],"data_offsets":[0,8]}})", 8), "no list of sizes"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8), "8 bytes of data, its shape"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8),
+             "more than any file holds"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), "end before they begin"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8), "no two numbers"},
+            {fileOf(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}})", 8), "no two numbers"},
+            {fileOf(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                    R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                    12),
+             "'b' overlaps"},
+            {fileOf(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                    R"("b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+                    12),
+             "hole of 4 bytes before tensor 'b'"},
+            {fileOf(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                    R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                    4),
+             "'a' is there twice"},
+            {fileOf(R"({"__metadata__":[]})", 0), "__metadata__ is no JSON object"},
+            {fileOf(R"({"__metadata__":{"x":1}})", 0), "'x' is no string"},
+        };
+        const TempFolder folder;
+        const auto path = folder / "bad.safetensors";
+        for (const auto &entry : table) {
+            CAPTURE(entry.says);
+            writeFile(path, entry.bytes);
+            const auto read = readTensors(path);
+            REQUIRE_FALSE(read);
+            CAPTURE(read.error().message());
+            CHECK(read.error().message().find(entry.says) != std::string::npos);
+            CHECK(read.error().message().find(path) != std::string::npos);
+            CHECK(read.error().kind == ErrorKind::BadArgument);
+        }
+        CHECK_FALSE(readTensors(folder / "missing.safetensors"));
+    }
+
+    TEST_CASE("a file of any prefix of a good one is refused") {
+        const TempFolder folder;
+        REQUIRE(writeTensors(folder / "good", {{{"t", torch::randn({5})}, {"u", torch::randn({3})}}, {}}));
+        const auto bytes = readFile(folder / "good");
+        for (std::size_t length = 0; length < bytes.size(); ++length) {
+            writeFile(folder / "cut", std::string_view(bytes).substr(0, length));
+            CAPTURE(length);
+            CHECK_FALSE(readTensors(folder / "cut"));
+        }
+    }
+
+    TEST_CASE("a file that can't be written leaves the one before whole and nothing beside it") {
+        const TempFolder folder;
+        const auto path = folder / "a.safetensors";
+        REQUIRE(writeTensors(path, {{{"t", torch::ones({2})}}, {}}));
+        const auto before = readFile(path);
+        CHECK_FALSE(writeTensors(path, {{{"t", torch::ones({2})}, {"t", torch::ones({2})}}, {}})); // a name twice
+        CHECK_FALSE(writeTensors(path, {{{"c", torch::ones({2}, torch::kComplexFloat)}}, {}}));
+        CHECK_FALSE(writeTensors(folder / "no/such/folder", {{{"t", torch::ones({2})}}, {}}));
+        CHECK(readFile(path) == before);
+        CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+    }
+
+    TEST_CASE("SHA-256 is SHA-256") { // FIPS 180-2, appendix B.1
+        CHECK(sha256Hex("abc", 3) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        CHECK(sha256Hex("", 0) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    TEST_CASE("a model's fingerprint is that of its fp32 bytes, one parameter after the other") {
+        const auto a = torch::randn({4, 3}), b = torch::randn({5});
+        const auto together = torch::cat({a.flatten(), b});
+        const auto expected = sha256Hex(together.const_data_ptr(), together.nbytes());
+        CHECK(parametersSha256({a, b}) == expected);
+        CHECK(parametersSha256({a.to(torch::kFloat64), b}) == expected);
+        CHECK(parametersSha256({a.t().contiguous().t(), b}) == expected);
+        CHECK(parametersSha256({b, a}) != expected);
+    }
+}

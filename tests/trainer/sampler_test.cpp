@@ -1,0 +1,64 @@
+#include <fstream>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "trainer/data/sampler.h"
+
+using namespace lockstep::trainer;
+
+TEST_SUITE("sampler") {
+    TEST_CASE("the order is that of Python's DistributedSampler, for every size, world, rank, seed and epoch") {
+        std::ifstream golden(LOCKSTEP_GOLDEN_DIR "/sampler.txt");
+        int cases = 0;
+        for (std::string line; std::getline(golden, line); ++cases) {
+            std::istringstream numbers(line);
+            std::int64_t size = 0, epoch = 0;
+            int world = 0, rank = 0;
+            std::uint64_t seed = 0;
+            numbers >> size >> world >> rank >> seed >> epoch;
+            std::vector<std::int64_t> expected;
+            for (std::int64_t index = 0; numbers >> index;)
+                expected.push_back(index);
+            CAPTURE(size);
+            CAPTURE(world);
+            CAPTURE(rank);
+            CAPTURE(epoch);
+            CHECK(sampleOrder(size, world, rank, seed, epoch).indices == expected);
+        }
+        CHECK(cases == 18);
+    }
+
+    TEST_CASE("the real samples of all ranks are each sample once; the rest are padded duplicates") {
+        for (const int size : {1, 3, 10, 11, 640}) {
+            for (const int world : {1, 2, 3, 8}) {
+                CAPTURE(size);
+                CAPTURE(world);
+                std::multiset<std::int64_t> real;
+                std::int64_t all = 0;
+                for (int rank = 0; rank < world; ++rank) {
+                    const auto order = sampleOrder(size, world, rank, 1, 4);
+                    real.insert(order.indices.begin(), order.indices.begin() + order.real);
+                    all += static_cast<std::int64_t>(order.indices.size());
+                }
+                std::multiset<std::int64_t> expected;
+                for (int i = 0; i < size; ++i)
+                    expected.insert(i);
+                CHECK(real == expected);
+                CHECK(all == (size + world - 1) / world * world);
+            }
+        }
+    }
+
+    TEST_CASE("the test set is shared out without duplicates") {
+        std::multiset<std::int64_t> all;
+        for (int rank = 0; rank < 3; ++rank)
+            for (const auto index : evaluationShard(10, 3, rank))
+                all.insert(index);
+        CHECK(all.size() == 10);
+        CHECK(std::set(all.begin(), all.end()).size() == 10);
+        CHECK(evaluationShard(2, 4, 3).empty());
+    }
+}
