@@ -159,6 +159,25 @@ private Q_SLOTS:
         }
     }
 
+    void aByteThatBecomesANewlineLosesOneRecordNotTwo() {
+        constexpr std::uint64_t lines = 5;
+        writeLog(lines);
+        const std::string good = contents(m_path);
+        std::uint64_t seq = 0;
+        for (std::size_t at = 0; at + 1 < good.size(); ++at) {
+            if (good[at] == '\n') {
+                ++seq;
+                continue;
+            }
+            std::string bad = good;
+            bad[at] = '\n';
+            overwrite(m_path, bad);
+            const Read read = readAll(m_path);
+            QCOMPARE(read.seqs.size(), std::size_t{lines - 1});
+            QVERIFY(read.report.gaps == (std::vector<LogGap>{{seq, seq}}));
+        }
+    }
+
     // Fault 12: a power loss may end the file anywhere.
     void aLogCutAnywhereOpensAndLosesAtMostTheTornLine() {
         constexpr int lines = 8;

@@ -1,4 +1,5 @@
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include <csignal>
 #include <QtTest>
 
+#include "ipc/file_lock_detail.h"
 #include "ipc/unix_socket.h"
 
 using namespace lockstep;
@@ -182,6 +184,31 @@ private Q_SLOTS:
                     if (::mkdir(witness.c_str(), 0700) != 0)
                         return 1; // somebody else owns it too
                     ::rmdir(witness.c_str());
+                }
+                return 0;
+            }));
+        for (const pid_t child : children)
+            QCOMPARE(exitCodeOf(child), 0);
+    }
+
+    void aLockFileThatIsUnlinkedByItsOwnerNeverHasTwo() {
+        const std::string path = m_folder->filePath("x.lock").toStdString(), witness = path + ".owner";
+        std::vector<pid_t> children;
+        for (int i = 0; i < 4; ++i)
+            children.push_back(startChild([&] {
+                for (int n = 0; n < 3000;) {
+                    // As an unlucky waiter: opened before the owner unlinks, locked after.
+                    const auto lock = detail::acquireLock(path);
+                    if (!lock && lock.error().message().find("held by") == std::string::npos)
+                        return 2;
+                    ++n;
+                    if (!lock)
+                        continue;
+                    if (::mkdir(witness.c_str(), 0700) != 0)
+                        return 1;
+                    ::sched_yield();
+                    ::rmdir(witness.c_str());
+                    ::unlink(path.c_str());
                 }
                 return 0;
             }));
