@@ -1,0 +1,148 @@
+// The agent's pure parts: tables of input and outcome.
+#include <doctest/doctest.h>
+
+#include "trainer/agent/console_tap.h"
+#include "trainer/agent/frame_gate.h"
+#include "trainer/agent/launch_plan.h"
+#include "trainer/agent/nvml.h"
+#include "trainer/agent/proc_files.h"
+#include "trainer/agent/run_journal.h"
+#include "trainer/agent/use_history.h"
+
+using namespace lockstep;
+using namespace lockstep::agent;
+
+TEST_CASE("a console line is cleaned of what a screen would not show") {
+    struct Case {
+        std::string raw, clean;
+    };
+    for (const Case &c : {Case{"plain", "plain"},
+                          {"tab\tkept\a", "tab\tkept"},
+                          {"10%\r55%\r100%", "100%"},
+                          {"done\r", "done"},
+                          {"\x1b[1;31mred\x1b[0m", "red"},
+                          {"\x1b]0;title\amore", "more"},
+                          {"bad \xC3(", "bad \xEF\xBF\xBD("},
+                          {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+                          {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+                          {"cut \xE2\x82", "cut \xEF\xBF\xBD\xEF\xBF\xBD"}})
+        CHECK(cleanLine(c.raw) == c.clean);
+    CHECK(cleanLine(std::string(10'000, 'x')).size() < 4200);
+}
+
+TEST_CASE("busy share comes from ticks between two readings, unknown when none passed") {
+    const auto before = parseProcStat(
+        "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 100 800 0 0 0 0 0 0\ncpu1 0 0 0 1000 0 0 0 0 0 0\nintr 5\n");
+    const auto after = parseProcStat(
+        "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 130 0 120 850 0 0 0 0 0 0\ncpu1 10 0 0 1080 0 0 0 10 0 0\nintr 5\n");
+    CHECK(busyShare(before, after, {0}) == doctest::Approx(0.5));
+    CHECK(busyShare(before, after, {1}) == doctest::Approx(0.1)); // stolen time passed, but was not busy
+    CHECK(busyShare(before, after, {0, 1}) == doctest::Approx(0.3));
+    CHECK_FALSE(busyShare(before, before, {0}));
+    CHECK_FALSE(busyShare(before, after, {7}));
+}
+
+TEST_CASE("an epoch's use is weighted by time, and absent where nothing was measured") {
+    UseHistory history;
+    history.add(0, 100, 0.0, 10.0);
+    history.add(100, 200, 1.0, 30.0);
+    history.add(200, 300, 0.5, std::nullopt);
+    const auto whole = history.over("cpu:0", 0, 300);
+    CHECK(*whole.utilizationMean == doctest::Approx(0.5));
+    CHECK(*whole.utilizationMax == doctest::Approx(1.0));
+    CHECK(*whole.memoryMeanBytes == doctest::Approx(20.0));
+    const auto part = history.over("cpu:0", 120, 290);
+    CHECK(*part.utilizationMean == doctest::Approx((80 * 1.0 + 90 * 0.5) / 170));
+    const auto inside = history.over("cpu:0", 110, 120); // shorter than a sample
+    CHECK(*inside.utilizationMean == doctest::Approx(1.0));
+    CHECK(*inside.utilizationMax == doctest::Approx(1.0));
+    CHECK_FALSE(history.over("cpu:0", 1000, 2000).utilizationMean);
+}
+
+TEST_CASE("a long history stays bounded and keeps means and maxima") {
+    UseHistory history(100);
+    for (int i = 0; i < 10'000; ++i)
+        history.add(i * 10, i * 10 + 10, i == 5000 ? 1.0 : 0.25, 1.0);
+    CHECK(history.size() <= 101);
+    const auto whole = history.over("cpu:0", 0, 100'000);
+    CHECK(*whole.utilizationMean == doctest::Approx((0.25 * 9999 + 1.0) / 10'000));
+    CHECK(*whole.utilizationMax == doctest::Approx(1.0));
+}
+
+TEST_CASE("a member is added to an encoded frame without touching its other bytes") {
+    CHECK(withMember(R"({"type":"epoch","x":1e-3,"y":"}"})", "devices", "[1]") ==
+          R"({"type":"epoch","x":1e-3,"y":"}","devices":[1]})");
+    CHECK(devicesJson({{"cpu:0", 0.5, std::nullopt, std::nullopt, 12.0}}) ==
+          R"([{"device":"cpu:0","utilization_mean":0.5,"memory_max_bytes":12.0}])");
+}
+
+TEST_CASE("the gate lets a rank's own gapless frames through, once, and nothing else") {
+    std::vector<std::string> good, bad;
+    std::vector<std::uint64_t> gaps;
+    FrameGate gate({[&](int, std::string_view line, const Frame &) { good.emplace_back(line); },
+                    [&](int, std::string_view, const Error &why) { bad.push_back(why.what); },
+                    [&](int, std::uint64_t expected, std::uint64_t got) { gaps.push_back(got - expected); }});
+    const auto frame = [](int rank, int rseq, const std::string &more = "") {
+        return R"({"type":"heartbeat","rank":)" + std::to_string(rank) + ",\"rseq\":" + std::to_string(rseq) +
+               ",\"mono_ns\":1,\"wall_us\":2" + more + "}";
+    };
+    gate.take(0, frame(0, 0));
+    gate.take(0, frame(0, 0)); // again, after a reconnection
+    gate.take(0, frame(0, 3)); // two are lost
+    gate.take(0, frame(0, 4, R"(,"unheard_of":{"a":[1]})"));
+    CHECK(good.size() == 3);
+    CHECK(gaps == std::vector<std::uint64_t>{2});
+    CHECK(bad.empty());
+    gate.take(0, frame(1, 5));
+    gate.take(0, frame(0, 5, R"(,"node":0)"));
+    gate.take(0, frame(0, 5, R"(,"crc":"00000000")"));
+    gate.take(0, R"({"type":"heartbeat","rank":0,"mono_ns":1,"wall_us":2})");
+    gate.take(0, R"({"type":"exit","rank":0,"rseq":5,"mono_ns":1,"wall_us":2,"pid":1,"host":"h"})");
+    gate.take(0, frame(0, 5, ",\"padding\":\"" + std::string(maxFrameBytes - 120, 'x') + "\""));
+    gate.take(0, "not JSON");
+    CHECK(bad.size() == 7);
+    CHECK(good.size() == 3);
+    gate.take(0, "");
+    CHECK(bad.size() == 7);
+}
+
+TEST_CASE("the seq of a sealed line is read from its end, whatever its texts say") {
+    CHECK(seqOfSealedLine(R"({"message":",\"seq\":5,","node":0,"seq":17,"crc":"89abcdef"})") == 17);
+    CHECK_FALSE(seqOfSealedLine(R"({"seq":17})"));
+    CHECK_FALSE(seqOfSealedLine(""));
+}
+
+TEST_CASE("CUDA_VISIBLE_DEVICES is read as CUDA does") {
+    const std::vector<Nvml::Gpu> all = {
+        {0, "GPU-aaaa", "", {}, false}, {1, "GPU-bbbb", "", {}, false}, {2, "GPU-cccc", "", {}, false}};
+    const auto uuids = [&](const char *list) {
+        std::string text;
+        for (const auto &gpu : visibleGpus(all, list))
+            text += gpu.uuid.substr(4, 1);
+        return text;
+    };
+    CHECK(uuids(nullptr) == "abc");
+    CHECK(uuids("") == "");
+    CHECK(uuids("2,0") == "ca");
+    CHECK(uuids("GPU-b") == "b");
+    CHECK(uuids("1, 9, 0") == "b"); // ends at the first that names nothing
+    CHECK(uuids("-1") == "");
+}
+
+TEST_CASE("throttle reasons are words; idle clocks are none") {
+    CHECK(throttleWords(0).empty());
+    CHECK(throttleWords(1).empty());
+    CHECK(throttleWords(0x4 | 0x40) == std::vector<std::string>{"software power cap", "hardware thermal slowdown"});
+}
+
+TEST_CASE("a trainer's arguments are understood, and left to the trainer when they have a mistake") {
+    const auto config =
+        configFromArguments({"--method", "ddp", "--devices=0,1", "--batch-size", "128", "--oversubscribe"});
+    REQUIRE(config);
+    CHECK((config->method == Method::Ddp));
+    CHECK(config->batchSize == 128);
+    CHECK(config->oversubscribe);
+    CHECK_FALSE(configFromArguments({"--method", "ddp", "--devices=0,1", "--batch-size", "63"}));
+    CHECK_FALSE(configFromArguments({"--no-such-flag"}));
+    CHECK_FALSE(configFromArguments({"--epochs"}));
+}
