@@ -20,7 +20,7 @@ struct ExportedCurve {
     std::string run, name, method;
     std::vector<LossPoint> points;
 };
-/// CSV `Wall time,Step,Value` (Unix seconds; `Run,Wall time,Step,Value` when there are several), or JSON. Not Markdown.
+/// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one), or JSON. Not Markdown.
 [[nodiscard]] Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
 
 /// Writes whole or not at all; an error names the file and the way out.

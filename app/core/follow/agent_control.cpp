@@ -37,7 +37,7 @@ Result<void> askHere(std::string_view run, std::string_view by) {
     hello.role = "follower";
     hello.name = std::string(by);
     hello.pid = getpid();
-    hello.nextSeq = ~std::uint64_t(0) >> 12; // wants no line of the past
+    hello.nextSeq = std::uint64_t(1) << 62; // wants no line
     Control control{"stop", std::string(by)};
     if (const Result<void> sent = writeAll(fd->get(), encode(hello) + "\n" + encode(control) + "\n"); !sent)
         return sent;
@@ -56,15 +56,15 @@ Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::s
     if (prefix.local())
         return askHere(run, by);
     QStringList words;
-    for (const std::string &word : agentCommand(prefix, {"stop", std::string(run)}))
+    for (const std::string &word : agentCommand(prefix, {"stop", std::string(run), "--by", std::string(by)}))
         words << QString::fromStdString(word);
     QProcess process;
     process.setStandardInputFile(QProcess::nullDevice());
     process.start(words.takeFirst(), words);
-    if (!process.waitForFinished(10'000)) {
+    if (!process.waitForFinished(25'000)) {
         process.kill();
         process.waitForFinished(1000);
-        return fail(Error::failed(prefix.host + " did not answer within 10 s", "try again when the link is back"));
+        return fail(Error::failed(prefix.host + " did not answer within 25 s", "try again when the link is back"));
     }
     if (process.exitCode() != 0)
         return fail(Error::failed("stopping on " + prefix.host + " failed: " +

@@ -6,7 +6,7 @@
 
 namespace lockstep::core {
 
-/// Asks a run's agent to stop it: by its socket here, by `PREFIX lockstep-agent stop RUN` elsewhere. Blocks up to 10 s
+/// Asks a run's agent to stop it: by its socket here, by `PREFIX lockstep-agent stop RUN` elsewhere. Blocks up to 25 s
 /// elsewhere, some ms here. An error when no agent answers.
 [[nodiscard]] Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by);
 

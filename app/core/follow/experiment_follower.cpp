@@ -63,8 +63,8 @@ void ExperimentFollower::reread() {
         if (entry.run.empty() || m_stores.contains(i) || entry.state == EntryState::Launching)
             continue;
         auto &store = m_stores[i] = std::make_unique<RunStore>(QString::fromStdString(entry.run));
-        auto &follower = m_followers[i] = std::make_unique<RunFollower>(
-            store.get(), QString::fromStdString(entry.run), *prefix);
+        auto &follower = m_followers[i] =
+            std::make_unique<RunFollower>(store.get(), QString::fromStdString(entry.run), *prefix);
         connect(follower.get(), &RunFollower::ended, this, [this, i] { Q_EMIT runEnded(i); });
         Q_EMIT runAdded(i, store.get());
         follower->start();
@@ -131,6 +131,8 @@ std::optional<double> ExperimentFollower::leftS() const {
     return left;
 }
 
-Result<void> ExperimentFollower::stop(const QString &by) { return stopExperiment(m_id, by.toStdString()); }
+Result<void> ExperimentFollower::stop(const QString &by) {
+    return stopExperiment(m_id, by.toStdString());
+}
 
 } // namespace lockstep::core

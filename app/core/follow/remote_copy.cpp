@@ -8,7 +8,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr qint64 largestFile = 8 << 20;
+constexpr qint64 largestAnswer = 8 << 20;
 
 } // namespace
 
@@ -62,36 +62,49 @@ void RemoteCopy::flush() {
         logWarning("the copy of run " + m_run + " can't be written: " + m_log.errorString().toStdString());
 }
 
-void RemoteCopy::fetch(const QString &name, std::function<void(std::optional<std::string>)> done) {
+void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
     if (m_fetch)
         return;
     m_fetch = std::make_unique<QProcess>();
     QStringList words;
-    for (const std::string &word : m_prefix.words)
+    for (const std::string &word : agentCommand(m_prefix, {"status", m_run}))
         words << QString::fromStdString(word);
-    // Run ids hold no character a shell would read; the folder is found there as dataHome() finds it here.
-    words << QStringLiteral("cat \"${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}/runs/%1/%2\"")
-                 .arg(QString::fromStdString(m_run), name);
-    connect(m_fetch.get(), &QProcess::finished, this, [this, name, done](int code, QProcess::ExitStatus status) {
-        const QByteArray text = m_fetch->readAllStandardOutput();
+    const auto answer = [this, done](bool good) {
+        Status status;
+        if (good)
+            takeStatus(m_fetch->readAllStandardOutput(), status);
         m_fetch.release()->deleteLater();
-        if (status != QProcess::NormalExit || code != 0 || text.isEmpty() || text.size() > largestFile)
-            return done(std::nullopt);
-        if (m_lock)
-            if (const auto kept =
-                    realFileSystem().writeAtomically(m_folder.path + "/" + name.toStdString(), text.toStdString());
-                !kept)
-                logWarning(kept.error().message());
-        done(text.toStdString());
-    });
-    connect(m_fetch.get(), &QProcess::errorOccurred, this, [this, done](QProcess::ProcessError error) {
-        if (error != QProcess::FailedToStart)
-            return;
-        m_fetch.release()->deleteLater();
-        done(std::nullopt);
+        done(status);
+    };
+    connect(m_fetch.get(), &QProcess::finished, this,
+            [answer](int code, QProcess::ExitStatus status) { answer(status == QProcess::NormalExit && code == 0); });
+    connect(m_fetch.get(), &QProcess::errorOccurred, this, [answer](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            answer(false);
     });
     m_fetch->setStandardInputFile(QProcess::nullDevice());
     m_fetch->start(words.takeFirst(), words);
+}
+
+void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
+    if (text.size() > largestAnswer)
+        return;
+    const auto json = nlohmann::ordered_json::parse(text.constData(), text.constData() + text.size(), nullptr, false);
+    if (!json.is_object() || !json.contains("state") || !json["state"].is_string())
+        return;
+    status.state = json["state"].get<std::string>();
+    const auto take = [&](const char *key, const std::string &path) -> std::optional<std::string> {
+        if (!json.contains(key) || !json[key].is_object())
+            return std::nullopt;
+        const std::string document =
+            json[key].dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+        if (m_lock)
+            if (const auto kept = realFileSystem().writeAtomically(path, document); !kept)
+                logWarning(kept.error().message());
+        return document;
+    };
+    status.record = take("record", m_folder.config());
+    status.result = take("result", m_folder.result());
 }
 
 std::optional<CommandPrefix> originOf(const RunFolder &folder) {

@@ -28,11 +28,17 @@ public:
     /// A good line, in order.
     void append(std::string_view line);
     void flush();
-    /// Fetches a file of the run's folder there (config.json, result.json) and keeps it here; calls back with its text, or
-    /// nothing when it isn't there. One at a time.
-    void fetch(const QString &name, std::function<void(std::optional<std::string>)> done);
+    /// What `lockstep-agent status` says there: config.json and result.json as text, kept here too; nothing when it can't
+    /// be asked. One at a time.
+    struct Status {
+        std::optional<std::string> record, result;
+        std::string state; ///< starting | running | finished | agent_died; empty when nobody answered
+    };
+    void fetchStatus(std::function<void(const Status &)> done);
 
 private:
+    void takeStatus(const QByteArray &text, Status &status);
+
     RunFolder m_folder;
     std::string m_run;
     CommandPrefix m_prefix;

@@ -155,16 +155,18 @@ void RunFollower::connectThere() {
             disconnected();
     });
     m_process->start(words.takeFirst(), words);
+    connected();
 }
 
-/// The local socket wants our hello first; `attach` says it for us.
+/// Our hello comes first, on the socket as through the bridge.
 void RunFollower::connected() {
     Hello hello;
     hello.role = "follower";
     hello.nextSeq = m_checker.nextSeq();
-    hello.pid = QCoreApplication::applicationPid();
+    if (m_socket)
+        hello.pid = QCoreApplication::applicationPid();
     hello.name = QCoreApplication::applicationName().toStdString();
-    m_socket->write(QByteArray::fromStdString(encode(hello)) + '\n');
+    device()->write(QByteArray::fromStdString(encode(hello)) + '\n');
 }
 
 QIODevice *RunFollower::device() const {
@@ -210,13 +212,30 @@ void RunFollower::takeAnswer(std::string_view line) {
 }
 
 void RunFollower::fetchRecord() {
-    m_copy->fetch(QStringLiteral("config.json"), [this](const std::optional<std::string> &json) {
-        if (!json || m_haveRecord)
+    m_copy->fetchStatus([this](const RemoteCopy::Status &status) {
+        if (!status.record || m_haveRecord)
             return;
-        if (const Result<RunRecord> record = runRecordFromJson(*json)) {
+        if (const Result<RunRecord> record = runRecordFromJson(*status.record)) {
             m_store->setRecord(*record);
             m_haveRecord = true;
         }
+    });
+}
+
+/// The stream has ended as a finished run's does: its result, or why there is none.
+void RunFollower::fetchResult() {
+    m_copy->fetchStatus([this](const RemoteCopy::Status &status) {
+        if (status.record && !m_haveRecord)
+            if (const Result<RunRecord> record = runRecordFromJson(*status.record))
+                m_store->setRecord(*record);
+        if (status.result)
+            if (const Result<RunResult> result = runResultFromJson(*status.result))
+                return finishWith(*result);
+        if (status.state == "agent_died") {
+            m_store->setLink(LinkState::AgentDied, QStringLiteral("failed: agent died"));
+            return end();
+        }
+        lost(status.state.empty() ? QString() : QStringLiteral("the result has not come yet"));
     });
 }
 
@@ -273,17 +292,7 @@ void RunFollower::disconnected() {
         return m_retry.start(lookMs);
     }
     if (m_finalSeen || (m_deadSpeaks && code == 0)) {
-        m_copy->fetch(QStringLiteral("result.json"), [this](const std::optional<std::string> &json) {
-            const Result<RunResult> result = json ? runResultFromJson(*json) : fail(Error::failed("no result"));
-            if (result)
-                return finishWith(*result);
-            if (m_deadSpeaks && !m_finalSeen) {
-                m_store->setLink(LinkState::AgentDied, QStringLiteral("failed: agent died"));
-                return end();
-            }
-            lost(QStringLiteral("the result has not come yet"));
-        });
-        return;
+        return fetchResult();
     }
     if (!m_refusal.isEmpty() || code == 2 || code == 127) { // said by the agent there: trying again won't help
         m_store->setLink(LinkState::Failed, why);

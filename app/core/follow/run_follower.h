@@ -62,6 +62,7 @@ private:
     void lost(const QString &why);
     void readRecord();
     void fetchRecord();
+    void fetchResult();
     void tellGaps();
     [[nodiscard]] QIODevice *device() const;
 

@@ -35,7 +35,7 @@ AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
         const std::string said = lastLine(m_process.readAllStandardError());
         const std::string who = m_host.isEmpty() ? "lockstep-agent" : m_host.toStdString();
         if (code == 255 && !m_host.isEmpty())
-            finish(Error::badArgument(who + " can't be reached: " + said, "try: ssh " + who + " true"), 2);
+            finish(Error::badArgument(who + " can't be reached: " + said, "try: ssh " + who + " true"), linkFailed);
         else if (code == 127 && !m_host.isEmpty())
             finish(Error::badArgument(who + " has no lockstep-agent: " + said, "name it by --remote-agent PATH"), 2);
         else

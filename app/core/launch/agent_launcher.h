@@ -19,6 +19,8 @@ public:
     /// Called only once.
     void start(const CommandPrefix &prefix, const LaunchRequest &request);
 
+    static constexpr int linkFailed = 255; ///< ssh's own: the agent may or may not have come up
+
 Q_SIGNALS:
     void ready(const QString &run, const QString &socket, qint64 pid);
     /// `exitCode` as the agent said it: 2 when the request itself is refused (nothing was started).

@@ -31,6 +31,8 @@ public:
     /// 0 all done, 1 one failed, 2 refused, 130 stopped. Valid after finished().
     [[nodiscard]] int exitCode() const { return m_exitCode; }
     [[nodiscard]] QString sentence() const { return m_sentence; } ///< why not 0
+    /// Refused before anything ran: there is nothing to keep. Removes the experiment's folder.
+    void discard();
 
 Q_SIGNALS:
     void experimentChanged();
@@ -45,6 +47,9 @@ private:
     void ended(int entry);
     void refused(int entry, const Error &error, int exitCode);
     void closeQueue(EntryState state, const QString &reason);
+    void relaunch(int entry);
+    void launchFailed(int entry, const Error &error, int exitCode);
+    void setState(int entry, EntryState state, const QString &reason = {});
     void save();
     void pollStopRequest();
     void finish(int exitCode, const QString &sentence);
@@ -53,6 +58,7 @@ private:
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;
     std::unique_ptr<AgentLauncher> m_launcher;
+    int m_attempts = 0; ///< at launching the present entry over a failing link
     std::unique_ptr<RunStore> m_store;
     std::unique_ptr<RunFollower> m_follower;
     QTimer m_poll;

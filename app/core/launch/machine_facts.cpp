@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <dlfcn.h>
 
+#include <nlohmann/json.hpp>
 #include <QProcess>
-#include <QRegularExpression>
 
 #include "ipc/cores.h"
 
@@ -66,6 +66,18 @@ std::vector<std::string> visible(const std::vector<std::string> &gpus, const QSt
     return out;
 }
 
+/// From what `lockstep-agent machine` prints.
+MachineFacts factsFrom(const nlohmann::json &machine) {
+    MachineFacts facts;
+    if (machine["allowed_cores"].is_string())
+        facts.allowedCores = parseCores(machine["allowed_cores"].get<std::string>()).value_or(CoreList{});
+    if (machine.contains("devices") && machine["devices"].is_array())
+        for (const auto &device : machine["devices"])
+            if (device.is_object() && device.value("kind", "") == "cuda")
+                facts.gpuUuids.push_back(device.value("uuid", ""));
+    return facts;
+}
+
 } // namespace
 
 MachineFacts localMachineFacts() {
@@ -81,32 +93,30 @@ Result<MachineFacts> machineFacts(const CommandPrefix &prefix) {
     if (prefix.local())
         return localMachineFacts();
     QStringList words;
-    for (const std::string &word : prefix.words)
+    for (const std::string &word : agentCommand(prefix, {"machine"}))
         words << QString::fromStdString(word);
-    words << QStringLiteral("grep ^Cpus_allowed_list: /proc/self/status; nvidia-smi -L 2>/dev/null; true");
     QProcess process;
     process.setStandardInputFile(QProcess::nullDevice());
     process.start(words.takeFirst(), words);
+    const std::string tryIt = "try: ssh " + prefix.host + " true";
     if (!process.waitForFinished(15'000)) {
+        const bool started = process.error() != QProcess::FailedToStart;
         process.kill();
         process.waitForFinished(1000);
-        return fail(Error::failed(prefix.host + " did not answer within 15 s", "try: ssh " + prefix.host + " true"));
+        return fail(Error::badArgument(started ? prefix.host + " did not answer within 15 s" : "ssh can't be started",
+                                       started ? tryIt : "install openssh-client", "host"));
     }
-    const QString out = QString::fromUtf8(process.readAllStandardOutput());
-    const auto cores =
-        QRegularExpression(QStringLiteral("Cpus_allowed_list:\\s*([0-9,-]+)")).match(out).captured(1).toStdString();
-    const Result<CoreList> allowed = parseCores(cores);
-    if (cores.empty() || !allowed) {
-        const QString said = QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1);
-        return fail(Error::badArgument(prefix.host + " can't be reached: " + said.toStdString(),
-                                       "try: ssh " + prefix.host + " true"));
+    const QByteArray out = process.readAllStandardOutput();
+    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
+    if (process.exitCode() != 0 || !json.is_object() || !json.contains("allowed_cores")) {
+        const std::string said = QString::fromUtf8(process.readAllStandardError()).trimmed().toStdString();
+        const std::string lines = QString::fromStdString(said).split(u'\n').join(QStringLiteral("; ")).toStdString();
+        return process.exitCode() == 255
+                   ? fail(Error::badArgument(prefix.host + " can't be reached: " + lines, tryIt, "host"))
+                   : fail(Error::badArgument(prefix.host + " has no working lockstep-agent: " + lines,
+                                             "install it there, or name it by --remote-agent PATH", "host"));
     }
-    MachineFacts facts;
-    facts.allowedCores = *allowed;
-    auto gpus = QRegularExpression(QStringLiteral("\\(UUID: (GPU-[0-9a-f-]+)\\)")).globalMatch(out);
-    while (gpus.hasNext())
-        facts.gpuUuids.push_back(gpus.next().captured(1).toStdString());
-    return facts;
+    return factsFrom(json);
 }
 
 int deviceLimit(const MachineFacts &facts, std::string_view device, int coresPerDevice) {

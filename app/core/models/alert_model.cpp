@@ -48,8 +48,7 @@ std::vector<AlertModel::Line> AlertModel::lines() const {
 
 void AlertModel::refresh() {
     std::vector<Line> now = lines();
-    const bool appended =
-        now.size() > m_lines.size() && std::equal(m_lines.begin(), m_lines.end(), now.begin());
+    const bool appended = now.size() > m_lines.size() && std::equal(m_lines.begin(), m_lines.end(), now.begin());
     if (now == m_lines)
         return;
     if (appended) {
@@ -63,8 +62,12 @@ void AlertModel::refresh() {
     endResetModel();
 }
 
-int AlertModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : int(m_lines.size()); }
-int AlertModel::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int AlertModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : int(m_lines.size());
+}
+int AlertModel::columnCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : ColumnCount;
+}
 
 QVariant AlertModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid))

@@ -51,7 +51,8 @@ void ConsoleModel::append(int run) {
     const int first = int(m_lines.size());
     beginInsertRows({}, first, first + int(all - from) - 1);
     for (std::uint64_t i = from; i < all; ++i)
-        m_lines.push_back({m_runs->label(run), store->runId(), store->console()[std::size_t(i - store->consoleDropped())]});
+        m_lines.push_back(
+            {m_runs->label(run), store->runId(), store->console()[std::size_t(i - store->consoleDropped())]});
     taken = all;
     endInsertRows();
     if (m_lines.size() <= lineLimit + dropAtOnce)
@@ -62,8 +63,12 @@ void ConsoleModel::append(int run) {
     endRemoveRows();
 }
 
-int ConsoleModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : int(m_lines.size()); }
-int ConsoleModel::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int ConsoleModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : int(m_lines.size());
+}
+int ConsoleModel::columnCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : ColumnCount;
+}
 
 QVariant ConsoleModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid))

@@ -63,8 +63,12 @@ QList<QPointF> CurveModel::epochPoints(int row, XAxis axis) const {
     return out;
 }
 
-int CurveModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : m_runs->count(); }
-int CurveModel::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int CurveModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : m_runs->count();
+}
+int CurveModel::columnCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : ColumnCount;
+}
 
 QVariant CurveModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid))

@@ -9,7 +9,7 @@ namespace lockstep::core {
 namespace {
 
 const char *const heads[DeviceModel::ColumnCount] = {
-    "Run",         "Device",           "Name",      "Utilisation (%)", "Last epoch (%)", "Memory used", "Memory",
+    "Run",       "Device",           "Name",        "Utilisation (%)", "Last epoch (%)", "Memory used", "Memory",
     "Power (W)", "Temperature (°C)", "Clock (MHz)", "Throttled by"};
 
 std::optional<double> epochUse(const RunStore &store, const std::string &device) {
@@ -96,8 +96,12 @@ const std::deque<LaneSample> *DeviceModel::history(int row) const {
     return m_runs->at(one.run)->lane(one.device);
 }
 
-int DeviceModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : int(m_rows.size()); }
-int DeviceModel::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : ColumnCount; }
+int DeviceModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : int(m_rows.size());
+}
+int DeviceModel::columnCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : ColumnCount;
+}
 
 QVariant DeviceModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid))

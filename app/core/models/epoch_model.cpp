@@ -46,8 +46,12 @@ std::optional<double> EpochModel::medianDurationS(int run) const {
     return median(std::move(durations));
 }
 
-int EpochModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : m_rows; }
-int EpochModel::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : 2 * m_runs->count(); }
+int EpochModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : m_rows;
+}
+int EpochModel::columnCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : 2 * m_runs->count();
+}
 
 QVariant EpochModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid))

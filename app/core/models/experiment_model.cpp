@@ -92,7 +92,9 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     return strip;
 }
 
-int ExperimentModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : m_rows; }
+int ExperimentModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : m_rows;
+}
 
 QVariant ExperimentModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid) || !m_follower ||
@@ -101,9 +103,11 @@ QVariant ExperimentModel::data(const QModelIndex &index, int role) const {
     const ExperimentEntry &entry = m_follower->experiment().entries[std::size_t(index.row())];
     switch (role) {
     case Qt::DisplayRole:
-        return entry.planned.repeats > 1
-                   ? QStringLiteral("%1 (%2 of %3)").arg(qs(entry.planned.name)).arg(entry.planned.repeat).arg(entry.planned.repeats)
-                   : qs(entry.planned.name);
+        return entry.planned.repeats > 1 ? QStringLiteral("%1 (%2 of %3)")
+                                               .arg(qs(entry.planned.name))
+                                               .arg(entry.planned.repeat)
+                                               .arg(entry.planned.repeats)
+                                         : qs(entry.planned.name);
     case StateRole:
         return qs(toString(entry.state));
     case MethodRole:

@@ -11,8 +11,9 @@ PhaseModel::PhaseModel(RunSet *runs, QObject *parent) : QAbstractTableModel(pare
     for (const std::string_view name : additivePhases())
         m_phases.emplace_back(name);
     m_additive = int(m_phases.size());
-    for (const std::string_view name : {phase::comm, phase::wait, phase::scatter, phase::replicate, phase::parallelForward,
-                                        phase::gather, phase::lossOnDevice0, phase::parallelBackward, phase::reduce})
+    for (const std::string_view name :
+         {phase::comm, phase::wait, phase::scatter, phase::replicate, phase::parallelForward, phase::gather,
+          phase::lossOnDevice0, phase::parallelBackward, phase::reduce})
         m_phases.emplace_back(name);
     rebuild();
     connect(runs, &RunSet::aboutToReset, this, [this] { beginResetModel(); });
@@ -58,7 +59,8 @@ void PhaseModel::rebuild() {
 void PhaseModel::refresh(int run) {
     const std::size_t ranks = m_runs->at(run)->ranks().size();
     const auto mine = [run](const Row &row) { return row.run == run; };
-    if (std::size_t(std::count_if(m_rows.begin(), m_rows.end(), mine)) != ranks) { // a rank was heard for the first time
+    if (std::size_t(std::count_if(m_rows.begin(), m_rows.end(), mine)) !=
+        ranks) { // a rank was heard for the first time
         beginResetModel();
         rebuild();
         endResetModel();
@@ -71,8 +73,12 @@ void PhaseModel::refresh(int run) {
         }
 }
 
-int PhaseModel::rowCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : int(m_rows.size()); }
-int PhaseModel::columnCount(const QModelIndex &parent) const { return parent.isValid() ? 0 : 1 + int(m_phases.size()); }
+int PhaseModel::rowCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : int(m_rows.size());
+}
+int PhaseModel::columnCount(const QModelIndex &parent) const {
+    return parent.isValid() ? 0 : 1 + int(m_phases.size());
+}
 
 QVariant PhaseModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid))
@@ -107,7 +113,8 @@ QVariant PhaseModel::data(const QModelIndex &index, int role) const {
     case ShareRole:
         return share ? QVariant(*share) : QVariant();
     case Qt::ToolTipRole:
-        return perStep ? percent(share, 1) + QStringLiteral(" of a step") : QStringLiteral("not measured by this method");
+        return perStep ? percent(share, 1) + QStringLiteral(" of a step")
+                       : QStringLiteral("not measured by this method");
     default:
         return {};
     }

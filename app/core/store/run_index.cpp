@@ -26,19 +26,25 @@ const char *const createTable =
     " epochs INTEGER, state TEXT, reason TEXT, start_us INTEGER, training_s REAL, run_s REAL, accuracy REAL, loss REAL,"
     " work TEXT)";
 
-QVariant orNull(std::optional<double> value) { return value ? QVariant(*value) : QVariant(QMetaType(QMetaType::Double)); }
+QVariant orNull(std::optional<double> value) {
+    return value ? QVariant(*value) : QVariant(QMetaType(QMetaType::Double));
+}
 
 std::optional<double> orNothing(const QVariant &value) {
     return value.isNull() ? std::nullopt : std::optional(value.toDouble());
 }
 
-QVariant text(const std::string &value) { return QString::fromStdString(value); }
+QVariant text(const std::string &value) {
+    return QString::fromStdString(value);
+}
 
 /// What must be the same for a row to stand: a run that lives has another one at every look.
 QString stampOf(const RunFolder &folder) {
     const QFileInfo config(QString::fromStdString(folder.config())), result(QString::fromStdString(folder.result()));
     const auto of = [](const QFileInfo &file) {
-        return QStringLiteral("%1:%2").arg(file.exists() ? file.lastModified().toMSecsSinceEpoch() : 0).arg(file.size());
+        return QStringLiteral("%1:%2")
+            .arg(file.exists() ? file.lastModified().toMSecsSinceEpoch() : 0)
+            .arg(file.size());
     };
     return of(config) + u'/' + of(result);
 }
@@ -133,11 +139,14 @@ std::string workKey(const RunConfig &config) {
     return key;
 }
 
-Result<RunIndex> RunIndex::open() { return open(runsFolder(), dataHome() + "/index.sqlite"); }
+Result<RunIndex> RunIndex::open() {
+    return open(runsFolder(), dataHome() + "/index.sqlite");
+}
 
 Result<RunIndex> RunIndex::open(const std::string &runsFolder, const std::string &indexFile) {
     static std::atomic<int> count = 0; // connection names must be unlike within a process
-    if (const Result<void> made = realFileSystem().makeFolders(QFileInfo(QString::fromStdString(indexFile)).path().toStdString());
+    if (const Result<void> made =
+            realFileSystem().makeFolders(QFileInfo(QString::fromStdString(indexFile)).path().toStdString());
         !made)
         return fail(made.error());
     RunIndex index;
@@ -184,7 +193,8 @@ Result<int> RunIndex::refresh() {
     if (!query.exec(QStringLiteral("SELECT run, stamp, state FROM runs")))
         return fail(sqlError(query));
     while (query.next())
-        known[query.value(0).toString().toStdString()] = {query.value(1).toString(), query.value(2).toString().toStdString()};
+        known[query.value(0).toString().toStdString()] = {query.value(1).toString(),
+                                                          query.value(2).toString().toStdString()};
     database.transaction();
     int changed = 0;
     const QDir folder(QString::fromStdString(m_runs));
@@ -259,9 +269,10 @@ Result<void> RunIndex::readRun(const std::string &run) {
 std::vector<IndexedRun> RunIndex::runs() const {
     std::vector<IndexedRun> out;
     QSqlQuery query(QSqlDatabase::database(m_connection));
-    query.exec(QStringLiteral("SELECT run, name, experiment, recipe, method, device, backend, model, dataset, host, repeat,"
-                              " devices, epochs, state, reason, start_us, training_s, run_s, accuracy, loss FROM runs"
-                              " ORDER BY start_us DESC, run DESC"));
+    query.exec(
+        QStringLiteral("SELECT run, name, experiment, recipe, method, device, backend, model, dataset, host, repeat,"
+                       " devices, epochs, state, reason, start_us, training_s, run_s, accuracy, loss FROM runs"
+                       " ORDER BY start_us DESC, run DESC"));
     const auto word = [&](int column) { return query.value(column).toString().toStdString(); };
     while (query.next()) {
         IndexedRun row;

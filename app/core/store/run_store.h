@@ -78,7 +78,7 @@ public:
     /// The same over the last `seconds` of windows (up to 60 s are kept).
     [[nodiscard]] PhaseTimes recentPhases(int rank, double seconds) const;
     [[nodiscard]] std::int64_t recentSteps(int rank, double seconds) const; ///< steps that recentPhases() covers
-    [[nodiscard]] std::int64_t phaseSteps(int rank) const; ///< steps that phases() covers
+    [[nodiscard]] std::int64_t phaseSteps(int rank) const;                  ///< steps that phases() covers
     [[nodiscard]] const std::vector<CommFrame> &comm() const {
         return m_comm;
     } ///< latest of each rank's windows, last 600

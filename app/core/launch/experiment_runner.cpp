@@ -1,0 +1,276 @@
+#include "launch/experiment_runner.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+#include <QFile>
+
+#include "follow/run_follower.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "launch/agent_launcher.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int pollMs = 200;
+constexpr int mostAttempts = 5;
+constexpr int badArguments = 2, stoppedCode = 130;
+
+LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry) {
+    LaunchRequest request;
+    RunRecord &record = request.record;
+    record.run = entry.run;
+    record.name = entry.planned.name;
+    record.experiment = experiment.id;
+    record.recipe = experiment.recipe.name;
+    record.repeat = entry.planned.repeat;
+    record.config = entry.planned.config;
+    record.processes = processCount(entry.planned.config);
+    return request;
+}
+
+/// Whether a run was refused before its first step.
+bool neverTrained(const RunStore &store) {
+    return store.epochs().empty() && store.loss().points().empty();
+}
+
+} // namespace
+
+ExperimentRunner::ExperimentRunner(QObject *parent) : QObject(parent) {
+    m_poll.setInterval(pollMs);
+    connect(&m_poll, &QTimer::timeout, this, &ExperimentRunner::pollStopRequest);
+}
+
+ExperimentRunner::~ExperimentRunner() {
+    m_follower.reset(); // before the store it feeds
+}
+
+Result<void> ExperimentRunner::own(const std::string &experimentId) {
+    Result<Experiment> experiment = readExperiment(experimentId);
+    if (!experiment)
+        return fail(experiment.error());
+    Result<FileLock> lock = FileLock::acquire(experimentFolder(experimentId).lock());
+    if (!lock)
+        return fail(Error::failed("the queue of " + experimentId + " has an owner: " + lock.error().what,
+                                  "follow it: lockstepctl attach " + experimentId));
+    m_lock = std::move(*lock);
+    experiment = readExperiment(experimentId); // as it is under the lock
+    if (!experiment)
+        return fail(experiment.error());
+    m_experiment = std::move(*experiment);
+    const Result<CommandPrefix> prefix = prefixFor(m_experiment.host, m_experiment.remoteAgent);
+    if (!prefix)
+        return fail(prefix.error());
+    m_prefix = *prefix;
+    QFile::remove(QString::fromStdString(experimentFolder(experimentId).stopRequest())); // meant for an earlier owner
+    return {};
+}
+
+void ExperimentRunner::start() {
+    m_poll.start();
+    next();
+}
+
+void ExperimentRunner::next() {
+    if (m_finished)
+        return;
+    m_attempts = 0;
+    if (m_stopping)
+        return closeQueue(EntryState::Stopped, QStringLiteral("stopped by ") + m_stoppedBy);
+    if (const std::optional<int> current = m_experiment.current()) { // an earlier owner's
+        const ExperimentEntry &entry = m_experiment.entries[std::size_t(*current)];
+        const bool launched = entry.state == EntryState::Running || !m_prefix.local() ||
+                              QFile::exists(QString::fromStdString(runFolder(entry.run).config()));
+        return launched ? follow(*current) : relaunch(*current);
+    }
+    for (int i = 0; i < int(m_experiment.entries.size()); ++i)
+        if (m_experiment.entries[std::size_t(i)].state == EntryState::Queued)
+            return launch(i);
+    const auto bad = std::find_if(m_experiment.entries.begin(), m_experiment.entries.end(), [](const auto &entry) {
+        return entry.state == EntryState::Failed || entry.state == EntryState::Stopped;
+    });
+    if (bad == m_experiment.entries.end())
+        return finish(0, {});
+    finish(bad->state == EntryState::Stopped ? stoppedCode : 1,
+           QString::fromStdString(bad->planned.name + ": " + bad->reason));
+}
+
+void ExperimentRunner::launch(int entry) {
+    // The id is on disk before the agent is: whoever takes up the queue finds the run, however early we die.
+    m_experiment.entries[std::size_t(entry)].run = makeRunId();
+    setState(entry, EntryState::Launching);
+    m_launcher = std::make_unique<AgentLauncher>();
+    connect(m_launcher.get(), &AgentLauncher::ready, this, [this, entry](const QString &run) {
+        m_experiment.entries[std::size_t(entry)].run = run.toStdString();
+        setState(entry, EntryState::Running);
+        follow(entry);
+    });
+    connect(m_launcher.get(), &AgentLauncher::failed, this,
+            [this, entry](const Error &error, int exitCode) { launchFailed(entry, error, exitCode); });
+    m_launcher->start(m_prefix, requestFor(m_experiment, m_experiment.entries[std::size_t(entry)]));
+}
+
+void ExperimentRunner::relaunch(int entry) {
+    if (m_stopping)
+        return next();
+    if (++m_attempts > mostAttempts) {
+        setState(entry, EntryState::Failed, QStringLiteral("its agent could not be started"));
+        return next();
+    }
+    launch(entry);
+}
+
+void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode) {
+    if (exitCode == AgentLauncher::linkFailed && ++m_attempts <= mostAttempts) {
+        // The link broke: the agent there may have come up or not. Following it tells.
+        QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
+        return;
+    }
+    if (exitCode == badArguments || exitCode == AgentLauncher::linkFailed)
+        return refused(entry, error, badArguments);
+    m_experiment.entries[std::size_t(entry)].run.clear();
+    setState(entry, EntryState::Failed, QString::fromStdString(error.message()));
+    next();
+}
+
+void ExperimentRunner::follow(int entry) {
+    const QString run = QString::fromStdString(m_experiment.entries[std::size_t(entry)].run);
+    m_store = std::make_unique<RunStore>(run);
+    m_follower = std::make_unique<RunFollower>(m_store.get(), run, m_prefix);
+    connect(m_follower.get(), &RunFollower::ended, this, [this, entry] {
+        QTimer::singleShot(0, this, [this, entry] { ended(entry); }); // not from inside the follower
+    });
+    connect(m_store.get(), &RunStore::changed, this, [this, entry](RunStore::Changes what) {
+        if ((what & RunStore::Link) && m_store->link() == LinkState::Live &&
+            m_experiment.entries[std::size_t(entry)].state == EntryState::Launching)
+            setState(entry, EntryState::Running);
+    });
+    Q_EMIT runStarted(entry, m_store.get());
+    m_follower->start();
+    if (m_stopping)
+        stop(m_stoppedBy);
+}
+
+void ExperimentRunner::ended(int entry) {
+    if (!m_follower)
+        return;
+    m_follower.release()->deleteLater();
+    const LinkState link = m_store->link();
+    const std::optional<RunResult> result = m_store->result();
+    const QString sentence = m_store->linkSentence();
+    const bool untrained = neverTrained(*m_store);
+    const EntryState before = m_experiment.entries[std::size_t(entry)].state;
+    if (link == LinkState::Failed && before == EntryState::Launching) {
+        Q_EMIT runFinished(entry);
+        m_store.reset();
+        return relaunch(entry); // no such run there
+    }
+    if (result && result->exitCode == badArguments && untrained) {
+        Q_EMIT runFinished(entry);
+        m_store.reset();
+        if (m_prefix.local()) { // a refusal is no run
+            std::error_code ignored;
+            std::filesystem::remove_all(runFolder(m_experiment.entries[std::size_t(entry)].run).path, ignored);
+        }
+        return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}}, badArguments);
+    }
+    if (!result)
+        setState(entry, EntryState::Failed, link == LinkState::AgentDied ? QStringLiteral("agent died") : sentence);
+    else if (result->state == RunState::Done)
+        setState(entry, EntryState::Done);
+    else
+        setState(entry, result->state == RunState::Stopped ? EntryState::Stopped : EntryState::Failed,
+                 QString::fromStdString(result->reason));
+    Q_EMIT runFinished(entry);
+    m_store.reset();
+    next();
+}
+
+void ExperimentRunner::refused(int entry, const Error &error, int exitCode) {
+    const QString sentence = QString::fromStdString(error.message());
+    m_experiment.entries[std::size_t(entry)].run.clear();
+    m_experiment.entries[std::size_t(entry)].state = EntryState::Failed;
+    m_experiment.entries[std::size_t(entry)].reason = error.message();
+    for (ExperimentEntry &other : m_experiment.entries)
+        if (!isOver(other.state)) {
+            other.state = EntryState::NotRun;
+            other.reason = "not run: " + m_experiment.entries[std::size_t(entry)].planned.name + " was refused";
+        }
+    save();
+    finish(exitCode, sentence);
+}
+
+void ExperimentRunner::closeQueue(EntryState state, const QString &reason) {
+    for (ExperimentEntry &entry : m_experiment.entries)
+        if (!isOver(entry.state)) {
+            entry.state = state;
+            entry.reason = reason.toStdString();
+        }
+    save();
+    finish(stoppedCode, reason);
+}
+
+void ExperimentRunner::stop(const QString &by) {
+    m_stopping = true;
+    m_stoppedBy = by;
+    if (m_finished)
+        return;
+    if (!m_follower) {
+        if (!m_launcher || !m_experiment.current())
+            next();
+        return; // the launcher's answer leads to follow(), which stops
+    }
+    if (const Result<void> asked = m_follower->requestStop(by); !asked) {
+        logWarning(asked.error().message());
+        QTimer::singleShot(1000, this, [this, by] { // starting or reconnecting: ask again
+            if (m_follower && !m_finished)
+                stop(by);
+        });
+    }
+}
+
+void ExperimentRunner::pollStopRequest() {
+    const std::string path = experimentFolder(m_experiment.id).stopRequest();
+    if (!QFile::exists(QString::fromStdString(path)))
+        return;
+    const Result<std::string> text = realFileSystem().readAll(path);
+    QFile::remove(QString::fromStdString(path));
+    std::string by = "a request";
+    if (text)
+        if (const auto json = nlohmann::json::parse(*text, nullptr, false); json.is_object())
+            by = json.value("by", by);
+    stop(QString::fromStdString(by));
+}
+
+void ExperimentRunner::setState(int entry, EntryState state, const QString &reason) {
+    ExperimentEntry &one = m_experiment.entries[std::size_t(entry)];
+    one.state = state;
+    one.reason = reason.toStdString();
+    save();
+}
+
+void ExperimentRunner::save() {
+    if (const Result<void> written = writeExperiment(m_experiment); !written)
+        logError("the queue's state can't be written: " + written.error().message());
+    Q_EMIT experimentChanged();
+}
+
+void ExperimentRunner::discard() {
+    std::error_code ignored;
+    std::filesystem::remove_all(experimentFolder(m_experiment.id).path, ignored);
+}
+
+void ExperimentRunner::finish(int exitCode, const QString &sentence) {
+    if (m_finished)
+        return;
+    m_finished = true;
+    m_exitCode = exitCode;
+    m_sentence = sentence;
+    m_poll.stop();
+    QTimer::singleShot(0, this, [this] { Q_EMIT finished(m_exitCode); });
+}
+
+} // namespace lockstep::core
