@@ -37,7 +37,7 @@ void PaintedChart::paintAll(QPainter *painter, const QRectF &area) {
 }
 
 void PaintedChart::renderChart(QPainter *painter, const QSize &size) {
-    const QRectF area(QPointF(), QSizeF(size));
+    const QRectF area(0, 0, size.width(), size.height());
     painter->fillRect(area, m_theme.palette().surface);
     paintAll(painter, area);
 }

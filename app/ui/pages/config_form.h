@@ -9,6 +9,7 @@
 
 class QCheckBox;
 class QLabel;
+class QToolButton;
 class QVBoxLayout;
 
 namespace lockstep::ui {
@@ -47,7 +48,7 @@ Q_SIGNALS:
 private:
     struct Group {
         QWidget *body = nullptr;
-        class QToolButton *head = nullptr;
+        QToolButton *head = nullptr;
     };
     void addGroup(FieldGroup group, const QString &title, QVBoxLayout *layout);
     QWidget *makeRow(const FieldSpec &spec);

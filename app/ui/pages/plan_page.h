@@ -3,6 +3,7 @@
 #include <QWidget>
 
 #include "app/ui/pages/plan_draft.h"
+#include "launch/detached_start.h"
 #include "models/plan_model.h"
 
 class QCheckBox;

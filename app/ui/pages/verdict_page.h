@@ -16,6 +16,7 @@ namespace lockstep::ui {
 class BarChart;
 class ChartSource;
 class Theme;
+class UseModel;
 class Workspace;
 
 /// Verdict: the sentence, large; speed-ups; the result table with the published rows; accuracy by class; utilisation by
@@ -52,7 +53,7 @@ private:
     BarChart *m_speedUps, *m_accuracy;
     QTableView *m_table, *m_classes, *m_use;
     QWidget *m_notesCard;
-    class UseModel *m_useModel;
+    UseModel *m_useModel;
 };
 
 } // namespace lockstep::ui

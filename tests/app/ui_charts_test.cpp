@@ -1,0 +1,177 @@
+#include <QApplication>
+#include <QChart>
+#include <QClipboard>
+#include <QLineSeries>
+#include <QSvgRenderer>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cmath>
+
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/chart_export.h"
+#include "app/ui/charts/end_labels.h"
+#include "app/ui/charts/lane_view.h"
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/ticks.h"
+#include "app/ui/theme/theme.h"
+#include "ipc/frames.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+LineData line(const QString &key, const QList<QPointF> &points) {
+    LineData out;
+    out.key = key;
+    out.name = key;
+    out.color = methodColor("ddp");
+    out.points = points;
+    return out;
+}
+
+} // namespace
+
+class ChartsTest : public QObject {
+    Q_OBJECT
+    Theme m_theme{ThemeMode::Light};
+
+private Q_SLOTS:
+    void ticksAreFewAndRound() {
+        const Ticks ticks = niceTicks(0.07, 2.31, 5, true);
+        QCOMPARE(ticks.labels, QStringList({"0.0", "0.5", "1.0", "1.5", "2.0", "2.5"}));
+        QVERIFY(ticks.low <= 0.07 && ticks.high >= 2.31);
+        QCOMPARE(niceTicks(0, 0.004, 4, true).labels, QStringList({"0.000", "0.001", "0.002", "0.003", "0.004"}));
+    }
+
+    void aFlatOrUnknownRangeStillHasTicks() {
+        QVERIFY(niceTicks(3, 3, 5, true).at.size() >= 2);
+        QVERIFY(niceTicks(0, 0, 5, true).at.size() >= 2);
+        QVERIFY(niceTicks(NAN, INFINITY, 5, true).at.size() >= 2);
+    }
+
+    void epochsHaveWholeTicksOnly() {
+        for (const double at : wholeTicks(1, 3, 8).at)
+            QCOMPARE(at, std::floor(at));
+    }
+
+    void aLogAxisTicksDecadesAndWhatLiesBetween() {
+        const Ticks ticks = logTicks(0.05, 3, 5);
+        QVERIFY(ticks.labels.contains("0.1") && ticks.labels.contains("1"));
+        QVERIFY(ticks.at.size() >= 3);
+    }
+
+    void labelsAtTheLinesEndsNeverOverlapAndKeepTheirOrder() {
+        const QList<double> at = spreadLabels({50, 51, 52, 0}, 16, 0, 200);
+        QVERIFY(at[3] < at[0] && at[0] + 15.9 <= at[1] && at[1] + 15.9 <= at[2]);
+        const QList<double> low = spreadLabels({199, 199, 199}, 16, 0, 200);
+        for (const double y : low)
+            QVERIFY(y <= 192.01);
+    }
+
+    void aMillionPointsBecomeAFewAPixelColumnAndNoPeakIsLost() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        QList<QPointF> points;
+        for (int i = 0; i < 1'000'000; ++i)
+            points.append({double(i), i == 654'321 ? 99.0 : 1.0 + 0.1 * std::sin(i * 0.01)});
+        chart.setLines({line("a", points)});
+        QVERIFY2(chart.drawnPoints() <= 4 * 600, qPrintable(QString::number(chart.drawnPoints())));
+        double highest = 0;
+        for (const QAbstractSeries *series : chart.chart()->series())
+            for (const QPointF &p : static_cast<const QLineSeries *>(series)->points())
+                highest = std::max(highest, p.y());
+        QCOMPARE(highest, 99.0);
+    }
+
+    void linesThatGoAreTakenFromTheChart() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        chart.setLines({line("a", {{0, 1}, {1, 2}}), line("b", {{0, 2}, {1, 3}})});
+        QCOMPARE(chart.chart()->series().size(), 2);
+        chart.setLines({line("b", {{0, 2}, {1, 3}})});
+        QCOMPARE(chart.chart()->series().size(), 1);
+    }
+
+    void anInfiniteLossDoesNotBreakTheAxes() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        chart.setLines({line("a", {{0, 1}, {1, INFINITY}, {2, NAN}, {3, 2}})});
+        chart.grab();
+        chart.setLogAxis(true);
+        chart.grab();
+        QVERIFY(chart.drawnPoints() >= 2);
+    }
+
+    void everyChartOffersItsMenu() {
+        LineChart lines(m_theme, "loss");
+        BarChart bars(m_theme, "speed-up");
+        LaneView lanes(m_theme, "devices");
+        PhaseBars phases(m_theme, "phases");
+        for (QWidget *chart : std::initializer_list<QWidget *>{&lines, &bars, &lanes, &phases}) {
+            QStringList texts;
+            for (const QAction *action : chart->actions()) {
+                texts.append(action->text());
+                QVERIFY2(!action->shortcut().isEmpty(), qPrintable(action->text()));
+            }
+            for (const char *wanted : {"Copy image", "Copy data", "Export…"})
+                QVERIFY2(texts.contains(QString::fromUtf8(wanted)), wanted);
+            QCOMPARE(texts.contains("Log axis"), chart == &lines);
+        }
+    }
+
+    void copiedDataAreWhatIsDrawn() {
+        LineChart chart(m_theme, "loss");
+        chart.setAxisTitles("epoch", "loss");
+        chart.setLines({line("DDP", {{1, 0.5}, {2, 0.25}})});
+        for (QAction *action : chart.actions())
+            if (action->text() == "Copy data")
+                action->trigger();
+        QCOMPARE(QApplication::clipboard()->text(), QString("series\tepoch\tloss\nDDP\t1\t0.5\nDDP\t2\t0.25\n"));
+    }
+
+    void picturesAreSavedAsPngAndSvgAndRefusedOtherwise() {
+        QTemporaryDir folder;
+        LineChart chart(m_theme, "loss");
+        chart.setLines({line("DDP", {{1, 0.5}, {2, 0.25}})});
+        QVERIFY(saveChart(chart, {640, 360}, folder.filePath("a.png")));
+        QCOMPARE(QImage(folder.filePath("a.png")).size(), QSize(1280, 720));
+        QVERIFY(saveChart(chart, {640, 360}, folder.filePath("a.svg")));
+        QVERIFY(QSvgRenderer(folder.filePath("a.svg")).isValid());
+        const auto refused = saveChart(chart, {640, 360}, folder.filePath("a.bmp"));
+        QVERIFY(!refused);
+        QVERIFY(refused.error().message().find(".svg") != std::string::npos);
+        QVERIFY(!saveChart(chart, {640, 360}, "/nowhere/at/all/a.png"));
+    }
+
+    void aGapInTheSamplesStaysAGap() {
+        const QList<double> means = columnMeans({{0, 1}, {0.4, 0.5}, {9, 0.25}}, 0, 10, 10, 0.6);
+        QCOMPARE(means[0], 0.75);
+        QVERIFY(std::isnan(means[4]));
+        QCOMPARE(means[9], 0.25);
+    }
+
+    void aSharedCoreOfTheScaleMakesLanesComparable() {
+        LaneView lanes(m_theme, "devices");
+        lanes.resize(600, 200);
+        Lane lane{"DP ×2", "cpu:0", methodColor("dp"), {{0, 1}, {1, 1}}, "96 %", {}};
+        Lane other{"DDP ×2", "cpu:0", methodColor("ddp"), {{0, 1}, {2, 1}}, "91 %", {}};
+        lanes.setLanes({lane, other}, 0, 2, "time / s");
+        const QImage image = lanes.grab().toImage();
+        const QColor first = image.pixelColor(250, 10), second = image.pixelColor(250, 40);
+        QVERIFY(first != second); // each in its method's colour
+        QVERIFY(lanes.chartData().contains("DDP ×2\tcpu:0\t2.000"));
+    }
+
+    void aPhaseBarTellsEveryPartInWords() {
+        for (const std::string_view phase : additivePhases())
+            QVERIFY2(!phaseMeaning(QString::fromUtf8(phase.data(), qsizetype(phase.size()))).isEmpty(), phase.data());
+        for (const char *phase : {"wait", "comm", "scatter", "replicate", "gather", "reduce"})
+            QVERIFY2(!phaseMeaning(phase).isEmpty(), phase);
+    }
+};
+
+QTEST_MAIN(ChartsTest)
+#include "ui_charts_test.moc"

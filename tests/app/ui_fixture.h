@@ -1,0 +1,276 @@
+#pragma once
+// Real run folders on disk for the window's tests: an experiment of baseline, DP and DDP whose logs are written by ipc's
+// LogWriter with plausible frames, so that the window reads them exactly as it reads real ones.
+#include <QDir>
+#include <QTemporaryDir>
+
+#include <cmath>
+#include <memory>
+#include <random>
+
+#include "ipc/file_system.h"
+#include "ipc/log.h"
+#include "ipc/run_folder.h"
+#include "launch/experiment.h"
+#include "launch/plan.h"
+#include "launch/recipe.h"
+
+namespace lockstep::uitest {
+
+/// LOCKSTEP_HOME in a folder of its own, for as long as it lives.
+class Home {
+public:
+    Home() { qputenv("LOCKSTEP_HOME", m_folder.path().toUtf8()); }
+    [[nodiscard]] QString path() const { return m_folder.path(); }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+struct Shape {
+    int epochs = 3;
+    int stepsPerEpoch = 60;
+    int windowSteps = 4;
+    double stepS = 0.02; ///< baseline's; DP takes 1.7 times, DDP 0.6 times as long
+    int repeats = 1;
+};
+
+/// Writes one run's log line by line.
+class RunWriter {
+public:
+    RunWriter(const core::PlannedRun &planned, const std::string &experiment, std::uint32_t number,
+              std::int64_t startUs, const Shape &shape)
+        : m_planned(planned), m_shape(shape), m_random(number), m_startUs(startUs) {
+        run = "20260102T0304" + std::to_string(10 + number % 50) + "Z-" +
+              std::string(8 - std::to_string(number).size(), '0') + std::to_string(number);
+        folder = runFolder(run);
+        (void)realFileSystem().makeFolders(folder.path);
+        record.run = run;
+        record.name = planned.name;
+        record.experiment = experiment;
+        record.recipe = "lenet-dp-vs-ddp";
+        record.repeat = planned.repeat;
+        record.config = planned.config;
+        record.processes = processCount(planned.config);
+        for (const std::string &device : planned.config.devices)
+            record.deviceNames.push_back("cpu:" + device);
+        record.machines.push_back({.node = 0, .host = "box", .os = "Debian 12"});
+        record.startWallUs = startUs;
+        (void)realFileSystem().writeAtomically(folder.config(), toJson(record));
+        Frame header;
+        header.wallUs = startUs;
+        header.body = HeaderFrame{logFormat, run, "box"};
+        if (auto opened = LogWriter::open(realFileSystem(), folder.log(0), 0, header))
+            m_log = std::make_unique<LogWriter>(std::move(*opened));
+    }
+
+    [[nodiscard]] int ranks() const { return record.processes; }
+
+    void begin() {
+        for (int rank = 0; rank < ranks(); ++rank) {
+            StateFrame state;
+            state.state = RunState::Init;
+            state.pid = 1000 + rank;
+            state.host = "box";
+            state.device = ranks() > 1 ? record.deviceNames[std::size_t(rank)] : record.deviceNames.front();
+            state.backend = ranks() > 1 ? "gloo" : "";
+            state.worldSize = ranks();
+            state.threads = 1;
+            state.epochs = m_shape.epochs;
+            state.stepsPerEpoch = m_shape.stepsPerEpoch;
+            state.totalSteps = std::int64_t(m_shape.stepsPerEpoch) * m_shape.epochs;
+            send(rank, state);
+            LogFrame line{"info", "rank " + std::to_string(rank) + " trains lenet on " + state.device, "trainer"};
+            send(rank, line);
+            state = {};
+            state.state = RunState::Training;
+            send(rank, state);
+        }
+    }
+
+    void epoch(int number) {
+        const double began = m_timeS;
+        const std::int64_t first = std::int64_t(number - 1) * m_shape.stepsPerEpoch;
+        for (std::int64_t step = first; step < first + m_shape.stepsPerEpoch; step += m_shape.windowSteps)
+            window(number, step);
+        for (int rank = 0; rank < ranks(); ++rank) {
+            EpochFrame frame;
+            frame.epoch = number;
+            frame.loss = lossAt(double(first + m_shape.stepsPerEpoch));
+            frame.durationS = m_timeS - began;
+            frame.steps = m_shape.stepsPerEpoch;
+            frame.samples = m_shape.stepsPerEpoch * 64 / ranks();
+            frame.phases = phases(rank, m_shape.stepsPerEpoch);
+            for (const std::string &device : record.deviceNames)
+                frame.devices.push_back({device, use(device), std::min(1.0, use(device) + 0.08), {}, {}});
+            send(rank, frame);
+        }
+        EvalFrame eval;
+        eval.epoch = number;
+        eval.accuracy = 0.9 - 0.3 / (1 + number);
+        eval.loss = 0.3;
+        eval.samples = 10000;
+        for (int c = 0; c < 10; ++c)
+            eval.perClassAccuracy.push_back(eval.accuracy - 0.02 + 0.004 * c);
+        m_timeS += 0.2;
+        send(0, eval);
+        m_trainedS += 0;
+    }
+
+    void end(RunState state = RunState::Done, const std::string &reason = {}) {
+        for (int rank = 0; rank < ranks(); ++rank) {
+            StateFrame frame;
+            frame.state = state;
+            frame.detail = reason;
+            send(rank, frame);
+        }
+        StateFrame whole;
+        whole.state = state;
+        whole.detail = reason;
+        send(std::nullopt, whole);
+        (void)m_log->sync();
+        RunResult result;
+        result.run = run;
+        result.state = state;
+        result.exitCode = state == RunState::Done ? 0 : 1;
+        result.reason = reason;
+        result.startWallUs = m_startUs;
+        result.endWallUs = wallUs();
+        result.runTimeS = m_timeS + 0.4;
+        result.logLines = m_log->nextSeq();
+        (void)realFileSystem().writeAtomically(folder.result(), toJson(result));
+    }
+
+    void alert(const std::string &message) { send(std::nullopt, AlertFrame{"error", "rank_died", message, {}}); }
+    [[nodiscard]] std::int64_t wallUs() const { return m_startUs + std::int64_t(m_timeS * 1e6); }
+
+    std::string run;
+    RunFolder folder;
+    RunRecord record;
+
+private:
+    [[nodiscard]] double factor() const {
+        const Method method = m_planned.config.method;
+        return method == Method::Dp ? 1.7 : method == Method::Ddp ? 0.6 : 1.0;
+    }
+    [[nodiscard]] double use(const std::string &device) const {
+        return m_planned.config.method == Method::Dp && device != "cpu:0" ? 0.31 : 0.92;
+    }
+    [[nodiscard]] double lossAt(double step) const {
+        return 0.25 + 2.0 * std::exp(-step / (m_shape.stepsPerEpoch * 0.6));
+    }
+    PhaseTimes phases(int rank, std::int64_t steps) {
+        const double step = m_shape.stepS * factor() * double(steps);
+        PhaseTimes out;
+        const auto add = [&](const char *name, double share) {
+            out[name] = {step * share, step * share / double(steps) * 1.4};
+        };
+        const bool dp = m_planned.config.method == Method::Dp, ddp = m_planned.config.method == Method::Ddp;
+        const double wait = ddp ? (rank ? 0.05 : 0.11) : 0;
+        add("load", 0.08);
+        add("forward", 0.34 - wait / 2);
+        add("backward", (ddp ? 0.32 : 0.5) - wait / 2);
+        add("exposed", ddp ? 0.18 + wait : 0.0);
+        if (!ddp)
+            out.erase("exposed");
+        add("optimizer", 0.06);
+        add("other", 0.02);
+        if (ddp) {
+            add("wait", wait);
+            add("comm", 0.3);
+        }
+        if (dp) {
+            add("scatter", 0.04);
+            add("replicate", 0.08);
+            add("parallel_forward", 0.17);
+            add("gather", 0.05);
+            add("loss", 0.02);
+            add("parallel_backward", 0.36);
+            add("reduce", 0.14);
+        }
+        return out;
+    }
+    void window(int epoch, std::int64_t step) {
+        const auto count =
+            std::min<std::int64_t>(m_shape.windowSteps, m_shape.stepsPerEpoch * std::int64_t(epoch) - step);
+        m_timeS += m_shape.stepS * factor() * double(count) * std::uniform_real_distribution(0.92, 1.08)(m_random);
+        for (int rank = 0; rank < ranks(); ++rank) {
+            StepsFrame frame;
+            frame.epoch = epoch;
+            frame.firstStep = step;
+            frame.lastStep = step + count - 1;
+            frame.count = count;
+            frame.samples = count * 64 / ranks();
+            const double mean = lossAt(double(step)) * std::uniform_real_distribution(0.88, 1.12)(m_random);
+            frame.loss = LossWindow{mean * 0.9, mean, mean * 1.1, mean};
+            frame.phases = phases(rank, count);
+            send(rank, frame);
+        }
+        DeviceFrame devices;
+        devices.intervalS = 0.2;
+        for (const std::string &device : record.deviceNames) {
+            DeviceSample sample;
+            sample.device = device;
+            sample.kind = "cpu";
+            sample.utilization = std::clamp(use(device) + std::normal_distribution(0.0, 0.04)(m_random), 0.0, 1.0);
+            devices.devices.push_back(sample);
+        }
+        send(std::nullopt, devices);
+    }
+    template <class Body> void send(std::optional<int> rank, Body body) {
+        Frame frame;
+        frame.rank = rank;
+        if (rank)
+            frame.rseq = m_rseq[*rank]++;
+        frame.monoNs = std::int64_t(m_timeS * 1e9) + 1;
+        frame.wallUs = wallUs();
+        frame.body = std::move(body);
+        m_log->append(encode(frame));
+    }
+
+    core::PlannedRun m_planned;
+    Shape m_shape;
+    std::mt19937 m_random;
+    std::unique_ptr<LogWriter> m_log;
+    std::map<int, std::uint64_t> m_rseq;
+    std::int64_t m_startUs;
+    double m_timeS = 0, m_trainedS = 0;
+};
+
+/// A machine of two cores, whatever this one has.
+inline MachineFacts twoCores() {
+    return {{0, 1}, {}};
+}
+
+/// Writes a whole, finished experiment of the built-in recipe and returns its id.
+inline std::string writeExperimentOnDisk(const Shape &shape = {}, bool quick = false) {
+    auto recipe = core::loadRecipe("lenet-dp-vs-ddp");
+    if (!recipe)
+        return {};
+    core::PlanOptions options;
+    options.quick = quick;
+    options.repeats = shape.repeats;
+    options.set = {{"epochs", std::to_string(shape.epochs)}};
+    auto plan = core::expand(*recipe, twoCores(), options);
+    if (!plan)
+        return {};
+    core::Experiment experiment = core::makeExperiment(*plan, *recipe, quick, {});
+    std::int64_t startUs = 1'767'323'045'000'000;
+    std::uint32_t number = 1;
+    for (core::ExperimentEntry &entry : experiment.entries) {
+        if (!entry.planned.runnable())
+            continue;
+        RunWriter writer(entry.planned, experiment.id, number++, startUs, shape);
+        writer.begin();
+        for (int epoch = 1; epoch <= shape.epochs; ++epoch)
+            writer.epoch(epoch);
+        writer.end();
+        startUs = writer.wallUs() + 1'000'000;
+        entry.run = writer.run;
+        entry.state = core::EntryState::Done;
+    }
+    (void)core::writeExperiment(experiment);
+    return experiment.id;
+}
+
+} // namespace lockstep::uitest

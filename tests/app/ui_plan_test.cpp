@@ -1,0 +1,231 @@
+// The Plan page: the form is the field table, and mistakes stand at their field.
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+
+#include "app/ui/pages/config_form.h"
+#include "app/ui/pages/plan_page.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+QString key(const FieldSpec &field) {
+    return QString::fromUtf8(field.key.data(), qsizetype(field.key.size()));
+}
+
+} // namespace
+
+class PlanTest : public QObject {
+    Q_OBJECT
+    uitest::Home m_home;
+    Theme m_theme{ThemeMode::Light};
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<PlanPage> m_page;
+
+    QLineEdit *line(const char *name) { return qobject_cast<QLineEdit *>(m_page->form()->field(name)->editor); }
+    void type(const char *name, const char *text) {
+        line(name)->setFocus();
+        line(name)->selectAll();
+        QTest::keyClicks(line(name), text);
+    }
+
+private Q_SLOTS:
+    void init() {
+        m_workspace = std::make_unique<Workspace>();
+        m_page = std::make_unique<PlanPage>(m_theme, *m_workspace, uitest::twoCores());
+        m_page->resize(1280, 760);
+        m_page->show();
+        QVERIFY(QTest::qWaitForWindowExposed(m_page.get()));
+    }
+    void cleanup() {
+        m_page.reset();
+        m_workspace.reset();
+    }
+
+    void everyFlagAPersonCanSetHasAField() {
+        for (const FieldSpec &field : runConfigFields())
+            QCOMPARE(m_page->form()->keys().contains(key(field)), !field.perProcess);
+    }
+
+    void everyFieldHasAFlag() {
+        for (const QString &name : m_page->form()->keys())
+            QVERIFY2(findField(name.toStdString()) != nullptr, qPrintable(name));
+        // Nor is there an editor that is not in the table.
+        for (const QWidget *editor : m_page->form()->findChildren<QWidget *>())
+            if (editor->objectName().startsWith("field_"))
+                QVERIFY2(findField(editor->objectName().mid(6).toStdString()) != nullptr,
+                         qPrintable(editor->objectName()));
+    }
+
+    void everyFieldTakesAValueAndReachesTheRunConfig() {
+        QVERIFY(m_page->choose("free"));
+        const std::map<std::string, std::string> values = {{"data_dir", "/data"},
+                                                           {"train_samples", "640"},
+                                                           {"devices", "0,1"},
+                                                           {"cores_per_device", "2"},
+                                                           {"interface", "eth0"},
+                                                           {"threads", "3"},
+                                                           {"epochs", "4"},
+                                                           {"batch_size", "32"},
+                                                           {"batch_per_device", "16"},
+                                                           {"lr", "0.5"},
+                                                           {"momentum", "0.25"},
+                                                           {"weight_decay", "0.125"},
+                                                           {"dropout", "0.5"},
+                                                           {"seed", "7"},
+                                                           {"workers", "2"},
+                                                           {"worker_cores", "1"},
+                                                           {"bucket_mb", "4"},
+                                                           {"init", "/a.safetensors"},
+                                                           {"save_final", "/b.safetensors"},
+                                                           {"checkpoint_dir", "/c"}};
+        for (const FieldSpec &field : runConfigFields()) {
+            if (field.perProcess || field.key == "method")
+                continue;
+            QWidget *editor = m_page->form()->field(key(field))->editor;
+            std::string wanted;
+            if (auto *box = qobject_cast<QComboBox *>(editor)) {
+                box->setCurrentIndex(box->count() - 1);
+                wanted = box->currentText().toStdString();
+            } else if (auto *tick = qobject_cast<QCheckBox *>(editor)) {
+                tick->setChecked(true);
+                wanted = "true";
+            } else {
+                QVERIFY2(values.contains(std::string(field.key)),
+                         qPrintable("give the test a value for " + key(field)));
+                wanted = values.at(std::string(field.key));
+                type(key(field).toUtf8().constData(), wanted.c_str());
+            }
+            const core::Recipe recipe = m_page->draft().effective();
+            for (const core::RunSpec &run : recipe.runs)
+                QCOMPARE(QString::fromStdString(field.get(run.config)),
+                         field.key == "devices" && run.config.method == Method::Baseline
+                             ? QString("0")
+                             : QString::fromStdString(wanted));
+        }
+    }
+
+    void opensWithDpAgainstDdpReadyToStart() {
+        QCOMPARE(m_page->draft().recipe().name, std::string("lenet-dp-vs-ddp"));
+        QVERIFY(m_page->startButton()->isEnabled());
+        QStringList names;
+        for (int row = 0; row < m_page->plan().rowCount(); ++row)
+            names.append(QString::fromStdString(m_page->plan().runAt(row).name));
+        QVERIFY(names.contains("baseline") && names.contains("DP ×2") && names.contains("DDP ×2"));
+        QVERIFY(names.contains("DDP ×8"));
+        QCOMPARE(QString::fromStdString(m_page->plan().runAt(m_page->plan().rowCount() - 1).notRunReason).left(8),
+                 QString("not run:"));
+    }
+
+    void startAsksForTheRecipeAsItStands() {
+        QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
+        QTest::mouseClick(m_page->startButton(), Qt::LeftButton);
+        QCOMPARE(asked.count(), 1);
+        const auto request = asked[0][0].value<core::StartRequest>();
+        QCOMPARE(request.recipe, m_page->draft().recipe());
+        QVERIFY(!request.quick);
+    }
+
+    void startWorksByKeyboardAlone() {
+        QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
+        QTest::keyClick(m_page.get(), Qt::Key_Return, Qt::ControlModifier);
+        QCOMPARE(asked.count(), 1);
+    }
+
+    void quickIsOnePress() {
+        QTest::keyClick(m_page.get(), Qt::Key_Q, Qt::AltModifier);
+        QVERIFY(m_page->quickBox()->isChecked());
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 3);
+        QCOMPARE(m_page->plan().runAt(0).repeats, 3);
+    }
+
+    void aMistakeIsMarkedAtItsFieldInWordsAndNothingCanStart() {
+        type("batch_size", "63");
+        const FormField *field = m_page->form()->field("batch_size");
+        QVERIFY(field->mistake->isVisibleTo(m_page.get()));
+        QVERIFY2(field->mistake->text().contains("63"), qPrintable(field->mistake->text()));
+        QVERIFY(field->editor->property("mistake").toBool());
+        QVERIFY(!m_page->startButton()->isEnabled());
+        type("batch_size", "64");
+        QVERIFY(!field->mistake->isVisibleTo(m_page.get()));
+        QVERIFY(m_page->startButton()->isEnabled());
+    }
+
+    void aMistakeInAFoldedGroupUnfoldsIt() {
+        const FormField *field = m_page->form()->field("momentum");
+        QVERIFY(!field->editor->isVisibleTo(m_page.get()));
+        QVERIFY(m_page->draft().value(*field->spec).has_value());
+        Q_EMIT m_page->form()->edited("momentum", "7");
+        QVERIFY(field->mistake->isVisibleTo(m_page.get()));
+        QVERIFY(!m_page->startButton()->isEnabled());
+    }
+
+    void lettersWhereANumberBelongsAreToldInWords() {
+        type("epochs", "ten");
+        QVERIFY2(m_page->form()->field("epochs")->mistake->text().contains("whole number"),
+                 qPrintable(m_page->form()->field("epochs")->mistake->text()));
+    }
+
+    void methodsAreTickedOffAndOn() {
+        m_page->form()->methodBox(Method::Dp)->click();
+        for (int row = 0; row < m_page->plan().rowCount(); ++row)
+            QVERIFY(m_page->plan().runAt(row).config.method != Method::Dp);
+        m_page->form()->methodBox(Method::Baseline)->click();
+        m_page->form()->methodBox(Method::Ddp)->click();
+        QVERIFY(!m_page->startButton()->isEnabled());
+        QVERIFY(!m_page->form()->field("method")->mistake->text().isEmpty());
+    }
+
+    void resetGoesBackToTheRecipe() {
+        type("epochs", "4");
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 4);
+        QTest::keyClick(m_page.get(), Qt::Key_R, Qt::AltModifier);
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 10);
+        QCOMPARE(m_page->draft().effective(), m_page->draft().recipe());
+    }
+
+    void everyButtonHasAShortcutAndAHint() {
+        for (const QPushButton *button : m_page->findChildren<QPushButton *>()) {
+            QVERIFY2(!button->shortcut().isEmpty(), qPrintable(button->text()));
+            QVERIFY2(!button->toolTip().isEmpty(), qPrintable(button->text()));
+        }
+    }
+
+    void everyEditorIsReachedByTab() {
+        for (QToolButton *head : m_page->form()->findChildren<QToolButton *>("fold"))
+            head->setChecked(true);
+        QSet<QWidget *> reached;
+        m_page->activateWindow();
+        m_page->setFocus();
+        QWidget *first = nullptr;
+        for (int i = 0; i < 200; ++i) {
+            QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : m_page.get(), Qt::Key_Tab);
+            QWidget *now = QApplication::focusWidget();
+            if (!first)
+                first = now;
+            else if (now == first)
+                break;
+            reached.insert(now);
+        }
+        reached.insert(first);
+        for (const QString &name : m_page->form()->keys()) {
+            QWidget *editor = m_page->form()->field(name)->editor;
+            QVERIFY2(reached.contains(editor->focusProxy() ? editor->focusProxy() : editor), qPrintable(name));
+        }
+        QVERIFY(reached.contains(m_page->startButton()));
+    }
+};
+
+QTEST_MAIN(PlanTest)
+#include "ui_plan_test.moc"
