@@ -19,7 +19,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::milliseconds sampleInterval{200}, second{1000}, quietLimit{5000};
-constexpr int diskCheckSeconds = 10;
+constexpr int diskCheckSeconds = 10, resultTriesLimit = 600;
 constexpr double diskLowShare = 0.05;
 /// A forced sample closer to the last one than this would measure nothing but the clock's ticks.
 constexpr std::int64_t shortestSampleNs = 40'000'000;
@@ -144,6 +144,8 @@ void Session::onSignals() {
             reapStrays();
         else if (!m_over)
             m_supervisor->stop(signalName(static_cast<int>(info.ssi_signo)));
+        else if (m_resultTimer != 0)
+            m_resultTries = resultTriesLimit; // whoever wants us gone knows of the disk
     }
 }
 
@@ -239,28 +241,43 @@ void Session::onOver() {
         if (child != m_keeper.pid())
             ::kill(child, SIGKILL);
     m_ending = {m_supervisor->exitCode(), m_supervisor->commandCode(), m_supervisor->reason()};
+    m_endWallUs = m_clock.wallUs();
     say(m_supervisor->outcome(), m_ending.reason);
+    conclude();
+}
+
+/// Without a result a reader would take the run for one whose agent died: a full disk is waited for.
+void Session::conclude() {
+    m_loop.cancel(m_resultTimer);
     m_journal->finish();
-    writeResult();
+    const auto written = writeResult();
+    if (!written && m_resultTries++ < resultTriesLimit) {
+        if (m_resultTries == 1)
+            alert("error", "result_unwritten",
+                  "the result can't be written: " + written.error().message() + "; tried again for ten minutes");
+        m_resultTimer = m_loop.after(second, [this] { conclude(); });
+        return;
+    }
+    if (!written)
+        logError("the result could not be written: " + written.error().message());
     m_socket->finish([this] { m_loop.quit(); });
 }
 
-void Session::writeResult() {
+Result<void> Session::writeResult() {
     RunResult result;
     result.run = runId();
     result.state = m_supervisor->outcome();
     result.exitCode = m_ending.resultCode;
     result.reason = m_ending.reason;
     result.startWallUs = m_plan.record.startWallUs;
-    result.endWallUs = m_clock.wallUs();
+    result.endWallUs = m_endWallUs;
     result.runTimeS = m_supervisor->runTimeS();
     result.ranks = m_supervisor->exits();
     if (const auto text = realFileSystem().readAll(folder().summary()))
         if (auto summary = summaryFromJson(*text))
             result.summary = std::move(*summary);
     result.logLines = m_journal->nextSeq();
-    if (const auto written = realFileSystem().writeAtomically(folder().result(), toJson(result)); !written)
-        logError("the result can't be written: " + written.error().message());
+    return realFileSystem().writeAtomically(folder().result(), toJson(result));
 }
 
 Session::Ending Session::run() {

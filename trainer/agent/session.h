@@ -53,7 +53,8 @@ private:
     void say(RunState state, std::string detail);
     void alert(std::string severity, std::string kind, std::string message);
     void onOver();
-    void writeResult();
+    void conclude();
+    Result<void> writeResult();
 
     SystemClock m_clock;
     LaunchPlan m_plan;
@@ -67,10 +68,11 @@ private:
     std::unique_ptr<FrameIntake> m_intake;
     std::unique_ptr<Supervisor> m_supervisor;
     Fd m_signals;
-    EventLoop::Token m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0, m_signalToken = 0;
+    EventLoop::Token m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0, m_resultTimer = 0, m_signalToken = 0;
     bool m_saidTraining = false, m_logBehind = false, m_diskLow = false, m_over = false;
     std::uint64_t m_lostSaid = 0;
-    int m_seconds = 0;
+    int m_seconds = 0, m_resultTries = 0;
+    std::int64_t m_endWallUs = 0;
     Ending m_ending;
 };
 

@@ -1,0 +1,64 @@
+// Stands in for libnvidia-ml.so.1: two GPUs of known figures, with nvml.h's names and layouts. FAKE_NVML_SLOW makes every
+// utilisation query take a second, as a GPU in trouble does.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+extern "C" {
+
+struct Utilization {
+    unsigned gpu, memory;
+};
+struct Memory {
+    unsigned long long total, free, used;
+};
+static int devices[2];
+static int numberOf(void *device) {
+    return static_cast<int>(static_cast<int *>(device) - devices);
+}
+
+int nvmlInit_v2() {
+    return 0;
+}
+int nvmlShutdown() {
+    return 0;
+}
+int nvmlDeviceGetCount_v2(unsigned *count) {
+    return *count = 2, 0;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
+    return *device = &devices[index], 0;
+}
+int nvmlDeviceGetUUID(void *device, char *text, unsigned length) {
+    return std::snprintf(text, length, "GPU-0000000%d-fake", numberOf(device)), 0;
+}
+int nvmlDeviceGetName(void *, char *text, unsigned length) {
+    return std::snprintf(text, length, "Fake 9000"), 0;
+}
+int nvmlSystemGetDriverVersion(char *text, unsigned length) {
+    return std::snprintf(text, length, "999.1"), 0;
+}
+int nvmlDeviceGetUtilizationRates(void *device, Utilization *use) {
+    if (std::getenv("FAKE_NVML_SLOW"))
+        sleep(1);
+    *use = {numberOf(device) == 0 ? 75u : 25u, 10u};
+    return 0;
+}
+int nvmlDeviceGetMemoryInfo(void *, Memory *memory) {
+    return *memory = {8000, 5000, 3000}, 0;
+}
+int nvmlDeviceGetPowerUsage(void *, unsigned *milliwatts) {
+    return *milliwatts = 123456, 0;
+}
+int nvmlDeviceGetClockInfo(void *, int type, unsigned *mhz) {
+    return *mhz = type == 1 ? 1410 : 0, 0;
+}
+int nvmlDeviceGetTemperature(void *, int, unsigned *celsius) {
+    return *celsius = 61, 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *, unsigned long long *bits) {
+    return *bits = 0x20 | 0x1, 0;
+}
+
+} // extern "C"
