@@ -154,11 +154,10 @@ if version.startswith(sys.argv[1] + ".") and (folder / "include/torch").is_dir()
 PY
 }
 
-# Sets `torch` to the folder of the torch package and `python` to the Python that imports it.
+# Sets `torch` to the folder of the torch package.
 ensure_torch() {
     local begun="${EPOCHREALTIME//[!0-9]/}" stamp="$root/.venv/lockstep-stamp" want
     want="$(cat "$setup/requirements-torch.txt")"
-    python="$(command -v python3)"
     if [ -n "${LOCKSTEP_TORCH:-}" ]; then
         [ -e "$LOCKSTEP_TORCH/lib/libtorch_cpu.so" ] ||
             stop 2 "LOCKSTEP_TORCH=$LOCKSTEP_TORCH holds no lib/libtorch_cpu.so; name the folder of the torch package," \
@@ -168,19 +167,18 @@ ensure_torch() {
         return
     fi
     if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
-        torch="$(torch_of "$python")"
+        torch="$(torch_of python3)"
         if [ -n "$torch" ]; then
             say libtorch "this machine's own PyTorch, $torch" "$begun"
             return
         fi
         install_torch "$want" "$stamp"
     fi
-    python="$root/.venv/bin/python"
-    torch="$(torch_of "$python")"
+    torch="$(torch_of "$root/.venv/bin/python")"
     if [ -z "$torch" ]; then # the folder was damaged after it was stamped
         rm -f "$stamp"
         install_torch "$want" "$stamp"
-        torch="$(torch_of "$python")"
+        torch="$(torch_of "$root/.venv/bin/python")"
         [ -n "$torch" ] || stop 1 "$want installed but not found in .venv; remove .venv and start again"
     fi
     say libtorch "$want in .venv" "$begun"
@@ -277,6 +275,6 @@ configure_all() { # configure_all tests|keep
         tests=ON
     fi
     [ ! -e "$torch/lib/libtorch_cuda.so" ] || cuda=ON # a CPU-only PyTorch has none
-    configure "$root/build" -DLOCKSTEP_TORCH_DIR="$torch" -DLOCKSTEP_PYTHON="$python" -DLOCKSTEP_CUDA=$cuda \
+    configure "$root/build" -DLOCKSTEP_TORCH_DIR="$torch" -DLOCKSTEP_CUDA=$cuda \
         -DLOCKSTEP_LINT="${lint-$root/.cache/lint/bin}" -DLOCKSTEP_TESTS=$tests -DLOCKSTEP_BENCH=$tests
 }
