@@ -1,3 +1,95 @@
-int main() {
-    return 2;
+#include <csignal>
+
+#include <CLI/CLI.hpp>
+#include <QCoreApplication>
+
+#include "commands.h"
+#include "ipc/logging.h"
+
+using namespace lockstep;
+
+namespace {
+
+void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
+    auto *run = app.add_subcommand("run", "Run a recipe: its runs one after another, then the table");
+    auto *recipe = run->add_option("RECIPE", options.recipe, "Name of a recipe, a recipe file, or - for stdin");
+    auto *experiment = run->add_option("--experiment", options.experiment,
+                                       "Take up the queue of this experiment, whose owner is gone");
+    recipe->excludes(experiment);
+    run->add_flag("--quick", options.quick, "12,800 training samples, 3 epochs, 3 repeats");
+    run->add_flag("--detach", options.detach, "Own the queue in the background and return at once");
+    run->add_option("--out", options.out, "Write results and curves into this folder");
+    run->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
+    run->add_option("--host", options.host, "Run on this host through ssh");
+    run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
+        ->envname("LOCKSTEP_REMOTE_AGENT");
+    run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
+    run->add_option("--set", options.set, "KEY=VALUE on every run, e.g. epochs=2; may be given several times")
+        ->allow_extra_args(false);
+    run->callback([&options, &exitCode, recipe, experiment] {
+        if (recipe->count() == 0 && experiment->count() == 0)
+            throw CLI::RequiredError("RECIPE");
+        exitCode = cli::runCommand(options);
+    });
+    auto *own = app.add_subcommand("own", "")->group(""); // internal
+    own->add_option("EXPERIMENT", options.experiment)->required();
+    own->callback([&] { exitCode = cli::ownCommand(options.experiment); });
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    std::signal(SIGPIPE, SIG_IGN);
+    QCoreApplication application(argc, argv);
+    QCoreApplication::setApplicationName(QStringLiteral("lockstepctl"));
+    LoggingOptions logging;
+    logging.program = "lockstepctl";
+    logging.level = LogLevel::Warning;
+    setUpLogging(logging);
+
+    CLI::App app("lockstepctl runs recipes and shows, follows, exports and stops runs.\n"
+                 "Exit codes: 0 done, 1 failed, 2 bad arguments, 130 stopped.");
+    app.set_version_flag("--version", "lockstepctl " LOCKSTEP_VERSION);
+    app.require_subcommand(1);
+    int exitCode = 0;
+    cli::RunOptions run;
+    cli::ExportOptions exported;
+    std::string id;
+    std::vector<std::string> runs;
+    bool json = false;
+
+    addRun(app, run, exitCode);
+    auto *list = app.add_subcommand("list", "List experiments and runs, newest first");
+    list->add_flag("--json", json, "Print JSON");
+    list->callback([&] { exitCode = cli::listCommand(json); });
+    auto *recipes = app.add_subcommand("recipes", "List the recipes and their published figures");
+    recipes->add_flag("--json", json, "Print JSON");
+    recipes->callback([&] { exitCode = cli::recipesCommand(json); });
+    auto *show = app.add_subcommand("show", "Show the result of a run or an experiment");
+    show->add_option("ID", id, "Run or experiment")->required();
+    show->add_flag("--json", json, "Print JSON");
+    show->callback([&] { exitCode = cli::showCommand(id, json); });
+    auto *compare = app.add_subcommand("compare", "Show several runs in one result table");
+    compare->add_option("RUN", runs, "Runs")->required();
+    compare->add_flag("--json", json, "Print JSON");
+    compare->callback([&] { exitCode = cli::compareCommand(runs, json); });
+    auto *exporter = app.add_subcommand("export", "Export results or curves");
+    exporter->add_option("ID", exported.ids, "Runs, or one experiment")->required();
+    exporter->add_option("--what", exported.what, "results or curves")->capture_default_str();
+    exporter->add_option("--format", exported.format, "csv, json or md")->capture_default_str();
+    exporter->add_option("--out", exported.out, "File; - is stdout")->capture_default_str();
+    exporter->callback([&] { exitCode = cli::exportCommand(exported); });
+    auto *attach = app.add_subcommand("attach", "Follow a run or an experiment; leaving changes nothing");
+    attach->add_option("ID", id, "Run or experiment")->required();
+    attach->callback([&] { exitCode = cli::attachCommand(id); });
+    auto *stop = app.add_subcommand("stop", "Stop a run, or an experiment with its queue");
+    stop->add_option("ID", id, "Run or experiment")->required();
+    stop->callback([&] { exitCode = cli::stopCommand(id); });
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? cli::Done : cli::BadArguments;
+    }
+    return exitCode;
 }

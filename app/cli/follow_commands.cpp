@@ -1,0 +1,134 @@
+// attach and stop.
+#include <filesystem>
+#include <set>
+
+#include <QCoreApplication>
+
+#include "commands.h"
+#include "follow/agent_control.h"
+#include "follow/experiment_follower.h"
+#include "follow/remote_copy.h"
+#include "follow/run_follower.h"
+#include "loaded_runs.h"
+#include "output.h"
+#include "progress_printer.h"
+#include "result_text.h"
+#include "store/run_store.h"
+
+namespace lockstep::cli {
+namespace {
+
+int exitCodeOf(const core::RunStore &store) {
+    if (store.result())
+        return store.result()->exitCode;
+    return Failed;
+}
+
+int attachRun(const std::string &id) {
+    if (!isRunId(id))
+        return complain(Error::badArgument("\"" + id.substr(0, 80) + "\" is neither a run nor an experiment",
+                                           "lockstepctl list shows them"));
+    if (!std::filesystem::exists(runFolder(id).path))
+        return complain(Error::badArgument("there is no run " + id, "lockstepctl list shows them"));
+    core::RunStore store(QString::fromStdString(id));
+    core::RunFollower follower(&store, QString::fromStdString(id));
+    ProgressPrinter printer(false);
+    QObject::connect(&follower, &core::RunFollower::ended, &printer, [&] {
+        printer.end(&store);
+        QCoreApplication::exit(exitCodeOf(store));
+    });
+    QObject::connect(&store, &core::RunStore::changed, &printer, [&, begun = false](core::RunStore::Changes) mutable {
+        if (begun)
+            return;
+        begun = true;
+        printer.begin(&store, {}, store.title());
+    });
+    follower.start();
+    return QCoreApplication::exec();
+}
+
+/// Follows an experiment until its queue is over and every run's last frame is here.
+class ExperimentAttach : public QObject {
+public:
+    int run(const std::string &id) {
+        connect(&m_follower, &core::ExperimentFollower::runAdded, this, &ExperimentAttach::runAdded);
+        connect(&m_follower, &core::ExperimentFollower::runEnded, this, [this](int entry) {
+            m_printer.end(m_follower.store(entry));
+            m_open.erase(entry);
+            check();
+        });
+        connect(&m_follower, &core::ExperimentFollower::experimentChanged, this, &ExperimentAttach::check);
+        if (const auto opened = m_follower.open(id); !opened)
+            return complain(opened.error());
+        QMetaObject::invokeMethod(
+            this, [this] { check(); }, Qt::QueuedConnection);
+        return QCoreApplication::exec();
+    }
+
+private:
+    void runAdded(int entry, core::RunStore *store) {
+        const core::Experiment &experiment = m_follower.experiment();
+        const core::PlannedRun &planned = experiment.entries[std::size_t(entry)].planned;
+        QString name = QString::fromStdString(planned.name);
+        if (planned.repeats > 1)
+            name += QStringLiteral(" (%1 of %2)").arg(planned.repeat).arg(planned.repeats);
+        m_open.insert(entry);
+        m_printer.begin(store, QStringLiteral("run %1 of %2").arg(entry + 1).arg(experiment.runnableCount()), name);
+    }
+    void check() {
+        const core::Experiment &experiment = m_follower.experiment();
+        if (m_over || !m_open.empty())
+            return;
+        if (m_follower.orphaned()) {
+            m_over = true;
+            m_printer.line(
+                QStringLiteral("the queue waits: its owner is gone; take it up: lockstepctl run --experiment ") +
+                QString::fromStdString(experiment.id));
+            return QCoreApplication::exit(Failed);
+        }
+        if (!experiment.over())
+            return;
+        m_over = true;
+        int code = Done;
+        std::vector<core::RunOutcome> outcomes;
+        for (const core::RunStore *store : m_follower.stores())
+            outcomes.push_back(store->outcome());
+        for (const core::ExperimentEntry &entry : experiment.entries)
+            if (entry.state == core::EntryState::Stopped)
+                code = Stopped;
+            else if (entry.state == core::EntryState::Failed && code == Done)
+                code = Failed;
+        print("\n" + resultText(core::resultTable(experiment, outcomes)));
+        QCoreApplication::exit(code);
+    }
+
+    core::ExperimentFollower m_follower;
+    ProgressPrinter m_printer{false};
+    std::set<int> m_open;
+    bool m_over = false;
+};
+
+} // namespace
+
+int attachCommand(const std::string &id) {
+    return isExperiment(id) ? ExperimentAttach().run(id) : attachRun(id);
+}
+
+int stopCommand(const std::string &id) {
+    if (isExperiment(id)) {
+        if (const auto stopped = core::stopExperiment(id, whoAsks()); !stopped)
+            return complain(stopped.error());
+        print("experiment " + id + " is asked to stop\n");
+        return Done;
+    }
+    if (!isRunId(id) || !std::filesystem::exists(runFolder(id).path))
+        return complain(
+            Error::badArgument("there is no run and no experiment " + id.substr(0, 80), "lockstepctl list shows them"));
+    const core::CommandPrefix prefix = core::originOf(runFolder(id)).value_or(core::CommandPrefix{});
+    if (const auto stopped = core::askToStop(prefix, id, whoAsks()); !stopped)
+        return complain(stopped.error());
+    print("run " + id + " is asked to stop\n");
+    return Done;
+}
+
+} // namespace lockstep::cli

@@ -1,0 +1,27 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "export/export.h"
+#include "ipc/error.h"
+#include "launch/experiment.h"
+#include "store/run_store.h"
+
+namespace lockstep::cli {
+
+/// Runs read whole from disk, and the experiment they belong to when one was asked for.
+struct LoadedRuns {
+    std::optional<core::Experiment> experiment;
+    std::vector<std::unique_ptr<core::RunStore>> stores;
+
+    [[nodiscard]] core::ResultTable table() const;
+    [[nodiscard]] std::vector<core::ExportedCurve> curves() const;
+};
+
+/// Run ids, or one experiment id.
+[[nodiscard]] Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids);
+[[nodiscard]] bool isExperiment(const std::string &id);
+
+} // namespace lockstep::cli

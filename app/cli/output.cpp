@@ -1,0 +1,70 @@
+#include "output.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <QString>
+#include <QSysInfo>
+
+#include "commands.h"
+
+namespace lockstep::cli {
+namespace {
+
+std::size_t width(const std::string &text) {
+    return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+bool numeric(const std::string &text) {
+    return text == "-" || (!text.empty() && text.find_first_not_of("0123456789.×-% s") == std::string::npos);
+}
+
+} // namespace
+
+int complain(const Error &error) {
+    std::fprintf(stderr, "lockstepctl: %s\n", error.message().c_str());
+    return error.kind == ErrorKind::BadArgument ? BadArguments : Failed;
+}
+
+int complain(const std::vector<Error> &errors) {
+    for (const Error &error : errors)
+        std::fprintf(stderr, "lockstepctl: %s\n", error.message().c_str());
+    return BadArguments;
+}
+
+void print(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
+std::string whoAsks() {
+    return "lockstepctl on " + QSysInfo::machineHostName().toStdString();
+}
+
+std::string aligned(const std::vector<std::vector<std::string>> &rows) {
+    std::vector<std::size_t> widths;
+    std::vector<bool> right;
+    for (std::size_t r = 0; r < rows.size(); ++r)
+        for (std::size_t c = 0; c < rows[r].size(); ++c) {
+            if (c >= widths.size()) {
+                widths.push_back(0);
+                right.push_back(true);
+            }
+            widths[c] = std::max(widths[c], width(rows[r][c]));
+            if (r > 0 && !numeric(rows[r][c]))
+                right[c] = false;
+        }
+    std::string out;
+    for (const auto &row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c) {
+            const std::string gap(widths[c] - width(row[c]), ' ');
+            line += (c > 0 ? "  " : "") + (right[c] ? gap + row[c] : row[c] + gap);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        out += line + "\n";
+    }
+    return out;
+}
+
+} // namespace lockstep::cli

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep::cli {
+
+/// One sentence on stderr; returns its exit code (bad argument 2, failed 1).
+int complain(const Error &error);
+/// Every mistake, a line each; returns 2.
+int complain(const std::vector<Error> &errors);
+void print(std::string_view text); ///< stdout, flushed
+
+/// A name for logs and stop requests: "lockstepctl on box".
+[[nodiscard]] std::string whoAsks();
+
+/// Rows of cells as aligned text, the first row being the head. Numbers (and "-") stand right when their column holds
+/// nothing else. Widths count characters, so "×" takes one.
+[[nodiscard]] std::string aligned(const std::vector<std::vector<std::string>> &rows);
+
+} // namespace lockstep::cli

@@ -1,0 +1,125 @@
+#include "progress_printer.h"
+
+#include <cstdio>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "analysis/format.h"
+
+namespace lockstep::cli {
+namespace {
+
+using core::RunStore;
+constexpr int liveMs = 100;
+
+int terminalColumns(int fd) {
+    winsize size{};
+    return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+} // namespace
+
+ProgressPrinter::ProgressPrinter(bool toStderr, QObject *parent)
+    : QObject(parent), m_out(toStderr ? stderr : stdout), m_terminal(::isatty(::fileno(m_out))) {
+    m_timer.setInterval(liveMs);
+    connect(&m_timer, &QTimer::timeout, this, &ProgressPrinter::refreshLive);
+}
+
+void ProgressPrinter::begin(RunStore *store, const QString &place, const QString &name) {
+    m_told[store] = {place, name, 0, 0, {}};
+    connect(store, &RunStore::changed, this, [this, store](RunStore::Changes what) { changed(store, what); });
+    if (m_terminal && !m_timer.isActive())
+        m_timer.start();
+}
+
+void ProgressPrinter::end(RunStore *store) {
+    const auto found = m_told.find(store);
+    if (found == m_told.end())
+        return;
+    tellEpochs(*store, found->second);
+    const core::RunOutcome outcome = store->outcome();
+    QString text = found->second.name + QStringLiteral("  ") + store->stateSentence();
+    if (outcome.testAccuracy)
+        text += QStringLiteral("  test accuracy ") + core::percent(outcome.testAccuracy);
+    if (outcome.totalTrainingTimeS)
+        text += QStringLiteral("  training ") + core::seconds(outcome.totalTrainingTimeS);
+    store->disconnect(this);
+    m_told.erase(found);
+    line(text);
+    if (m_told.empty()) {
+        m_timer.stop();
+        clearLive();
+    }
+}
+
+void ProgressPrinter::line(const QString &text) {
+    clearLive();
+    std::fprintf(m_out, "%s\n", text.toUtf8().constData());
+    std::fflush(m_out);
+}
+
+void ProgressPrinter::changed(RunStore *store, RunStore::Changes what) {
+    Told &told = m_told[store];
+    if (what & RunStore::Epochs)
+        tellEpochs(*store, told);
+    for (; told.alerts < store->alerts().size(); ++told.alerts)
+        line(QStringLiteral("! ") + told.name + QStringLiteral("  ") +
+             QString::fromStdString(store->alerts()[told.alerts].alert.message));
+    const bool lost = store->link() == core::LinkState::Lost;
+    const QString link = lost ? store->linkSentence() : QString();
+    if (link != told.link) {
+        line(told.name + QStringLiteral("  ") + (lost ? link : QStringLiteral("link is back")));
+        told.link = link;
+    }
+}
+
+void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {
+    const auto &epochs = store.epochs();
+    for (; told.epochs < epochs.size() && epochs[told.epochs].complete; ++told.epochs) {
+        const core::MergedEpoch &epoch = epochs[told.epochs];
+        const int all = store.progress().epochs.value_or(0);
+        line(QStringLiteral("%1  epoch %2%3  loss %4  %5")
+                 .arg(told.name)
+                 .arg(epoch.epoch)
+                 .arg(all > 0 ? QStringLiteral("/%1").arg(all) : QString())
+                 .arg(core::significant(epoch.loss), core::seconds(epoch.durationS)));
+    }
+}
+
+QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const {
+    const core::Progress progress = store.progress();
+    QString text = told.place.isEmpty() ? told.name : told.place + QStringLiteral("  ") + told.name;
+    if (store.link() == core::LinkState::Lost)
+        return text + QStringLiteral("  ") + store.linkSentence();
+    if (progress.epoch && progress.epochs)
+        text += QStringLiteral("  epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
+    if (!store.loss().points().empty())
+        text += QStringLiteral("  loss ") + core::significant(store.loss().points().back().loss);
+    else
+        text += QStringLiteral("  ") + store.stateSentence();
+    if (progress.fraction)
+        text += QStringLiteral("  ") + core::percent(progress.fraction, 0);
+    if (progress.leftS)
+        text += QStringLiteral("  ") + core::timeLeft(progress.leftS) + QStringLiteral(" left");
+    return text;
+}
+
+void ProgressPrinter::refreshLive() {
+    if (m_told.empty())
+        return;
+    const auto &[store, told] = *m_told.rbegin();
+    const QString text = liveText(*store, told).left(terminalColumns(::fileno(m_out)) - 1);
+    std::fprintf(m_out, "\r\033[K%s", text.toUtf8().constData());
+    std::fflush(m_out);
+    m_liveShown = true;
+}
+
+void ProgressPrinter::clearLive() {
+    if (!m_liveShown)
+        return;
+    std::fprintf(m_out, "\r\033[K");
+    std::fflush(m_out);
+    m_liveShown = false;
+}
+
+} // namespace lockstep::cli

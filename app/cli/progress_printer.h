@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdio>
+#include <map>
+
+#include <QObject>
+#include <QString>
+#include <QTimer>
+
+#include "store/run_store.h"
+
+namespace lockstep::cli {
+
+/// Tells the progress of runs: a live line on a terminal, a plain line an epoch otherwise.
+class ProgressPrinter : public QObject {
+    Q_OBJECT
+public:
+    /// Writes to stderr when `toStderr` (stdout is kept for JSON).
+    explicit ProgressPrinter(bool toStderr, QObject *parent = nullptr);
+
+    /// `place`: "run 3 of 5"; `name`: "DDP ×2 (1 of 3)".
+    void begin(core::RunStore *store, const QString &place, const QString &name);
+    void end(core::RunStore *store);
+    /// A line of its own above the live line.
+    void line(const QString &text);
+
+private:
+    struct Told {
+        QString place, name;
+        std::size_t epochs = 0, alerts = 0;
+        QString link;
+    };
+    void changed(core::RunStore *store, core::RunStore::Changes what);
+    void tellEpochs(const core::RunStore &store, Told &told);
+    void refreshLive();
+    void clearLive();
+    [[nodiscard]] QString liveText(const core::RunStore &store, const Told &told) const;
+
+    std::FILE *m_out;
+    bool m_terminal, m_liveShown = false;
+    std::map<core::RunStore *, Told> m_told;
+    QTimer m_timer;
+};
+
+} // namespace lockstep::cli

@@ -1,0 +1,109 @@
+#include "result_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/format.h"
+#include "output.h"
+
+namespace lockstep::cli {
+namespace {
+
+using core::ResultRow;
+using core::ResultTable;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string number(std::optional<double> value) {
+    return core::significant(value).toStdString();
+}
+std::string share(std::optional<double> value, int decimals) {
+    return core::percent(value, decimals).toStdString();
+}
+std::string dash(const std::string &text) {
+    return text.empty() ? "-" : text;
+}
+
+std::string joined(const std::vector<std::string> &texts) {
+    std::string out;
+    for (const std::string &text : texts)
+        out += (out.empty() ? "" : "; ") + text;
+    return out;
+}
+
+/// A row an epoch; two columns a run.
+std::string epochText(const ResultTable &table, bool published) {
+    Rows rows = {{"epoch"}};
+    std::size_t epochs = 0;
+    for (const ResultRow &row : table.rows)
+        if (row.published == published && !row.epochs.empty()) {
+            epochs = std::max(epochs, row.epochs.size());
+            rows.front().push_back(row.name + " loss");
+            rows.front().push_back("s");
+        }
+    if (epochs == 0)
+        return {};
+    for (std::size_t i = 0; i < epochs; ++i) {
+        std::vector<std::string> line = {std::to_string(i + 1)};
+        for (const ResultRow &row : table.rows) {
+            if (row.published != published || row.epochs.empty())
+                continue;
+            const bool known = i < row.epochs.size();
+            line.push_back(known ? number(row.epochs[i].loss) : "-");
+            line.push_back(known ? number(row.epochs[i].durationS) : "-");
+        }
+        rows.push_back(std::move(line));
+    }
+    return aligned(rows);
+}
+
+std::string measuredText(const ResultTable &table) {
+    Rows rows = {{"run", "backend", "workers", "repeats", "epoch s", "training s", "run s", "speed-up", "(run)",
+                  "efficiency", "accuracy", "loss", "utilisation", "state"}};
+    for (const ResultRow &row : table.rows)
+        if (!row.published)
+            rows.push_back({row.name, dash(row.backend), row.workers ? std::to_string(*row.workers) : "-",
+                            std::to_string(row.repeats) + "/" + std::to_string(row.planned), number(row.epochMedianS),
+                            number(row.totalTrainingTimeS), number(row.runTimeS),
+                            core::speedUp(row.speedUpTraining).toStdString(),
+                            core::speedUp(row.speedUpRun).toStdString(), share(row.efficiency, 0),
+                            share(row.testAccuracy, 2), number(row.finalLoss), dash(row.utilisation), row.state});
+    return aligned(rows);
+}
+
+std::string publishedText(const ResultTable &table) {
+    Rows rows = {
+        {"published", "workers", "time s", "speed-up", "printed", "efficiency", "accuracy", "utilisation", "kind"}};
+    for (const ResultRow &row : table.rows)
+        if (row.published)
+            rows.push_back({row.name, row.workers ? std::to_string(*row.workers) : "-", number(row.publishedTimeS),
+                            core::speedUp(row.speedUpTraining).toStdString(),
+                            core::speedUp(row.printedSpeedUp).toStdString(), share(row.efficiency, 0),
+                            share(row.testAccuracy, 2), dash(row.utilisation), row.kind});
+    return rows.size() > 1 ? aligned(rows) : std::string();
+}
+
+} // namespace
+
+std::string resultText(const ResultTable &table) {
+    std::string out = table.title;
+    if (!table.datasetNote.empty())
+        out += " - " + table.datasetNote;
+    out += "\n\n";
+    if (const std::string epochs = epochText(table, false); !epochs.empty())
+        out += "Loss and duration per epoch (medians over repeats)\n" + epochs + "\n";
+    out += measuredText(table);
+    for (const ResultRow &row : table.rows)
+        if (!row.published && !row.notes.empty())
+            out += "  " + row.name + ": " + joined(row.notes) + "\n";
+    if (const std::string published = publishedText(table); !published.empty())
+        out += "\n" + published;
+    if (const std::string sentence = core::verdictSentence(table); !sentence.empty())
+        out += "\n" + sentence + "\n";
+    if (!table.notes.empty())
+        out += "\n";
+    for (const std::string &note : table.notes)
+        out += "- " + note + "\n";
+    return out;
+}
+
+} // namespace lockstep::cli

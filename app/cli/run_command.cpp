@@ -1,0 +1,247 @@
+// run and own: whoever runs these owns an experiment's queue.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fcntl.h>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <signal.h>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+#include <QCoreApplication>
+#include <QProcess>
+
+#include "commands.h"
+#include "export/export.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "launch/experiment_runner.h"
+#include "launch/machine_facts.h"
+#include "loaded_runs.h"
+#include "output.h"
+#include "progress_printer.h"
+#include "result_text.h"
+#include "stop_signals.h"
+#include "store/run_index.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Errors = std::vector<Error>;
+
+tl::expected<core::Recipe, Errors> readRecipe(const std::string &name) {
+    if (name != "-")
+        return core::loadRecipe(name);
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    return core::recipeFromJson(text, "stdin");
+}
+
+tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {
+    core::PlanOptions plan;
+    plan.quick = options.quick;
+    plan.repeats = options.repeats;
+    Errors errors;
+    for (const std::string &pair : options.set) {
+        const auto equals = pair.find('=');
+        if (equals == std::string::npos || equals == 0)
+            errors.push_back(
+                Error::badArgument("\"" + pair.substr(0, 80) + "\" sets nothing", "write KEY=VALUE", "--set"));
+        else
+            plan.set.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    if (!errors.empty())
+        return tl::unexpected(errors);
+    return plan;
+}
+
+/// Everything that can be refused is refused here, before anything starts.
+tl::expected<core::Experiment, Errors> prepare(const RunOptions &options) {
+    const auto one = [](const Error &error) { return tl::unexpected(Errors{error}); };
+    const auto prefix = core::prefixFor(options.host, options.remoteAgent);
+    if (!prefix)
+        return one(prefix.error());
+    const auto recipe = readRecipe(options.recipe);
+    if (!recipe)
+        return tl::unexpected(recipe.error());
+    auto plan = planOptions(options);
+    if (!plan)
+        return tl::unexpected(plan.error());
+    if (prefix->local())
+        if (const auto agent = core::findAgent(); !agent)
+            return one(agent.error());
+    const auto facts = core::machineFacts(*prefix);
+    if (!facts)
+        return one(facts.error());
+    auto index = core::RunIndex::open(); // an estimate is worth having, not worth failing for
+    if (index && prefix->local() && index->refresh())
+        plan->estimate = [&](const RunConfig &config) { return index->estimate(config); };
+    const auto expanded = core::expand(*recipe, *facts, *plan);
+    if (!expanded)
+        return tl::unexpected(expanded.error());
+    if (expanded->runnableCount() == 0) {
+        Errors errors;
+        for (const core::PlannedRun &run : expanded->runs)
+            errors.push_back(Error::badArgument(run.name + ": " + run.notRunReason));
+        return tl::unexpected(errors);
+    }
+    return core::makeExperiment(*expanded, *recipe, options.quick, *prefix);
+}
+
+std::string consoleTail(const std::string &path) {
+    const auto text = realFileSystem().readAll(path);
+    if (!text || text->empty())
+        return "it left no word";
+    const QString all = QString::fromStdString(*text).trimmed();
+    return all.section(u'\n', -1).toStdString();
+}
+
+/// Starts `lockstepctl own ID` in a session of its own and waits until it holds the queue.
+int ownInBackground(const std::string &id, bool json) {
+    const std::string console = core::experimentFolder(id).console();
+    QProcess process;
+    process.setProgram(QCoreApplication::applicationFilePath());
+    process.setArguments({QStringLiteral("own"), QString::fromStdString(id)});
+    process.setStandardInputFile(QProcess::nullDevice());
+    process.setStandardOutputFile(QString::fromStdString(console), QIODevice::Append);
+    process.setStandardErrorFile(QString::fromStdString(console), QIODevice::Append);
+    qint64 pid = 0;
+    if (!process.startDetached(&pid)) // Qt gives it a session of its own
+        return complain(Error::failed("the queue's owner can't be started: " + process.errorString().toStdString()));
+    for (int i = 0; i < 600; ++i) {
+        const auto experiment = core::readExperiment(id);
+        if (core::isOwned(id) || (experiment && experiment->over())) {
+            print(json ? nlohmann::json{{"experiment", id}, {"pid", pid}}.dump() + "\n"
+                       : "experiment " + id + " runs in the background; follow it: lockstepctl attach " + id + "\n");
+            return Done;
+        }
+        if (::kill(pid_t(pid), 0) != 0)
+            return complain(Error::failed("the queue's owner ended at once: " + consoleTail(console)));
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return complain(Error::failed("the queue's owner did not take it within 30 s", "look into " + console));
+}
+
+QString entryName(const core::PlannedRun &planned) {
+    QString name = QString::fromStdString(planned.name);
+    return planned.repeats > 1 ? name + QStringLiteral(" (%1 of %2)").arg(planned.repeat).arg(planned.repeats) : name;
+}
+
+void tellPlan(const core::Experiment &experiment, ProgressPrinter &printer) {
+    printer.line(QStringLiteral("%1: %2 runs, experiment %3")
+                     .arg(QString::fromStdString(experiment.title))
+                     .arg(experiment.runnableCount())
+                     .arg(QString::fromStdString(experiment.id)));
+    for (const core::ExperimentEntry &entry : experiment.entries)
+        if (!entry.planned.runnable())
+            printer.line(QString::fromStdString(entry.planned.name + "  " + entry.planned.notRunReason));
+}
+
+/// After the last run: the table on stdout, the files in --out.
+int tellResults(const core::ExperimentRunner &runner, const RunOptions &options) {
+    auto loaded = loadRuns({runner.experiment().id});
+    if (!loaded)
+        return complain(loaded.error());
+    const core::ResultTable table = loaded->table();
+    if (options.json) {
+        nlohmann::ordered_json json = {{"experiment", runner.experiment().id}, {"exit_code", runner.exitCode()}};
+        json["results"] = nlohmann::ordered_json::parse(core::exportResults(table, core::ExportFormat::Json));
+        print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    } else {
+        print("\n" + resultText(table));
+    }
+    if (options.out.empty())
+        return Done;
+    const auto written = core::writeAll(options.out, table, loaded->curves());
+    return written ? int(Done) : complain(written.error());
+}
+
+int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
+    ProgressPrinter printer(options.json);
+    std::map<int, core::RunStore *> stores;
+    const int runs = runner.experiment().runnableCount();
+    QObject::connect(&runner, &core::ExperimentRunner::runStarted, &printer, [&](int entry, core::RunStore *store) {
+        stores[entry] = store;
+        printer.begin(store, QStringLiteral("run %1 of %2").arg(runner.experiment().overCount() + 1).arg(runs),
+                      entryName(runner.experiment().entries[std::size_t(entry)].planned));
+    });
+    QObject::connect(&runner, &core::ExperimentRunner::runFinished, &printer, [&](int entry) {
+        printer.end(stores[entry]);
+        stores.erase(entry);
+    });
+    QObject::connect(&runner, &core::ExperimentRunner::finished, &runner,
+                     [](int code) { QCoreApplication::exit(code); });
+    const StopSignals signals([&] {
+        printer.line(QStringLiteral("stopping: the run ends after its step (again: leave at once)"));
+        runner.stop(QString::fromStdString(whoAsks()));
+    });
+    tellPlan(runner.experiment(), printer);
+    runner.start();
+    const int code = QCoreApplication::exec();
+    if (code == BadArguments) {
+        std::fprintf(stderr, "lockstepctl: %s\n", runner.sentence().toUtf8().constData());
+        if (std::none_of(runner.experiment().entries.begin(), runner.experiment().entries.end(),
+                         [](const auto &entry) { return !entry.run.empty(); }))
+            runner.discard(); // nothing was started, nothing is left
+        return code;
+    }
+    const int told = tellResults(runner, options);
+    if (code != Done)
+        std::fprintf(stderr, "lockstepctl: %s\n", runner.sentence().toUtf8().constData());
+    return code != Done ? code : told;
+}
+
+} // namespace
+
+int runCommand(const RunOptions &options) {
+    if (!options.out.empty()) {
+        if (options.detach)
+            return complain(Error::badArgument("--out and --detach are both given",
+                                               "leave --out out, and export later: lockstepctl export", "out"));
+        if (const auto writable = core::checkWritableFolder(options.out); !writable)
+            return complain(writable.error());
+    }
+    std::string id = options.experiment;
+    if (id.empty()) {
+        const auto experiment = prepare(options);
+        if (!experiment)
+            return complain(experiment.error());
+        if (auto written = core::writeExperiment(*experiment); !written) {
+            written.error().kind = ErrorKind::BadArgument;
+            return complain(written.error());
+        }
+        id = experiment->id;
+    } else if (const auto experiment = core::readExperiment(id); !experiment) {
+        return complain(experiment.error());
+    } else if (experiment->over()) {
+        return complain(Error::badArgument("experiment " + id + " is over: there is no queue to take up",
+                                           "lockstepctl show " + id));
+    }
+    if (options.detach) {
+        if (core::isOwned(id))
+            return complain(
+                Error::failed("the queue of " + id + " has an owner", "follow it: lockstepctl attach " + id));
+        return ownInBackground(id, options.json);
+    }
+    core::ExperimentRunner runner;
+    if (const auto owned = runner.own(id); !owned)
+        return complain(owned.error());
+    return ownInForeground(runner, options);
+}
+
+int ownCommand(const std::string &experiment) {
+    core::ExperimentRunner runner;
+    if (const auto owned = runner.own(experiment); !owned)
+        return complain(owned.error());
+    const StopSignals signals([&] { runner.stop(QString::fromStdString(whoAsks())); });
+    QObject::connect(&runner, &core::ExperimentRunner::finished, &runner,
+                     [](int code) { QCoreApplication::exit(code); });
+    runner.start();
+    const int code = QCoreApplication::exec();
+    if (code != Done)
+        std::fprintf(stderr, "lockstepctl: %s\n", runner.sentence().toUtf8().constData());
+    return code;
+}
+
+} // namespace lockstep::cli
