@@ -130,12 +130,8 @@ Result<RunConfig> settleConfig(RunConfig config, const RankEnvironment &env) {
     auto fitted = fitToLauncher(std::move(config), env);
     if (!fitted)
         return fitted;
-    if (auto problems = validate(*fitted); !problems.empty()) {
-        Error &first = problems.front();
-        if (const FieldSpec *field = findField(first.where))
-            first.where = flagOf(*field);
-        return fail(first);
-    }
+    if (auto problems = validate(*fitted); !problems.empty())
+        return fail(problems.front());
     if (auto writable = checkOutputs(*fitted); !writable)
         return fail(writable.error());
     return fitted;

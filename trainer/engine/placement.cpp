@@ -1,6 +1,8 @@
 #include "trainer/engine/placement.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "trainer/comm/gpus.h"
 
@@ -19,24 +21,49 @@ std::string joined(const std::vector<std::string> &parts) {
     return text;
 }
 
+/// The devices this process trains on, as positions in config.devices.
+std::vector<std::size_t> ownDevices(const RunConfig &config, const RankEnvironment &env) {
+    if (config.method == Method::Ddp)
+        return {static_cast<std::size_t>(env.localRank)};
+    std::vector<std::size_t> all(config.devices.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+}
+
+/// The cores a launcher (lockstep-agent, srun --cpu-bind, mpirun --bind-to) has bound this process to, if they are just
+/// those of its devices: then blocks are counted within them, not from the machine's first core.
+std::optional<CoreList> boundCores(const RunConfig &config, const RankEnvironment &env, const CoreList &allowed,
+                                   std::size_t devices) {
+    if (!env.launched || config.oversubscribe)
+        return {};
+    const std::size_t wanted = devices * static_cast<std::size_t>(config.coresPerDevice);
+    CoreList rest = allowed; // the workers' cores were let in too
+    if (const auto workers = parseCores(config.workerCores); workers && !config.workerCores.empty())
+        std::erase_if(rest, [&](int core) { return std::binary_search(workers->begin(), workers->end(), core); });
+    for (const CoreList &cores : {rest, allowed})
+        if (cores.size() == wanted)
+            return cores;
+    return {};
+}
+
 Result<Placement> placeOnCores(const RunConfig &config, const RankEnvironment &env, const CoreList &allowed) {
-    const bool own = config.method == Method::Ddp;
-    // A launcher that binds each rank to its cores (srun --cpu-bind, mpirun --bind-to) has placed it already.
-    const bool bound = own && env.localWorldSize > 1 && static_cast<int>(allowed.size()) == config.coresPerDevice &&
-                       !config.oversubscribe;
+    const auto own = ownDevices(config, env);
+    const auto bound = boundCores(config, env, allowed, own.size());
     if (!bound) {
         if (const auto problems = checkMachine(config, {allowed, {}}); !problems.empty())
             return fail(problems.front());
     }
+    std::vector<int> numbers;
+    for (const std::size_t position : own)
+        numbers.push_back(std::stoi(config.devices[position]));
     Placement placement;
     placement.threads = config.threads > 0 ? config.threads : config.coresPerDevice;
     const int blocks = cpuDeviceCount(config.coresPerDevice, allowed);
-    for (std::size_t i = 0; i < config.devices.size(); ++i) {
-        if (own && static_cast<int>(i) != env.localRank)
-            continue;
-        const int k = std::stoi(config.devices[i]);
-        auto cores = bound ? Result<CoreList>(allowed)
-                           : coresOfCpuDevice(config.oversubscribe ? k % blocks : k, config.coresPerDevice, allowed);
+    for (const int k : numbers) {
+        const auto below = [k](int other) { return other < k; };
+        const int block = bound ? static_cast<int>(std::count_if(numbers.begin(), numbers.end(), below))
+                                : (config.oversubscribe ? k % blocks : k);
+        const auto cores = coresOfCpuDevice(block, config.coresPerDevice, bound ? *bound : allowed);
         if (!cores)
             return fail(cores.error());
         placement.devices.push_back({c10::Device(c10::DeviceType::CPU), *cores, placement.threads});
@@ -55,9 +82,7 @@ Result<Placement> placeOnGpus(const RunConfig &config, const RankEnvironment &en
     const auto names = deviceNames(config, {allowedCores(), gpus});
     Placement placement;
     placement.threads = std::max(1, config.threads);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (config.method == Method::Ddp && static_cast<int>(i) != env.localRank)
-            continue;
+    for (const std::size_t i : ownDevices(config, env)) {
         const auto index = std::find(gpus.begin(), gpus.end(), names[i]) - gpus.begin();
         placement.devices.push_back(
             {c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)), {}, placement.threads});
