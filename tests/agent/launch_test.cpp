@@ -172,6 +172,7 @@ TEST_CASE("of requests with one run id at the same moment one wins, and the othe
     CHECK(ready == 1);
     CHECK((resultOf(runFolder(id)).state == RunState::Done));
     // And once it is over, the id stays taken.
+    REQUIRE(eventually([&] { return !FileLock::isHeld(runFolder(id).lock(0)); }));
     const Outcome again = serveOutcome(launchRequest(1, true, id));
     CHECK(again.code == 2);
     CHECK(again.errors.find("exists already") != std::string::npos);

@@ -1,6 +1,8 @@
 // The agent's pure parts: tables of input and outcome.
 #include <doctest/doctest.h>
 
+#include "tests/agent/agent_process.h"
+#include "tests/agent/follow_client.h"
 #include "trainer/agent/console_tap.h"
 #include "trainer/agent/frame_gate.h"
 #include "trainer/agent/launch_plan.h"
@@ -110,6 +112,29 @@ TEST_CASE("the seq of a sealed line is read from its end, whatever its texts say
     CHECK(seqOfSealedLine(R"({"message":",\"seq\":5,","node":0,"seq":17,"crc":"89abcdef"})") == 17);
     CHECK_FALSE(seqOfSealedLine(R"({"seq":17})"));
     CHECK_FALSE(seqOfSealedLine(""));
+}
+
+TEST_CASE("a follower reads the same bytes from the file as from memory, from any number on") {
+    const TestHome home;
+    const SystemClock clock;
+    const std::string path = home.path() + "/node-0.ndjson";
+    auto journal = RunJournal::open(realFileSystem(), clock, path, 0, makeRunId(), "host");
+    REQUIRE(journal);
+    for (int i = 0; i < 40'000; ++i) // about 8 MB, of which memory keeps the last 4
+        (*journal)->append(LogFrame{"info", std::string(static_cast<std::size_t>(i % 97), 'x'), "agent"});
+    const std::string log = contentsOf(path);
+    for (const std::uint64_t from : {0, 1, 255, 256, 300, 20'000, 39'999, 40'001}) {
+        CAPTURE(from);
+        RunJournal::Position position{from, {}};
+        std::string all;
+        for (std::string some = "-"; !some.empty(); all += some) {
+            some.clear();
+            (*journal)->read(position, some, 5000);
+        }
+        const bool same = all == logFrom(log, from);
+        CHECK(same);
+        CHECK(position.nextSeq == 40'001);
+    }
 }
 
 TEST_CASE("CUDA_VISIBLE_DEVICES is read as CUDA does") {

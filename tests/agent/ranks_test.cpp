@@ -104,6 +104,7 @@ TEST_CASE("kill -9 of the agent leaves no rank and no child of a rank, and the r
         }));
         for (int rank = 0; rank < 2; ++rank)
             all.push_back(std::stoi(contentsOf(run.folder.console(rank)).substr(6)));
+        REQUIRE(eventually([&] { return !bodiesOf<StepsFrame>(framesOf(run.folder)).empty(); }));
         REQUIRE(std::all_of(all.begin(), all.end(), isAlive));
         CHECK(readRunStatus(run.folder).kind == RunStatus::Kind::Running);
         const auto start = Steady::now();
