@@ -45,6 +45,9 @@ int main(int argc, char **argv) {
         std::printf("%s", qPrintable(ui::appHelp()));
         return 0;
     }
-    setUpLogging({.program = "lockstep", .level = LogLevel::Warning});
+    LoggingOptions logging;
+    logging.program = "lockstep";
+    logging.level = LogLevel::Warning;
+    setUpLogging(logging);
     return ui::runApp(*options);
 }

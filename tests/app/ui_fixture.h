@@ -112,9 +112,12 @@ public:
         eval.samples = 10000;
         for (int c = 0; c < 10; ++c)
             eval.perClassAccuracy.push_back(eval.accuracy - 0.02 + 0.004 * c);
+        m_trainedS += m_timeS - began;
+        m_accuracy = eval.accuracy;
+        m_loss = lossAt(double(first + m_shape.stepsPerEpoch));
+        m_summary.push_back({number, m_loss, m_timeS - began, std::int64_t(m_shape.stepsPerEpoch) * 64});
         m_timeS += 0.2;
         send(0, eval);
-        m_trainedS += 0;
     }
 
     void end(RunState state = RunState::Done, const std::string &reason = {}) {
@@ -137,6 +140,17 @@ public:
         result.startWallUs = m_startUs;
         result.endWallUs = wallUs();
         result.runTimeS = m_timeS + 0.4;
+        if (state == RunState::Done) {
+            Summary summary;
+            summary.method = std::string(toString(m_planned.config.method));
+            summary.worldSize = ranks();
+            summary.devices = record.deviceNames;
+            summary.epochs = m_summary;
+            summary.totalTrainingTimeS = m_trainedS;
+            summary.runTimeS = m_timeS + 0.4;
+            summary.testAccuracy = m_accuracy;
+            result.summary = summary;
+        }
         result.logLines = m_log->nextSeq();
         (void)realFileSystem().writeAtomically(folder.result(), toJson(result));
     }
@@ -234,7 +248,8 @@ private:
     std::unique_ptr<LogWriter> m_log;
     std::map<int, std::uint64_t> m_rseq;
     std::int64_t m_startUs;
-    double m_timeS = 0, m_trainedS = 0;
+    double m_timeS = 0, m_trainedS = 0, m_accuracy = 0, m_loss = 0;
+    std::vector<EpochSummary> m_summary;
 };
 
 /// A machine of two cores, whatever this one has.

@@ -54,7 +54,8 @@ void BarChart::restyle() {
     m_values->setTitleBrush(p.textMuted);
     m_values->setGridLinePen(QPen(p.grid, 1));
     m_values->setLineVisible(false);
-    m_rows->setLabelsVisible(false);
+    // Written by drawForeground; invisible ones keep room for the first label of the other axis.
+    m_rows->setLabelsColor(Qt::transparent);
     m_rows->setGridLineVisible(false);
     m_rows->setLinePen(QPen(p.border, 1));
     rebuild();
@@ -175,6 +176,8 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
                           metrics.elidedText(bar.name, Qt::ElideRight, left));
         const double end = area.left() + bar.value.value_or(0) / m_high * area.width();
         painter->setFont(bar.value ? values : Theme::font(Type::Small));
+        const QFontMetricsF drawn(painter->font());
+        painter->fillRect(QRectF(end + 6, y - 8, drawn.horizontalAdvance(bar.text) + 4, 16), p.surface);
         painter->setPen(bar.value ? p.text : p.textMuted);
         painter->drawText(QRectF(end + 8, y - 10, width() - end - 8, 20), Qt::AlignVCenter | Qt::AlignLeft, bar.text);
     }

@@ -184,7 +184,7 @@ void LineChart::updateSeries() {
         }
         series->setPen(penOf(line, m_theme.palette()));
         series->setPointsVisible(line.markers && !line.faint && points.size() <= columns / 6);
-        series->setMarkerSize(5);
+        series->setMarkerSize(3);
         series->replace(points);
     }
     for (QLineSeries *gone : before) {

@@ -37,6 +37,15 @@ Look lookOf(const QString &phase) {
     return looks.value(phase, Look::Rest);
 }
 
+/// The phase that a nested one lies in, and nested ones in the order they happen.
+QString parentOf(const QString &nested) {
+    if (nested == QLatin1String("wait"))
+        return QStringLiteral("exposed");
+    return nested == QLatin1String("parallel_backward") || nested == QLatin1String("reduce")
+               ? QStringLiteral("backward")
+               : QStringLiteral("forward");
+}
+
 double totalOf(const PhaseBar &bar) {
     double sum = 0;
     for (const PhasePart &part : bar.parts)
@@ -119,7 +128,8 @@ QSize PhaseBars::sizeHint() const {
 }
 
 PhaseBars::Layout PhaseBars::layOut(const QRectF &area) const {
-    const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)), values(Theme::figures(Type::Small));
+    const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)),
+        values(Theme::figures(Type::Small, QFont::DemiBold));
     Layout out{};
     double longest = 0;
     for (const PhaseBar &bar : m_bars) {
@@ -151,7 +161,7 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &l
         paintPart(painter, box, fill, lookOf(part.phase) == Look::Communicate, mix(p.surface, bar.color, 0.6));
         painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
         const QString name = shortName(part.phase);
-        if (metrics.horizontalAdvance(name) + 8 < box.width() && box.height() >= 12) {
+        if (metrics.horizontalAdvance(name) + 4 < box.width() && box.height() >= 12) {
             const bool hatched = lookOf(part.phase) == Look::Communicate;
             if (hatched) { // a plate under the name: letters on hatching don't read
                 const double width = metrics.horizontalAdvance(name) + 6;
@@ -164,13 +174,20 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &l
         x += box.width();
     }
     if (withNested) {
+        QHash<QString, double> starts;
         x = layout.plot.left();
+        for (const PhasePart &part : bar.parts) {
+            starts.insert(part.phase, x);
+            x += part.seconds * scale;
+        }
         for (const PhasePart &part : bar.nested) {
-            const QRectF box(x, y + 3 + mainHeight + 1, part.seconds * scale, height - mainHeight - 1);
+            double &at = starts[parentOf(part.phase)];
+            const QRectF box(std::max(at, layout.plot.left()), y + 3 + mainHeight + 1, part.seconds * scale,
+                             height - mainHeight - 1);
             paintPart(painter, box, fillOf(bar, part.phase, p), lookOf(part.phase) == Look::Communicate,
                       mix(p.surface, bar.color, 0.6));
             painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
-            x += box.width();
+            at = box.right();
         }
     }
 }

@@ -166,7 +166,6 @@ QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
     auto *line = new QLineEdit(parent);
     if (spec.type == FieldType::Integer || spec.type == FieldType::Real) {
         line->setFont(Theme::figures(Type::Body));
-        line->setAlignment(Qt::AlignRight);
     }
     connect(line, &QLineEdit::textEdited, this,
             [this, key](const QString &value) { Q_EMIT edited(key, value.trimmed()); });

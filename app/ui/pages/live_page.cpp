@@ -158,6 +158,7 @@ Card *LivePage::buildPhases() {
     auto *card = new Card(tr("Where a step goes"), this);
     card->setToolTip(tr("Mean time of each phase of a training step, by rank. Full colour computes, light loads, "
                         "hatched communicates or waits; the thin row below tells what lies inside"));
+    card->setNote(tr("light loads · full computes · hatched communicates"));
     m_phases = new PhaseBars(m_theme, QStringLiteral("phases"), card);
     m_phases->setEmptyText(tr("The phases of a step arrive with the first steps"));
     card->body()->addWidget(m_phases, 1);

@@ -22,15 +22,38 @@
 
 namespace lockstep::ui {
 
+namespace {
+
+/// Breaks a long command before its flags, so that it can be read and still be pasted into a shell.
+QString wrapCommand(const QString &command) {
+    constexpr qsizetype longest = 40;
+    QString out;
+    qsizetype width = 0;
+    for (const QString &word : command.split(QLatin1Char(' '))) {
+        if (width > 0 && width + 1 + word.size() > longest && word.startsWith(QLatin1String("--"))) {
+            out += QStringLiteral(" \\\n  ");
+            width = 2;
+        } else if (width > 0) {
+            out += QLatin1Char(' ');
+            ++width;
+        }
+        out += word;
+        width += word.size();
+    }
+    return out;
+}
+
+} // namespace
+
 PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_facts(std::move(facts)) {
     setObjectName(QStringLiteral("page"));
     auto *layout = new QHBoxLayout(this);
     layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
     layout->setSpacing(2 * grid);
-    layout->addWidget(buildRecipes(), 5);
-    layout->addWidget(buildForm(), 9);
-    layout->addWidget(buildPlan(), 8);
+    layout->addWidget(buildRecipes(), 7);
+    layout->addWidget(buildForm(), 12);
+    layout->addWidget(buildPlan(), 9);
     connect(&m_workspace, &Workspace::startingChanged, this, &PlanPage::restyle);
     connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
     connect(&m_theme, &Theme::changed, this, &PlanPage::restyle);
@@ -40,8 +63,8 @@ PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidg
 
 QWidget *PlanPage::buildRecipes() {
     auto *card = new Card(tr("Recipes"), this);
-    card->setMinimumWidth(27 * grid);
-    card->setMaximumWidth(44 * grid);
+    card->setMinimumWidth(32 * grid);
+    card->setMaximumWidth(52 * grid);
     m_recipes = new QListWidget(card);
     m_recipes->setItemDelegate(new RecipeDelegate(m_theme, m_recipes));
     m_recipes->setFrameShape(QFrame::NoFrame);
@@ -64,18 +87,16 @@ QWidget *PlanPage::buildForm() {
     m_head = makeLabel({}, "secondary", card);
     m_head->setWordWrap(true);
     card->body()->addWidget(m_head);
-    auto *options = new QHBoxLayout;
-    options->setSpacing(2 * grid);
     m_quick = new QCheckBox(tr("Quick"), card);
     m_quick->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Q));
     connect(m_quick, &QCheckBox::toggled, this, [this](bool on) {
         m_draft.quick = on;
         refresh();
     });
-    options->addWidget(m_quick);
+    card->body()->addWidget(m_quick);
     m_repeats = new QComboBox(card);
     m_repeats->setAccessibleName(tr("Repeats"));
-    m_repeats->addItem(tr("Repeats: as the recipe says"), 0);
+    m_repeats->addItem(tr("as the recipe says"), 0);
     for (const int count : {1, 3, 5, 10})
         m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
     m_repeats->setToolTip(
@@ -85,8 +106,14 @@ QWidget *PlanPage::buildForm() {
         m_draft.repeats = count ? std::optional(count) : std::nullopt;
         refresh();
     });
-    options->addWidget(m_repeats);
-    options->addStretch(1);
+    auto *options = new QHBoxLayout;
+    options->setSpacing(grid);
+    options->setContentsMargins(0, 0, grid, 0);
+    auto *repeats = new QLabel(tr("Repeats"), card);
+    repeats->setFixedWidth(22 * grid);
+    repeats->setToolTip(m_repeats->toolTip());
+    options->addWidget(repeats);
+    options->addWidget(m_repeats, 1);
     card->body()->addLayout(options);
     m_reset = new QPushButton(tr("Reset"), card);
     m_reset->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
@@ -150,7 +177,7 @@ QWidget *PlanPage::buildPlan() {
     m_command->setReadOnly(true);
     m_command->setFrameShape(QFrame::NoFrame);
     m_command->setFont(Theme::mono(Type::Small));
-    m_command->setFixedHeight(72);
+    m_command->setFixedHeight(80);
     m_command->setTabChangesFocus(true);
     m_command->setAccessibleName(tr("Command"));
     card->body()->addWidget(m_command);
@@ -217,10 +244,6 @@ void PlanPage::takeDraft(PlanDraft draft) {
     m_quick->setToolTip(tr("A smaller run for a first answer within minutes; the whole test set is used (Alt+Q)"));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
-    QStringList notes;
-    for (const std::string &note : m_draft.recipe().notes)
-        notes.append(QString::fromStdString(note));
-    m_recipes->setToolTip({});
     m_form->show(m_draft);
     refresh();
 }
@@ -251,7 +274,8 @@ void PlanPage::refresh() {
                                             : tr("time unknown: no earlier run of this here")));
         QStringList notes;
         for (const core::PlannedRun &run : plan->runs)
-            if (const QString note = QString::fromStdString(run.note); !note.isEmpty() && !notes.contains(note))
+            if (const QString note = QString::fromStdString(run.note);
+                run.runnable() && !note.isEmpty() && !notes.contains(note))
                 notes.append(note);
         m_notes->setText(notes.join(QLatin1Char('\n')));
         m_notes->setVisible(!notes.isEmpty());
@@ -270,7 +294,7 @@ void PlanPage::showCommand() {
     int row = m_rows->currentIndex().row();
     if (row < 0 || row >= m_model.rowCount())
         return m_command->clear();
-    m_command->setPlainText(QString::fromStdString(core::torchrunCommand(m_model.runAt(row).config)));
+    m_command->setPlainText(wrapCommand(QString::fromStdString(core::torchrunCommand(m_model.runAt(row).config))));
 }
 
 void PlanPage::start() {
@@ -287,8 +311,8 @@ void PlanPage::restyle() {
     const Palette &p = m_theme.palette();
     m_start->setEnabled(m_valid && !m_workspace.starting());
     m_start->setText(m_workspace.starting() ? tr("Starting…") : tr("Start"));
-    m_start->setIcon(m_theme.icon(QStringLiteral("play"), p.onAccent));
-    m_copy->setIcon(m_theme.icon(QStringLiteral("copy"), p.textSecondary));
+    m_theme.setIcon(m_start, QStringLiteral("play"), p.onAccent);
+    m_theme.setIcon(m_copy, QStringLiteral("copy"), p.textSecondary);
 }
 
 } // namespace lockstep::ui

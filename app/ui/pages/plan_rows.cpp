@@ -2,6 +2,7 @@
 
 #include <QListView>
 #include <QPainter>
+#include <QTextLayout>
 
 #include <algorithm>
 
@@ -86,12 +87,13 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
         paintDevices(painter, QRect(left, row.top() + 20, row.right() - left, boxHeight), model->devicesAt(index.row()),
                      color);
     } else {
+        QString reason = QString::fromStdString(run.notRunReason);
+        if (!run.note.empty())
+            reason += QStringLiteral(" · ") + QString::fromStdString(run.note);
         painter->setFont(Theme::font(Type::Small));
         painter->setPen(p.textMuted);
-        painter->drawText(
-            QRect(left, row.top() + 20, row.right() - left, 20), Qt::AlignVCenter | Qt::AlignLeft,
-            QFontMetrics(painter->font())
-                .elidedText(QString::fromStdString(run.notRunReason), Qt::ElideRight, row.right() - left));
+        painter->drawText(QRect(left, row.top() + 20, row.right() - left, 20), Qt::AlignVCenter | Qt::AlignLeft,
+                          QFontMetrics(painter->font()).elidedText(reason, Qt::ElideRight, row.right() - left));
     }
     painter->restore();
 }
@@ -102,13 +104,27 @@ QSize PlanRowDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex 
 
 RecipeDelegate::RecipeDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
 
-int RecipeDelegate::lines(int width, const QModelIndex &index, int role) const {
-    const QString text = index.data(role).toString();
-    if (text.isEmpty())
-        return 0;
-    const QRect box = QFontMetrics(Theme::font(Type::Small))
-                          .boundingRect(QRect(0, 0, width, 1000), Qt::TextWordWrap | Qt::AlignLeft, text);
-    return std::min(3, (box.height() + 8) / 16);
+QStringList RecipeDelegate::wrapped(const QString &text, const QFont &font, int width, int most) {
+    QStringList out;
+    QTextLayout layout(text, font);
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(width);
+        if (out.size() + 1 == most) { // the last one takes what is left, cut with dots
+            out.append(QFontMetrics(font).elidedText(text.mid(line.textStart()), Qt::ElideRight, width));
+            break;
+        }
+        out.append(text.mid(line.textStart(), line.textLength()).trimmed());
+    }
+    layout.endLayout();
+    return out;
+}
+
+RecipeDelegate::Lines RecipeDelegate::linesOf(const QModelIndex &index, int width) {
+    const QFont small = Theme::font(Type::Small);
+    return {wrapped(index.data().toString(), Theme::font(Type::Body, QFont::DemiBold), width, 2),
+            wrapped(index.data(SummaryRole).toString(), small, width, 4),
+            wrapped(index.data(PublishedLineRole).toString(), small, width, 3)};
 }
 
 void RecipeDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
@@ -116,28 +132,31 @@ void RecipeDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option
     painter->save();
     paintRowBack(painter, option, p);
     QRect box = option.rect.adjusted(grid, grid, -grid, -grid);
-    painter->setFont(Theme::font(Type::Body, QFont::DemiBold));
-    painter->setPen(p.text);
-    painter->drawText(QRect(box.left(), box.top(), box.width(), 20), Qt::AlignVCenter | Qt::AlignLeft,
-                      QFontMetrics(painter->font()).elidedText(index.data().toString(), Qt::ElideRight, box.width()));
-    box.setTop(box.top() + 22);
-    painter->setFont(Theme::font(Type::Small));
-    for (const auto &[role, color] :
-         {std::pair(int(SummaryRole), p.textSecondary), {int(PublishedLineRole), p.textMuted}}) {
-        const int height = lines(box.width(), index, role) * 16;
+    const Lines lines = linesOf(index, box.width());
+    int y = box.top();
+    const auto draw = [&](const QStringList &texts, const QFont &font, const QColor &color, int height) {
+        painter->setFont(font);
         painter->setPen(color);
-        painter->drawText(QRect(box.left(), box.top(), box.width(), height),
-                          int(Qt::AlignLeft | Qt::AlignTop) | Qt::TextWordWrap, index.data(role).toString());
-        box.setTop(box.top() + height + (height ? 4 : 0));
-    }
+        for (const QString &text : texts) {
+            painter->drawText(QRect(box.left(), y, box.width(), height), Qt::AlignVCenter | Qt::AlignLeft, text);
+            y += height;
+        }
+        y += texts.isEmpty() ? 0 : 4;
+    };
+    draw(lines.title, Theme::font(Type::Body, QFont::DemiBold), p.text, 18);
+    draw(lines.summary, Theme::font(Type::Small), p.textSecondary, 16);
+    draw(lines.published, Theme::font(Type::Small), p.textMuted, 16);
     painter->restore();
 }
 
 QSize RecipeDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {
     const auto *view = qobject_cast<const QListView *>(option.widget);
     const int width = (view ? view->viewport()->width() : 240) - 2 * grid;
-    const int text = lines(width, index, SummaryRole), published = lines(width, index, PublishedLineRole);
-    return {200, 2 * grid + 22 + text * 16 + published * 16 + (text ? 4 : 0)};
+    const Lines lines = linesOf(index, width);
+    const auto height = [](const QStringList &texts, int line) {
+        return texts.isEmpty() ? 0 : int(texts.size()) * line + 4;
+    };
+    return {200, 2 * grid + height(lines.title, 18) + height(lines.summary, 16) + height(lines.published, 16) - 4};
 }
 
 } // namespace lockstep::ui

@@ -28,7 +28,11 @@ public:
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
 
 private:
-    [[nodiscard]] int lines(int width, const QModelIndex &index, int role) const;
+    struct Lines {
+        QStringList title, summary, published;
+    };
+    [[nodiscard]] static QStringList wrapped(const QString &text, const QFont &font, int width, int most);
+    [[nodiscard]] static Lines linesOf(const QModelIndex &index, int width);
     const Theme &m_theme;
 };
 

@@ -97,6 +97,9 @@ RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
     card->body()->addLayout(line);
     m_table = makeTable(theme, card, RunListModel::Name);
     m_table->setModel(&m_filter);
+    moveColumns(m_table, {RunListModel::Started, RunListModel::Name, RunListModel::State, RunListModel::TotalTraining,
+                          RunListModel::Accuracy, RunListModel::FinalLoss, RunListModel::Recipe, RunListModel::Devices,
+                          RunListModel::Backend, RunListModel::Epochs, RunListModel::RunTime});
     m_table->setSortingEnabled(true);
     m_table->sortByColumn(RunListModel::Started, Qt::DescendingOrder);
     m_table->setAccessibleName(tr("Runs"));
@@ -162,7 +165,7 @@ void RunsPage::openCurrent(bool alone) {
 }
 
 void RunsPage::restyle() {
-    m_open->setIcon(m_theme.icon(QStringLiteral("open"), m_theme.palette().textSecondary));
+    m_theme.setIcon(m_open, QStringLiteral("open"), m_theme.palette().textSecondary);
 }
 
 } // namespace lockstep::ui

@@ -19,6 +19,7 @@
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
 #include "app/ui/widgets/tables.h"
+#include "models/result_model.h"
 
 namespace lockstep::ui {
 
@@ -43,7 +44,7 @@ VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
 
 QWidget *VerdictPage::buildHead() {
     auto *card = new Card({}, this);
-    m_title = makeLabel({}, "secondary", card);
+    m_head = card;
     m_sentence = makeLabel({}, "display", card);
     m_sentence->setWordWrap(true);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -54,7 +55,6 @@ QWidget *VerdictPage::buildHead() {
     m_export->setToolTip(tr("Tables as CSV, JSON and Markdown, charts as PNG and SVG, into a folder (Ctrl+E)"));
     connect(m_export, &QPushButton::clicked, this, &VerdictPage::exportWanted);
     card->addTool(m_export);
-    card->body()->addWidget(m_title);
     card->body()->addWidget(m_sentence);
     card->body()->addWidget(m_repeats);
     return card;
@@ -95,6 +95,11 @@ QWidget *VerdictPage::buildBody() {
     m_table = makeTable(m_theme, results, core::ResultModel::Name);
     m_table->setModel(&m_workspace.results());
     m_table->setAccessibleName(tr("Results"));
+    using Column = core::ResultModel::Column;
+    moveColumns(m_table, {Column::Name, Column::State, Column::Repeats, Column::TotalTraining, Column::SpeedUpTraining,
+                          Column::Efficiency, Column::Accuracy, Column::FinalLoss, Column::EpochMedian,
+                          Column::FirstEpoch, Column::PublishedTime, Column::PrintedSpeedUp, Column::RunTime,
+                          Column::SpeedUpRun, Column::Utilisation, Column::Backend});
     results->body()->addWidget(m_table);
     layout->addWidget(results);
 
@@ -146,14 +151,12 @@ void VerdictPage::refresh() {
     const std::string sentence = core::verdictSentence(table);
     m_sentence->setText(sentence.empty() ? tr("No verdict yet: the reference and another run must be done.")
                                          : QString::fromStdString(sentence));
-    QString title = m_workspace.title();
-    if (!table.datasetNote.empty())
-        title += QStringLiteral("  ·  ") + QString::fromStdString(table.datasetNote);
-    m_title->setText(title);
+    m_head->setTitle(m_workspace.title());
+    m_head->setNote(QString::fromStdString(table.datasetNote));
     int least = 0;
     bool any = false;
     for (const core::ResultRow &row : table.rows)
-        if (!row.published && row.planned > 0) {
+        if (!row.published && row.state != "not run") {
             least = any ? std::min(least, row.repeats) : row.repeats;
             any = true;
         }
@@ -202,12 +205,13 @@ void VerdictPage::fitHeights() {
         // A table without rows has nothing to say: its card goes.
         table->parentWidget()->setVisible(table->model()->rowCount() > 0);
     }
+    const int height = std::max({140, m_speedUps->sizeHint().height(), m_accuracy->sizeHint().height()});
     for (BarChart *chart : {m_speedUps, m_accuracy})
-        chart->setFixedHeight(std::max(140, chart->sizeHint().height()));
+        chart->setFixedHeight(height);
 }
 
 void VerdictPage::restyle() {
-    m_export->setIcon(m_theme.icon(QStringLiteral("export"), m_theme.palette().textSecondary));
+    m_theme.setIcon(m_export, QStringLiteral("export"), m_theme.palette().textSecondary);
 }
 
 } // namespace lockstep::ui

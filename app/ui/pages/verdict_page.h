@@ -14,6 +14,7 @@ struct ResultTable;
 
 namespace lockstep::ui {
 class BarChart;
+class Card;
 class ChartSource;
 class Theme;
 class UseModel;
@@ -48,7 +49,8 @@ private:
     Theme &m_theme;
     Workspace &m_workspace;
     QStackedWidget *m_stack;
-    QLabel *m_title, *m_sentence, *m_repeats, *m_notes;
+    Card *m_head;
+    QLabel *m_sentence, *m_repeats, *m_notes;
     QPushButton *m_export;
     BarChart *m_speedUps, *m_accuracy;
     QTableView *m_table, *m_classes, *m_use;

@@ -8,6 +8,7 @@
 #include <QSettings>
 #include <QShortcut>
 #include <QStackedWidget>
+#include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -96,6 +97,12 @@ void MainWindow::connectPages() {
 void MainWindow::showPage(Page page) {
     m_rail->setCurrent(int(page));
     m_pages->setCurrentIndex(int(page));
+    if (page == Page::Plan)
+        m_plan->startButton()->setFocus();
+    else if (page == Page::Runs)
+        m_runs->table()->setFocus();
+    else
+        m_pages->currentWidget()->setFocus();
 }
 
 Page MainWindow::page() const {

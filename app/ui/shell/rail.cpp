@@ -18,6 +18,7 @@ Rail::Rail(Theme &theme, QWidget *parent) : QFrame(parent), m_theme(theme), m_la
     m_themeButton = new QToolButton(this);
     m_themeButton->setIconSize({20, 20});
     m_themeButton->setFixedSize(8 * grid, 4 * grid);
+    m_themeButton->setFocusPolicy(Qt::TabFocus);
     m_themeButton->setAccessibleName(tr("Light or dark"));
     m_themeButton->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_T));
     connect(m_themeButton, &QToolButton::clicked, this, &Rail::nextTheme);

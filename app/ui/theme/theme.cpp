@@ -1,5 +1,6 @@
 #include "app/ui/theme/theme.h"
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QEvent>
 #include <QFile>
@@ -7,7 +8,6 @@
 #include <QFontInfo>
 #include <QFontMetricsF>
 #include <QPainter>
-#include <QPixmapCache>
 #include <QStyle>
 #include <QStyleFactory>
 #include <QSvgRenderer>
@@ -147,25 +147,36 @@ QFont Theme::mono(Type size) {
 }
 
 QIcon Theme::icon(const QString &name, const QColor &color) const {
+    return render(name, color, 0);
+}
+
+void Theme::setIcon(QAbstractButton *button, const QString &name, const QColor &color) const {
+    constexpr int air = 6;
+    const int size = button->iconSize().height();
+    button->setIcon(render(name, color, air));
+    button->setIconSize({size + air, size});
+}
+
+QIcon Theme::render(const QString &name, const QColor &color, int air) const {
     QFile file(QStringLiteral(":/icons/%1.svg").arg(name));
     if (!file.open(QIODevice::ReadOnly))
         return {};
     const QString source = QString::fromUtf8(file.readAll());
-    const auto render = [&source](const QColor &ink, int size) {
+    const auto draw = [&source, air](const QColor &ink, int size) {
         QString svg = source;
         svg.replace(QLatin1String("currentColor"), ink.name());
         QSvgRenderer renderer(svg.toUtf8());
-        QPixmap pixmap(size, size);
+        QPixmap pixmap(size + air, size);
         pixmap.fill(Qt::transparent);
         QPainter painter(&pixmap);
-        renderer.render(&painter);
+        renderer.render(&painter, QRectF(0, 0, size, size));
         return pixmap;
     };
     QIcon out;
     const QColor ink = color.isValid() ? color : m_palette.text;
     for (const int size : {16, 20, 24, 32, 48}) {
-        out.addPixmap(render(ink, size), QIcon::Normal);
-        out.addPixmap(render(m_palette.textMuted, size), QIcon::Disabled);
+        out.addPixmap(draw(ink, size), QIcon::Normal);
+        out.addPixmap(draw(m_palette.textMuted, size), QIcon::Disabled);
     }
     return out;
 }

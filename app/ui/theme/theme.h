@@ -5,6 +5,8 @@
 
 #include "app/ui/theme/palette.h"
 
+class QAbstractButton;
+
 namespace lockstep::ui {
 
 /// The one type scale, in device-independent pixels.
@@ -37,6 +39,8 @@ public:
 
     /// An icon of resources/icons by name in a colour (the text's when invalid).
     [[nodiscard]] QIcon icon(const QString &name, const QColor &color = {}) const;
+    /// Sets it on a button that also has words, with air between the two.
+    void setIcon(QAbstractButton *button, const QString &name, const QColor &color = {}) const;
 
     bool eventFilter(QObject *watched, QEvent *event) override;
 
@@ -45,6 +49,7 @@ Q_SIGNALS:
 
 private:
     void apply();
+    [[nodiscard]] QIcon render(const QString &name, const QColor &color, int air) const;
 
     ThemeMode m_mode;
     Palette m_palette;

@@ -16,6 +16,7 @@ Card::Card(const QString &title, QWidget *parent) : QFrame(parent) {
     outer->setSpacing(grid);
     m_head = new QHBoxLayout;
     m_head->setSpacing(grid);
+    m_head->addStrut(28); // the same with and without tools, so that neighbours line up
     m_title = makeLabel(title, "cardTitle", this);
     m_note = makeLabel({}, "muted", this);
     m_note->hide();

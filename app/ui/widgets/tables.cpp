@@ -94,6 +94,13 @@ QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn) {
     return table;
 }
 
+void moveColumns(QTableView *table, const QList<int> &first) {
+    QHeaderView *header = table->horizontalHeader();
+    header->setSectionsMovable(true);
+    for (qsizetype i = 0; i < first.size(); ++i)
+        header->moveSection(header->visualIndex(first[i]), int(i));
+}
+
 void fitColumns(QTableView *table, int least, int most) {
     const QAbstractItemModel *model = table->model();
     for (int column = 0; column < model->columnCount(); ++column) {

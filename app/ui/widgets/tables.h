@@ -22,6 +22,8 @@ private:
 
 /// A table in the house's look: whole rows selected, no grid, no row numbers. `markColumn` < 0: no method marks.
 [[nodiscard]] QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn = -1);
+/// Puts these columns first, in this order; the person may move them.
+void moveColumns(QTableView *table, const QList<int> &first);
 /// Column widths by content, within [least, most].
 void fitColumns(QTableView *table, int least = 56, int most = 320);
 
