@@ -75,11 +75,10 @@ SetEnv {set_env}
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
         sshd = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-        self.process = subprocess.Popen(
-            [sshd, "-D", "-e", "-f", str(self.folder / "sshd_config")],
-            stderr=open(self.folder / "sshd.log", "ab"),
-            stdin=subprocess.DEVNULL,
-        )
+        with open(self.folder / "sshd.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [sshd, "-D", "-e", "-f", str(self.folder / "sshd_config")], stderr=log, stdin=subprocess.DEVNULL
+            )
         for _ in range(100):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:

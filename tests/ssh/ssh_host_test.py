@@ -46,7 +46,7 @@ class OneOtherHost(unittest.TestCase):
             {
                 "LOCKSTEP_HOME": str(self.there),
                 "LOCKSTEP_TRAINER": arguments.fake_rank,
-                "FAKE_RANK_STEP_MS": "10",
+                "FAKE_RANK": "steps=60;step_ms=10",
             },
         )
         self.sshd.start()
