@@ -182,6 +182,8 @@ TEST_SUITE("loader") {
             readEpoch(loader, 1, 2, seen, 7);
             REQUIRE(seen.images.size() == 3);
             CHECK(torch::equal(seen.images[0], expected.images[17]));
+            loader.startEpoch(1, 2, 10); // resumed at the epoch's very end
+            CHECK_FALSE(loader.next());
             loader.startEpoch(2, 2);
             CHECK(torch::equal(loader.next()->images, expected.images[20]));
             loader.startEpoch(0, 0); // left after one batch

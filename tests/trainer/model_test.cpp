@@ -5,6 +5,7 @@
 
 #include "trainer/data/safetensors.h"
 #include "trainer/models/model.h"
+#include "trainer/models/relu_max_pool.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -99,6 +100,27 @@ TEST_SUITE("model") {
                       1e-12 * std::max(1.0, golden.abs().max().item<double>()));
             }
         }
+    }
+
+    TEST_CASE("pooling in one pass gives torch's bits, forward and backward, ties, NaN and odd sizes included") {
+        torch::manual_seed(5);
+        for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+            for (const auto side : {2, 10, 28, 7}) {
+                CAPTURE(side);
+                auto input = torch::randn({3, 4, side, side}, dtype);
+                input.copy_(input.mul(2).round().div(2)); // many ties
+                input[1][2][1][1] = NAN;
+                auto ours = input.clone().requires_grad_(), theirs = input.clone().requires_grad_();
+                const auto a = reluMaxPool2(ours), b = torch::max_pool2d(torch::relu(theirs), 2);
+                CHECK(torch::allclose(a, b, 0, 0, true));
+                const auto gradient = torch::randn_like(a);
+                a.backward(gradient);
+                b.backward(gradient);
+                CHECK(torch::equal(ours.grad(), theirs.grad()));
+            }
+        }
+        const auto strided = torch::randn({2, 6, 8, 3}).permute({0, 3, 1, 2});
+        CHECK(torch::equal(reluMaxPool2(strided), torch::max_pool2d(torch::relu(strided), 2)));
     }
 
     TEST_CASE("--dropout replaces both of convnet's rates, and 0 switches them off") {

@@ -197,7 +197,8 @@ std::int64_t Loader::steps() const {
 
 void Loader::startEpoch(std::int64_t epoch, std::int64_t lastEpoch, std::int64_t firstBatch) {
     auto &impl = *m_impl;
-    const Position start{epoch, firstBatch};
+    // An epoch entered at its end has nothing left to give; what comes next is the following one.
+    const auto start = firstBatch < impl.steps ? Position{epoch, firstBatch} : Position{epoch + 1, 0};
     {
         const std::lock_guard lock(impl.mutex);
         const bool goesOn = impl.reader >= 0 && impl.reading == start;

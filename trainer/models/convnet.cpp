@@ -1,5 +1,7 @@
 #include "trainer/models/convnet.h"
 
+#include "trainer/models/relu_max_pool.h"
+
 namespace lockstep::trainer {
 
 ConvNet::ConvNet(std::optional<double> dropout)
@@ -15,7 +17,7 @@ ConvNet::ConvNet(std::optional<double> dropout)
 
 torch::Tensor ConvNet::forward(torch::Tensor input) {
     auto x = torch::relu(m_conv1(std::move(input)));
-    x = torch::max_pool2d(torch::relu(m_conv2(x)), 2);
+    x = reluMaxPool2(m_conv2(x));
     x = m_dropout1(x).flatten(1);
     x = torch::relu(m_fc1(x));
     return m_fc2(m_dropout2(x));

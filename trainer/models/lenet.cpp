@@ -1,5 +1,7 @@
 #include "trainer/models/lenet.h"
 
+#include "trainer/models/relu_max_pool.h"
+
 namespace lockstep::trainer {
 
 LeNet::LeNet()
@@ -13,8 +15,8 @@ LeNet::LeNet()
 }
 
 torch::Tensor LeNet::forward(torch::Tensor input) {
-    auto x = torch::max_pool2d(torch::relu(m_conv1(std::move(input))), 2);
-    x = torch::max_pool2d(torch::relu(m_conv2(x)), 2);
+    auto x = reluMaxPool2(m_conv1(std::move(input)));
+    x = reluMaxPool2(m_conv2(x));
     x = torch::relu(m_fc1(x.flatten(1)));
     x = torch::relu(m_fc2(x));
     return m_fc3(x);
