@@ -28,7 +28,10 @@ int exitCodeOf(const Error &error) {
     return error.kind == ErrorKind::BadArgument ? exitBadArguments : exitFailed;
 }
 
-void complain(const Error &error) {
+/// On a command line a field is its flag.
+void complain(Error error) {
+    if (const FieldSpec *field = findField(error.where))
+        error.where = flagOf(*field);
     std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
 }
 

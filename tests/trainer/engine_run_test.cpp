@@ -1,0 +1,146 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/trainer/trainer_process.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+void checkNumbering(const std::vector<Frame> &frames, int rank) {
+    std::uint64_t expected = 0;
+    std::int64_t before = 0;
+    for (const Frame &frame : frames) {
+        if (frame.rank != rank)
+            continue;
+        REQUIRE(frame.rseq.has_value());
+        CHECK(*frame.rseq == expected++);
+        CHECK(frame.monoNs >= before);
+        before = frame.monoNs;
+    }
+    CHECK(expected > 0);
+}
+
+void checkPhasesAddUp(const EpochFrame &epoch) {
+    double sum = 0;
+    for (const auto name : additivePhases())
+        if (const auto found = epoch.phases.find(name); found != epoch.phases.end())
+            sum += found->second.sumS;
+    CHECK(sum == doctest::Approx(epoch.durationS).epsilon(0.02));
+    for (const char *name : {"load", "forward", "backward", "optimizer", "other"}) {
+        CAPTURE(name);
+        CHECK(epoch.phases.count(name) == 1);
+    }
+}
+
+} // namespace
+
+TEST_SUITE("engine_run") {
+    TEST_CASE("a baseline run tells of every step, epoch and test, in gapless frames") {
+        const TempFolder folder;
+        Process run(trainerBinary(),
+                    withSmallRun({"--epochs=2", "--frames=" + (folder / "f"), "--summary=" + (folder / "s")}));
+        const Ended ended = run.wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        const auto frames = readFrames(folder / "f");
+        checkNumbering(frames, 0);
+        std::int64_t next = 0, samples = 0;
+        for (const auto &window : bodiesOf<StepsFrame>(frames)) {
+            CHECK(window.firstStep == next);
+            CHECK(window.count == window.lastStep - window.firstStep + 1);
+            REQUIRE(window.loss);
+            CHECK(window.loss->min <= window.loss->mean);
+            CHECK(window.loss->mean <= window.loss->max);
+            next = window.lastStep + 1;
+            samples += window.samples;
+        }
+        CHECK(next == 20);
+        CHECK(samples == 1280);
+        const auto epochs = bodiesOf<EpochFrame>(frames);
+        REQUIRE(epochs.size() == 2);
+        for (const auto &epoch : epochs)
+            checkPhasesAddUp(epoch);
+        CHECK(*epochs[1].loss < *epochs[0].loss);
+        const auto tests = bodiesOf<EvalFrame>(frames);
+        REQUIRE(tests.size() == 2);
+        CHECK(tests[0].samples == 10000);
+        CHECK(tests[0].perClassAccuracy.size() == 10);
+        const auto states = bodiesOf<StateFrame>(frames);
+        CHECK((states.front().state == RunState::Init));
+        CHECK(states.front().totalSteps == 20);
+        CHECK((states.back().state == RunState::Done));
+
+        const Summary summary = readSummary(folder / "s");
+        CHECK(summary.steps == 20);
+        CHECK(summary.epochs.size() == 2);
+        CHECK(summary.testAccuracy == tests[1].accuracy);
+        CHECK(summary.parametersSha256.size() == 64);
+        CHECK(*summary.runTimeS > *summary.totalTrainingTimeS);
+        CHECK(*summary.peakRssBytes > 5e7);
+    }
+
+    TEST_CASE("two DDP ranks end with the same parameters, count each image once and see the same loss") {
+        const TempFolder folder;
+        DdpRun run(2, {"--train-samples=650", "--frames=" + (folder / "f"), "--summary=" + (folder / "s"),
+                       "--save-final=" + (folder / "w")});
+        for (const Ended &ended : run.wait()) {
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == 0);
+        }
+        const auto frames = readFrames(folder / "f");
+        checkNumbering(frames, 0);
+        checkNumbering(frames, 1);
+        const auto first = bodiesOf<EpochFrame>(frames, 0), second = bodiesOf<EpochFrame>(frames, 1);
+        REQUIRE(first.size() == 1);
+        REQUIRE(second.size() == 1);
+        CHECK(first[0].samples + second[0].samples == 650);
+        CHECK(first[0].loss == second[0].loss);
+        checkPhasesAddUp(first[0]);
+        checkPhasesAddUp(second[0]);
+        for (const char *name : {"exposed", "comm", "wait"})
+            CHECK(first[0].phases.count(name) == 1);
+        CHECK(bodiesOf<EvalFrame>(frames).size() == 1); // rank 0's, of the whole test set
+        CHECK(bodiesOf<EvalFrame>(frames)[0].samples == 10000);
+        const auto comm = bodiesOf<CommFrame>(frames, 1);
+        REQUIRE(!comm.empty());
+        CHECK(!comm[0].buckets.empty());
+        CHECK(comm[0].waitS.has_value());
+        const Summary summary = readSummary(folder / "s");
+        CHECK(summary.devices == std::vector<std::string>{"cpu:0", "cpu:1"});
+        CHECK(summary.backend == "gloo");
+        CHECK(summary.epochs.at(0).samples == 650);
+    }
+
+    TEST_CASE("DP cuts each batch among its devices and says how") {
+        const TempFolder folder;
+        Process run(trainerBinary(), withSmallRun({"--method=dp", "--devices=0,1", "--train-samples=650",
+                                                   "--frames=" + (folder / "f"), "--summary=" + (folder / "s")}));
+        const Ended ended = run.wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        const auto frames = readFrames(folder / "f");
+        CHECK(bodiesOf<StateFrame>(frames).front().replicaBatch == std::vector<std::int64_t>{32, 32});
+        CHECK(readSummary(folder / "s").replicaBatch == std::vector<std::int64_t>{32, 32});
+        const auto epochs = bodiesOf<EpochFrame>(frames);
+        REQUIRE(epochs.size() == 1);
+        CHECK(epochs[0].samples == 650);
+        checkPhasesAddUp(epochs[0]);
+        for (const char *name :
+             {"scatter", "replicate", "parallel_forward", "gather", "loss", "parallel_backward", "reduce"})
+            CHECK(epochs[0].phases.count(name) == 1);
+    }
+
+    TEST_CASE("a diverging run raises an alert and goes on") {
+        const TempFolder folder;
+        Process run(trainerBinary(), withSmallRun({"--lr=100000", "--frames=" + (folder / "f")}));
+        REQUIRE(run.wait().code == 0);
+        const auto alerts = bodiesOf<AlertFrame>(readFrames(folder / "f"));
+        REQUIRE(alerts.size() == 1);
+        CHECK(alerts[0].kind == "non_finite_loss");
+        CHECK(alerts[0].step.has_value());
+    }
+}

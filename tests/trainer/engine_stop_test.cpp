@@ -1,0 +1,103 @@
+#include <doctest/doctest.h>
+
+#include "tests/trainer/trainer_process.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+std::int64_t lastStepOf(const std::vector<Frame> &frames, int rank) {
+    std::int64_t last = -1;
+    for (const auto &window : bodiesOf<StepsFrame>(frames, rank))
+        last = std::max(last, window.lastStep);
+    return last;
+}
+
+/// Parameters' checksum and epochs of a run that was interrupted twice and resumed, by `go(resume)`.
+std::string shaOf(const std::string &summary) {
+    return readSummary(summary).parametersSha256;
+}
+
+} // namespace
+
+TEST_SUITE("engine_stop") {
+    TEST_CASE("SIGTERM to one of two ranks ends both after the same step with 130 and a checkpoint") {
+        const TempFolder folder;
+        DdpRun run(2, {"--epochs=1000", "--frames=" + (folder / "f"), "--checkpoint-dir=" + (folder / "c")});
+        REQUIRE(appears(folder / "f", R"("type":"steps")"));
+        run.rank(1).signal(SIGTERM);
+        for (const Ended &ended : run.wait()) {
+            CAPTURE(ended.err);
+            CHECK(ended.code == 130);
+        }
+        const auto frames = readFrames(folder / "f");
+        CHECK(lastStepOf(frames, 0) == lastStepOf(frames, 1));
+        CHECK((bodiesOf<StateFrame>(frames, 0).back().state == RunState::Stopped));
+        CHECK(!std::filesystem::is_empty(folder / "c"));
+    }
+
+    TEST_CASE("a run stopped in the middle of an epoch and resumed ends bit for bit as an unbroken one") {
+        for (const int ranks : {1, 2}) {
+            CAPTURE(ranks);
+            const TempFolder folder;
+            const std::vector<std::string> options{"--epochs=3", "--train-samples=6400", "--optimizer=adam",
+                                                   "--lr=0.001"};
+            const auto go = [&](std::vector<std::string> more, bool stop) {
+                more.insert(more.end(), options.begin(), options.end());
+                DdpRun run(ranks, more);
+                if (stop) {
+                    REQUIRE(appears(folder / "f", R"("type":"steps")"));
+                    run.rank(0).signal(SIGTERM);
+                }
+                for (const Ended &ended : run.wait()) {
+                    CAPTURE(ended.err);
+                    CHECK(ended.code == (stop ? 130 : 0));
+                }
+            };
+            go({"--summary=" + (folder / "whole")}, false);
+            go({"--frames=" + (folder / "f"), "--checkpoint-dir=" + (folder / "c")}, true);
+            go({"--resume", "--checkpoint-dir=" + (folder / "c"), "--summary=" + (folder / "resumed")}, false);
+            CHECK(!shaOf(folder / "whole").empty());
+            CHECK(shaOf(folder / "resumed") == shaOf(folder / "whole"));
+            const Summary whole = readSummary(folder / "whole"), resumed = readSummary(folder / "resumed");
+            REQUIRE(resumed.epochs.size() == 3);
+            CHECK(resumed.steps == whole.steps);
+            for (std::size_t i = 0; i < 3; ++i) {
+                CHECK(*resumed.epochs[i].loss == doctest::Approx(*whole.epochs[i].loss).epsilon(1e-12));
+                CHECK(resumed.epochs[i].samples == 6400);
+            }
+        }
+    }
+
+    TEST_CASE("a damaged checkpoint is named and the one before it taken") {
+        const TempFolder folder;
+        const std::string checkpoints = folder / "c";
+        Process first(trainerBinary(), withSmallRun({"--epochs=3", "--checkpoint-dir=" + checkpoints}));
+        REQUIRE(first.wait().code == 0);
+        std::vector<std::string> files;
+        for (const auto &entry : std::filesystem::directory_iterator(checkpoints))
+            files.push_back(entry.path().string());
+        REQUIRE(files.size() == 2); // the newest two are kept
+        std::sort(files.begin(), files.end());
+        std::filesystem::resize_file(files.back(), 1000);
+        Process second(trainerBinary(), withSmallRun({"--epochs=3", "--resume", "--checkpoint-dir=" + checkpoints,
+                                                      "--summary=" + (folder / "s")}));
+        const Ended ended = second.wait();
+        CAPTURE(ended.err);
+        CHECK(ended.code == 0);
+        CHECK(ended.err.find(files.back()) != std::string::npos);
+        CHECK(readSummary(folder / "s").epochs.size() == 3);
+    }
+
+    TEST_CASE("a run does not go on with another learning rate") {
+        const TempFolder folder;
+        const std::string checkpoints = "--checkpoint-dir=" + (folder / "c");
+        Process first(trainerBinary(), withSmallRun({checkpoints}));
+        REQUIRE(first.wait().code == 0);
+        Process second(trainerBinary(), withSmallRun({checkpoints, "--resume", "--lr=0.5"}));
+        const Ended ended = second.wait();
+        CHECK(ended.code == 2);
+        CHECK(ended.err.find("--lr") != std::string::npos);
+    }
+}

@@ -1,0 +1,165 @@
+#include <doctest/doctest.h>
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "ipc/messages.h"
+#include "ipc/unix_socket.h"
+#include "tests/trainer/trainer_process.h"
+#include "trainer/report/frame_queue.h"
+#include "trainer/report/frame_sender.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+Frame window(std::int64_t first, std::int64_t last, double loss, int epoch = 1) {
+    StepsFrame steps;
+    steps.epoch = epoch;
+    steps.firstStep = first;
+    steps.lastStep = last;
+    steps.count = last - first + 1;
+    steps.samples = 64 * steps.count;
+    steps.loss = LossWindow{loss, loss, loss, loss};
+    steps.phases["load"] = {0.5, 0.25};
+    Frame frame;
+    frame.body = steps;
+    return frame;
+}
+
+/// An agent that accepts one rank and reads only when told.
+struct SlowAgent {
+    TempFolder folder;
+    UnixListener listener;
+    Fd connection;
+    std::string bytes;
+
+    SlowAgent() : listener(listen(folder / "run.sock")) {}
+    static UnixListener listen(const std::string &path) {
+        auto bound = UnixListener::bind(path);
+        REQUIRE(bound.has_value());
+        return std::move(*bound);
+    }
+    void accept() {
+        for (int i = 0; i < 1000 && !connection.valid(); ++i) {
+            if (auto fd = listener.accept())
+                connection = std::move(*fd);
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        REQUIRE(connection.valid());
+    }
+    /// Reads until the peer closes.
+    void drain() {
+        char buffer[65536];
+        for (int quiet = 0; quiet < 2000;) {
+            const auto got = ::recv(connection.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+            if (got == 0)
+                return;
+            if (got > 0) {
+                bytes.append(buffer, static_cast<std::size_t>(got));
+                quiet = 0;
+            } else {
+                ++quiet;
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+        }
+    }
+};
+
+} // namespace
+
+TEST_SUITE("report_frames") {
+    TEST_CASE("a queue that backs up merges windows of one epoch and loses no step, epoch or state") {
+        FrameQueue queue(4);
+        for (int i = 0; i < 100; ++i)
+            queue.push(window(i, i, i == 50 ? std::nan("") : i));
+        Frame epoch;
+        epoch.body = EpochFrame{};
+        queue.push(epoch);
+        for (int i = 100; i < 200; ++i)
+            queue.push(window(i, i, 1, 2));
+        CHECK(queue.size() <= 7);
+        std::int64_t next = 0, samples = 0;
+        bool sawEpoch = false, sawNan = false;
+        while (!queue.empty()) {
+            const Frame frame = queue.pop();
+            sawEpoch = sawEpoch || std::holds_alternative<EpochFrame>(frame.body);
+            if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
+                CHECK(steps->firstStep == next);
+                CHECK(steps->epoch == (sawEpoch ? 2 : 1));
+                CHECK(steps->phases.at("load").sumS == doctest::Approx(0.5 * static_cast<double>(steps->count)));
+                CHECK(steps->phases.at("load").maxS == 0.25);
+                sawNan = sawNan || std::isnan(steps->loss->max);
+                next = steps->lastStep + 1;
+                samples += steps->samples;
+            }
+        }
+        CHECK(next == 200);
+        CHECK(samples == 200 * 64);
+        CHECK(sawEpoch);
+        CHECK(sawNan);
+    }
+
+    TEST_CASE("an agent that does not read blocks nobody, and gets every step in gapless frames once it does") {
+        SlowAgent agent;
+        const SystemClock clock;
+        auto sender = FrameSender::open("unix:" + (agent.folder / "run.sock"), 3, clock, {});
+        REQUIRE(sender.has_value());
+        agent.accept();
+        const auto start = std::chrono::steady_clock::now();
+        constexpr int count = 20000;
+        for (int i = 0; i < count; ++i)
+            (*sender)->send(window(i, i, 1).body);
+        CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+        std::thread reader([&] { agent.drain(); });
+        (*sender)->finish(std::chrono::seconds(20));
+        reader.join();
+        std::istringstream text(agent.bytes);
+        std::string line;
+        std::getline(text, line);
+        const auto hello = decodeHello(line);
+        REQUIRE(hello.has_value());
+        CHECK(hello->role == "rank");
+        CHECK(hello->rank == 3);
+        Decoder decoder;
+        std::uint64_t rseq = 0;
+        std::int64_t next = 0, frames = 0;
+        while (std::getline(text, line)) {
+            const auto frame = decoder.decode(line);
+            REQUIRE(frame.has_value());
+            CHECK(frame->rseq == rseq++);
+            if (const auto *steps = std::get_if<StepsFrame>(&frame->body)) {
+                CHECK(steps->firstStep == next);
+                next = steps->lastStep + 1;
+                ++frames;
+            }
+        }
+        CHECK(next == count);
+        CHECK(frames < count); // they were merged
+    }
+
+    TEST_CASE("a stop on the socket reaches the rank, and a lost agent stops nothing") {
+        SlowAgent agent;
+        const SystemClock clock;
+        std::atomic<bool> stopped{false};
+        auto sender = FrameSender::open("unix:" + (agent.folder / "run.sock"), 0, clock,
+                                        [&](const std::string &by) { stopped = by == "a test"; });
+        REQUIRE(sender.has_value());
+        agent.accept();
+        Control stop;
+        stop.command = "stop";
+        stop.by = "a test";
+        const std::string line = encode(stop) + "\n";
+        REQUIRE(::send(agent.connection.get(), line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()));
+        for (int i = 0; i < 1000 && !stopped; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        CHECK(stopped);
+        agent.connection.close();
+        for (int i = 0; i < 100; ++i)
+            (*sender)->send(LogFrame{"info", "still here", "trainer"});
+    }
+}
