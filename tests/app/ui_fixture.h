@@ -54,7 +54,10 @@ public:
         record.processes = processCount(planned.config);
         for (const std::string &device : planned.config.devices)
             record.deviceNames.push_back("cpu:" + device);
-        record.machines.push_back({.node = 0, .host = "box", .os = "Debian 12"});
+        MachineRecord machine;
+        machine.host = "box";
+        machine.os = "Debian 12";
+        record.machines.push_back(machine);
         record.startWallUs = startUs;
         (void)realFileSystem().writeAtomically(folder.config(), toJson(record));
         Frame header;

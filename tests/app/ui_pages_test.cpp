@@ -42,7 +42,8 @@ class PagesTest : public QObject {
         m_workspace = std::make_unique<Workspace>();
         m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
         m_window->show();
-        QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
     }
     void openExperiment() {
         const auto opened = m_workspace->open(QString::fromStdString(m_id));
@@ -171,7 +172,7 @@ private Q_SLOTS:
         QTRY_COMPARE(page->filter()->rowCount(), 6);
         QTest::keyClick(m_window.get(), Qt::Key_F, Qt::ControlModifier);
         QTRY_COMPARE(QApplication::focusWidget(), page->filterLine());
-        QTest::keyClicks(page->filterLine(), "ddp done");
+        QTest::keyClicks(page->filterLine(), "auto done");
         QCOMPARE(page->filter()->rowCount(), 2);
         page->table()->setFocus();
         page->table()->setCurrentIndex(page->filter()->index(0, 0));
@@ -193,7 +194,7 @@ private Q_SLOTS:
     void theConsoleShowsEveryRankAndFilters() {
         openExperiment();
         QTest::keyClick(m_window.get(), Qt::Key_J, Qt::ControlModifier);
-        QVERIFY(m_window->drawer()->isUnfolded());
+        QTRY_VERIFY(m_window->drawer()->isUnfolded());
         ConsoleFilter *filter = m_window->drawer()->filter();
         const int all = filter->rowCount();
         QVERIFY(all >= 8);
@@ -212,7 +213,7 @@ private Q_SLOTS:
                                           {Qt::Key_4, Page::Runs},
                                           {Qt::Key_1, Page::Plan}}) {
             QTest::keyClick(m_window.get(), keyOf, Qt::ControlModifier);
-            QCOMPARE(m_window->page(), page);
+            QTRY_COMPARE(m_window->page(), page);
         }
     }
 

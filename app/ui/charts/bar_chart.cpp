@@ -87,7 +87,7 @@ void BarChart::setBars(const QList<BarData> &bars) {
 }
 
 QSize BarChart::sizeHint() const {
-    return {480, 56 + int(std::max<qsizetype>(2, m_bars.size())) * 32};
+    return {480, 56 + int(std::max<qsizetype>(2, m_bars.size())) * 26};
 }
 
 double BarChart::nameWidth() const {

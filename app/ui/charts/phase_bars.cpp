@@ -161,8 +161,8 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &l
         paintPart(painter, box, fill, lookOf(part.phase) == Look::Communicate, mix(p.surface, bar.color, 0.6));
         painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
         const QString name = shortName(part.phase);
-        if (metrics.horizontalAdvance(name) + 4 < box.width() && box.height() >= 12) {
-            const bool hatched = lookOf(part.phase) == Look::Communicate;
+        const bool hatched = lookOf(part.phase) == Look::Communicate; // whose plate must leave some hatching to see
+        if (metrics.horizontalAdvance(name) + (hatched ? 32 : 4) < box.width() && box.height() >= 12) {
             if (hatched) { // a plate under the name: letters on hatching don't read
                 const double width = metrics.horizontalAdvance(name) + 6;
                 painter->fillRect(QRectF(box.center().x() - width / 2, box.top() + 1, width, box.height() - 2), fill);

@@ -71,7 +71,7 @@ Ticks logTicks(double low, double high, int wanted) {
     out.low = std::log10(low);
     out.high = std::log10(high);
     const int first = int(std::floor(out.low)), last = int(std::ceil(out.high));
-    const bool few = last - first <= std::max(2, wanted / 2);
+    const bool few = (last - first) * 3 <= wanted * 2;
     const int every = std::max(1, (last - first) / std::max(1, wanted));
     for (int decade = first; decade <= last; decade += every)
         for (const double factor : few ? QList<double>{1, 2, 5} : QList<double>{1}) {

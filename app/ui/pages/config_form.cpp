@@ -244,9 +244,9 @@ void ConfigForm::unfold(FieldGroup group, bool open) {
 void ConfigForm::restyle() {
     for (const Group &group : std::as_const(m_groups))
         if (group.head)
-            group.head->setIcon(
-                m_theme.icon(group.head->isChecked() ? QStringLiteral("chevron-down") : QStringLiteral("chevron-right"),
-                             m_theme.palette().textSecondary));
+            m_theme.setIcon(group.head,
+                            group.head->isChecked() ? QStringLiteral("chevron-down") : QStringLiteral("chevron-right"),
+                            m_theme.palette().textSecondary);
 }
 
 } // namespace lockstep::ui

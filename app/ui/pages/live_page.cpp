@@ -11,13 +11,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/decimate.h"
 #include "analysis/format.h"
 #include "analysis/result_table.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/smoothing.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -37,6 +37,13 @@ qint64 nowMs() {
         return timer;
     }();
     return clock.elapsed();
+}
+
+/// Whether an epoch is a whole one: a part of the data takes a part of the time, and stands beside the publication's
+/// times only when asked for.
+bool comparable(const core::Experiment &experiment) {
+    return std::all_of(experiment.entries.begin(), experiment.entries.end(),
+                       [](const core::ExperimentEntry &entry) { return entry.planned.config.trainSamples == 0; });
 }
 
 QComboBox *makeChoice(const QStringList &items, const QString &hint, QWidget *parent) {
@@ -92,7 +99,9 @@ LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
 
 Card *LivePage::buildLoss() {
     auto *card = new Card(tr("Loss"), this);
-    card->setToolTip(tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples"));
+    card->setToolTip(
+        tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a "
+           "line's end is the mean over its last complete epoch, as publications print it"));
     m_published = new QCheckBox(tr("Published"), card);
     m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
     m_published->setToolTip(tr("The publication's own figures, dotted: other machines, and often other data (Alt+P)"));
@@ -102,10 +111,11 @@ Card *LivePage::buildLoss() {
     card->addTool(smooth);
     m_smooth = new QSlider(Qt::Horizontal, card);
     m_smooth->setRange(0, 99);
-    m_smooth->setValue(80);
+    m_smooth->setValue(60);
     m_smooth->setFixedWidth(9 * grid);
     m_smooth->setAccessibleName(tr("Smoothing"));
-    m_smooth->setToolTip(tr("Exponential moving average; the raw line stays behind it. 0 is the raw line alone"));
+    m_smooth->setToolTip(tr(
+        "Exponential moving average along the axis; the raw line stays behind it. At the left end the raw line alone"));
     connect(m_smooth, &QSlider::valueChanged, this, [this] { m_dirty |= RunStore::Loss; });
     card->addTool(m_smooth);
     m_axis = makeChoice({tr("x: epoch"), tr("x: step"), tr("x: time")},
@@ -181,8 +191,7 @@ void LivePage::openedAnew() {
     const core::Experiment *experiment = m_workspace.experiment();
     const bool published = experiment && experiment->recipe.published.has_value();
     m_published->setVisible(published);
-    // A quick run trains a part of the data: its times stand beside the publication's only when asked for.
-    m_published->setChecked(published && !experiment->quick);
+    m_published->setChecked(published && comparable(*experiment));
     m_dirty = RunStore::All;
     drawVerdict();
 }
@@ -228,7 +237,7 @@ void LivePage::drawLoss() {
                                                             : tr("time since the first step / s"),
                           tr("cross-entropy"));
     m_loss->setWholeX(axis != CurveModel::XAxis::RunTime);
-    const double weight = m_smooth->value() / 100.0;
+    const double weight = std::min(0.99, m_smooth->value() / 100.0);
     QList<LineData> faint, lines;
     double xEnd = 1;
     for (const RunLook &look : m_looks) {
@@ -250,8 +259,12 @@ void LivePage::drawLoss() {
                 raw.style = Qt::SolidLine;
                 faint.append(raw);
             }
-            line.points = core::smooth(line.points, weight);
+            // A hundredth of the slider's odds of what is drawn: from nothing to about a quarter of the axis.
+            const double span = line.points.constLast().x() - line.points.constFirst().x();
+            line.points = smoothedAlongX(line.points, weight / (1 - weight) * span / 400);
         }
+        if (const auto epochs = m_workspace.curves().epochPoints(look.index, axis); !epochs.isEmpty())
+            line.endText = core::significant(epochs.constLast().y());
         lines.append(line);
     }
     if (byEpoch && showPublished())

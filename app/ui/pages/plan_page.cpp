@@ -237,10 +237,10 @@ void PlanPage::takeDraft(PlanDraft draft) {
     m_draft.repeats.reset();
     m_repeats->setCurrentIndex(0);
     const core::QuickVariant variant = m_draft.recipe().quick.value_or(core::QuickVariant{});
-    m_quick->setText(tr("Quick: %L1 images, %2 epochs, %3 repeats")
-                         .arg(variant.trainSamples)
-                         .arg(variant.epochs)
-                         .arg(variant.repeats));
+    setWords(m_quick, tr("Quick: %L1 images, %2 epochs, %3 repeats")
+                          .arg(variant.trainSamples)
+                          .arg(variant.epochs)
+                          .arg(variant.repeats));
     m_quick->setToolTip(tr("A smaller run for a first answer within minutes; the whole test set is used (Alt+Q)"));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
@@ -310,7 +310,7 @@ void PlanPage::start() {
 void PlanPage::restyle() {
     const Palette &p = m_theme.palette();
     m_start->setEnabled(m_valid && !m_workspace.starting());
-    m_start->setText(m_workspace.starting() ? tr("Starting…") : tr("Start"));
+    setWords(m_start, m_workspace.starting() ? tr("Starting…") : tr("Start"));
     m_theme.setIcon(m_start, QStringLiteral("play"), p.onAccent);
     m_theme.setIcon(m_copy, QStringLiteral("copy"), p.textSecondary);
 }

@@ -183,7 +183,7 @@ void VerdictPage::refreshBars(const core::ResultTable &table) {
         const QString name = (row.published ? tr("publ. ") : QString()) + QString::fromStdString(row.name);
         const QString kind = QString::fromStdString(row.kind);
         const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
-        if (value || !row.published)
+        if (value || (!row.published && row.state != "not run")) // what did not run stands in the table
             speed.append({name, color, row.published, value,
                           value ? core::speedUp(value) : QString::fromStdString(row.state), kind});
         if (row.testAccuracy)

@@ -168,13 +168,13 @@ void ConsoleDrawer::showAlerts(bool alerts) {
 
 void ConsoleDrawer::refreshHead() {
     const Palette &p = m_theme.palette();
-    m_head->setIcon(
-        m_theme.icon(m_unfolded ? QStringLiteral("chevron-down") : QStringLiteral("chevron-up"), p.textSecondary));
+    m_theme.setIcon(m_head, m_unfolded ? QStringLiteral("chevron-down") : QStringLiteral("chevron-up"),
+                    p.textSecondary);
     const int lines = m_workspace.console().rowCount(), alerts = m_workspace.alerts().rowCount();
-    m_head->setText(lines == 0   ? tr("Console")
-                    : lines == 1 ? tr("Console · 1 line")
-                                 : tr("Console · %L1 lines").arg(lines));
-    m_alertsHead->setText(alerts == 0 ? tr("No alerts") : alerts == 1 ? tr("1 alert") : tr("%1 alerts").arg(alerts));
+    setWords(m_head, lines == 0   ? tr("Console")
+                     : lines == 1 ? tr("Console · 1 line")
+                                  : tr("Console · %L1 lines").arg(lines));
+    setWords(m_alertsHead, alerts == 0 ? tr("No alerts") : alerts == 1 ? tr("1 alert") : tr("%1 alerts").arg(alerts));
     m_theme.setIcon(m_alertsHead, QStringLiteral("alert"), alerts ? p.wrong : p.textMuted);
 }
 

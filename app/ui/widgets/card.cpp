@@ -1,5 +1,6 @@
 #include "app/ui/widgets/card.h"
 
+#include <QAbstractButton>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QStyle>
@@ -16,7 +17,7 @@ Card::Card(const QString &title, QWidget *parent) : QFrame(parent) {
     outer->setSpacing(grid);
     m_head = new QHBoxLayout;
     m_head->setSpacing(grid);
-    m_head->addStrut(28); // the same with and without tools, so that neighbours line up
+    m_head->addStrut(32); // the same with and without tools, so that neighbours line up
     m_title = makeLabel(title, "cardTitle", this);
     m_note = makeLabel({}, "muted", this);
     m_note->hide();
@@ -52,6 +53,14 @@ QFrame *makeLine(QWidget *parent) {
     auto *line = new QFrame(parent);
     line->setObjectName(QStringLiteral("line"));
     return line;
+}
+
+void setWords(QAbstractButton *button, const QString &words) {
+    if (button->text() == words)
+        return;
+    const QKeySequence shortcut = button->shortcut();
+    button->setText(words);
+    button->setShortcut(shortcut);
 }
 
 void setStyleProperty(QWidget *widget, const char *name, const QVariant &value) {

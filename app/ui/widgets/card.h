@@ -1,6 +1,7 @@
 #pragma once
 #include <QFrame>
 
+class QAbstractButton;
 class QHBoxLayout;
 class QLabel;
 class QVBoxLayout;
@@ -29,6 +30,8 @@ private:
 [[nodiscard]] QLabel *makeLabel(const QString &text, const char *role, QWidget *parent = nullptr);
 /// A hairline.
 [[nodiscard]] QFrame *makeLine(QWidget *parent = nullptr);
+/// Sets a button's words and keeps its shortcut, which QAbstractButton::setText would drop.
+void setWords(QAbstractButton *button, const QString &words);
 /// Sets a style sheet property and polishes again.
 void setStyleProperty(QWidget *widget, const char *name, const QVariant &value);
 

@@ -21,8 +21,8 @@ EmptyState::EmptyState(const Theme &theme, const QString &icon, const QString &t
     auto *words = makeLabel(text, "secondary", this);
     words->setWordWrap(true);
     words->setAlignment(Qt::AlignHCenter);
-    words->setMinimumWidth(440);
-    words->setMaximumWidth(560);
+    words->setFixedWidth(60 * grid);
+    words->setMinimumHeight(words->heightForWidth(60 * grid)); // a centred item would get one line only
     layout->addWidget(words, 0, Qt::AlignHCenter);
     layout->addSpacing(grid);
     auto *next = new QPushButton(button, this);
