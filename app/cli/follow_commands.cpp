@@ -58,10 +58,15 @@ public:
             check();
         });
         connect(&m_follower, &core::ExperimentFollower::experimentChanged, this, &ExperimentAttach::check);
-        if (const auto opened = m_follower.open(id); !opened)
-            return complain(opened.error());
-        QMetaObject::invokeMethod(
-            this, [this] { check(); }, Qt::QueuedConnection);
+        if (const auto known = core::readExperiment(id); !known)
+            return complain(known.error());
+        const auto begin = [this, id] { // on the event loop: an exit() before exec() would be lost
+            if (const auto opened = m_follower.open(id); !opened)
+                return QCoreApplication::exit(complain(opened.error()));
+            m_opened = true;
+            check();
+        };
+        QMetaObject::invokeMethod(this, begin, Qt::QueuedConnection);
         return QCoreApplication::exec();
     }
 
@@ -77,7 +82,7 @@ private:
     }
     void check() {
         const core::Experiment &experiment = m_follower.experiment();
-        if (m_over || !m_open.empty())
+        if (!m_opened || m_over || !m_open.empty())
             return;
         if (m_follower.orphaned()) {
             m_over = true;
@@ -105,7 +110,7 @@ private:
     core::ExperimentFollower m_follower;
     ProgressPrinter m_printer{false};
     std::set<int> m_open;
-    bool m_over = false;
+    bool m_opened = false, m_over = false;
 };
 
 } // namespace

@@ -349,6 +349,8 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     for (const std::string &name : order)
         table.rows.push_back(experimentRow(groups[name], outcomes));
     computeSpeedUps(table);
+    if (std::any_of(table.rows.begin(), table.rows.end(), [](const ResultRow &row) { return row.repeats == 1; }))
+        addNote(table.notes, "Figures of one repeat: small differences may be chance.");
     for (const std::string &note : experiment.recipe.notes)
         addNote(table.notes, note);
     addFairnessHints(configs, table);

@@ -62,6 +62,9 @@ void ExperimentFollower::reread() {
         // A run that is still launching may be given another id by a second attempt.
         if (entry.run.empty() || m_stores.contains(i) || entry.state == EntryState::Launching)
             continue;
+        // A run that was deleted since has nothing to follow.
+        if (isOver(entry.state) && prefix->local() && !QFile::exists(QString::fromStdString(runFolder(entry.run).path)))
+            continue;
         auto &store = m_stores[i] = std::make_unique<RunStore>(QString::fromStdString(entry.run));
         auto &follower = m_followers[i] =
             std::make_unique<RunFollower>(store.get(), QString::fromStdString(entry.run), *prefix);

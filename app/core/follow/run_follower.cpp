@@ -1,6 +1,7 @@
 #include "follow/run_follower.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 #include <QCoreApplication>
 
@@ -148,6 +149,7 @@ void RunFollower::connectThere() {
          agentCommand(m_prefix, {"attach", m_runId.toStdString(), "--from-seq", std::to_string(m_checker.nextSeq())}))
         words << QString::fromStdString(word);
     m_process = std::make_unique<QProcess>();
+    m_process->setChildProcessModifier([] { ::setpgid(0, 0); }); // Ctrl-C is for us: the link must still carry the stop
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &RunFollower::readyRead);
     connect(m_process.get(), &QProcess::finished, this, &RunFollower::disconnected);
     connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {

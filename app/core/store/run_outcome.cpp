@@ -9,7 +9,8 @@ namespace lockstep::core {
 namespace {
 
 void takeSummary(const Summary &summary, RunOutcome &out) {
-    out.totalTrainingTimeS = summary.totalTrainingTimeS;
+    if (!out.totalTrainingTimeS) // else the sum of what each rank reported, as it is shown by epoch
+        out.totalTrainingTimeS = summary.totalTrainingTimeS;
     out.testAccuracy = summary.testAccuracy;
     out.perClassAccuracy = summary.perClassAccuracy;
     out.phasesS = summary.phasesS;
