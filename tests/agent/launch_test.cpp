@@ -280,6 +280,16 @@ TEST_CASE("run refuses what can't be, with a sentence") {
     CHECK(home.runs().empty());
 }
 
+TEST_CASE("run refuses our trainer's mistakes before anything starts") {
+    const TestHome home;
+    const Outcome outcome = runOutcome(
+        {"--nproc-per-node", "2", "--", "lockstep-trainer", "--method", "ddp", "--devices=0,1", "--batch-size=63"});
+    CHECK(outcome.code == 2);
+    CHECK(outcome.errors.find("63") != std::string::npos);
+    CHECK(lineCount(outcome.errors) == 1);
+    CHECK(home.runs().empty());
+}
+
 TEST_CASE("a failing group is started again as often as asked") {
     const TestHome home;
     const std::string script =

@@ -167,7 +167,7 @@ TEST_CASE("a trainer's arguments are understood, and left to the trainer when th
     CHECK((config->method == Method::Ddp));
     CHECK(config->batchSize == 128);
     CHECK(config->oversubscribe);
-    CHECK_FALSE(configFromArguments({"--method", "ddp", "--devices=0,1", "--batch-size", "63"}));
+    CHECK_FALSE(configFromArguments({"--batch-size", "many"}));
     CHECK_FALSE(configFromArguments({"--no-such-flag"}));
     CHECK_FALSE(configFromArguments({"--epochs"}));
 }

@@ -223,6 +223,16 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         program = findTrainer();
     if (!program)
         errors.push_back(program.error());
+    const MachineFacts facts = machineFacts(nvml);
+    std::optional<RunConfig> config;
+    if (ours)
+        config = configFromArguments({options.command.begin() + 1, options.command.end()});
+    if (config) { // what the trainer would refuse is refused before anything starts
+        const Errors mistakes = validate(*config);
+        const Errors lacking = options.nodes == 1 ? checkMachine(*config, facts) : Errors{};
+        errors.insert(errors.end(), mistakes.begin(), mistakes.end());
+        errors.insert(errors.end(), lacking.begin(), lacking.end());
+    }
     if (!errors.empty())
         return tl::unexpected(errors);
 
@@ -239,11 +249,9 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     RunRecord &record = plan.record;
     record.command = options.command;
     record.processes = options.processes;
-    if (ours)
-        record.config = configFromArguments({options.command.begin() + 1, options.command.end()});
+    record.config = config;
     const int coresPerDevice = record.config ? record.config->coresPerDevice : std::max(1, options.coresPerRank);
     record.machines = {takeMachineRecord(options.nodeRank, coresPerDevice, nvml)};
-    const MachineFacts facts = machineFacts(nvml);
     if (record.config && checkMachine(*record.config, facts).empty())
         plan.devices = devicesOf(*record.config, deviceNames(*record.config, facts), record.machines.front());
     else
@@ -293,8 +301,6 @@ std::optional<RunConfig> configFromArguments(const std::vector<std::string> &arg
         if (!field->set(config, value))
             return std::nullopt;
     }
-    if (!validate(config).empty())
-        return std::nullopt;
     return config;
 }
 

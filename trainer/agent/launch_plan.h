@@ -62,7 +62,8 @@ struct CommandOptions {
 /// A program as execvp would find it.
 [[nodiscard]] Result<std::string> findProgram(const std::string &name);
 
-/// The RunConfig that lockstep-trainer's arguments mean; nothing when they have a mistake (the trainer tells it best).
+/// The RunConfig that lockstep-trainer's arguments mean, not yet validated; nothing when one can't be read (the trainer
+/// says best which).
 [[nodiscard]] std::optional<RunConfig> configFromArguments(const std::vector<std::string> &arguments);
 
 } // namespace lockstep::agent

@@ -34,6 +34,11 @@ int runCommand(const CommandOptions &options) {
                                   });
     if (!session)
         return refuse({session.error()});
+    LoggingOptions logging; // stderr is for the one sentence at the end
+    logging.program = "lockstep-agent";
+    logging.toStderr = false;
+    logging.file = (*session)->folder().agentConsole();
+    setUpLogging(logging);
     std::fprintf(stderr, "run %s\n", (*session)->runId().c_str());
     (*session)->loop().every(std::chrono::milliseconds(50), [&out] { out.flush(); });
     const Session::Ending ending = (*session)->run();
