@@ -80,7 +80,7 @@ function(_lockstep_find_torch)
   endforeach()
   set(LockstepTorch_DIR "" PARENT_SCOPE)
   set(LockstepTorch_NOT_FOUND_MESSAGE "${why}: run ./run, which installs it into .venv, or give the folder of another \
-one with -DLOCKSTEP_TORCH_DIR=…/site-packages; -DLOCKSTEP_TRAINER=OFF builds without it" PARENT_SCOPE)
+one with -DLOCKSTEP_TORCH_DIR=…/site-packages, or build without the trainer with -DLOCKSTEP_TRAINER=OFF" PARENT_SCOPE)
 endfunction()
 
 # Adds to `out` the -rpath-link options of all folders in which libtorch's own dependencies lie.
@@ -159,4 +159,4 @@ if(LockstepTorch_DIR)
 endif()
 find_package_handle_standard_args(LockstepTorch
   REQUIRED_VARS LockstepTorch_DIR VERSION_VAR LockstepTorch_VERSION
-  REASON_FAILURE_MESSAGE "${LockstepTorch_NOT_FOUND_MESSAGE}")
+  REASON_FAILURE_MESSAGE "${LockstepTorch_NOT_FOUND_MESSAGE}") # no semicolon in it: CMake would split it
