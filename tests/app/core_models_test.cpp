@@ -1,0 +1,228 @@
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "analysis/decimate.h"
+#include "analysis/format.h"
+#include "core_support.h"
+#include "follow/experiment_follower.h"
+#include "models/alert_model.h"
+#include "models/console_model.h"
+#include "models/curve_model.h"
+#include "models/device_model.h"
+#include "models/epoch_model.h"
+#include "models/experiment_model.h"
+#include "models/phase_model.h"
+#include "models/plan_model.h"
+#include "models/result_model.h"
+#include "models/roles.h"
+#include "models/run_list_model.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+constexpr auto strict = QAbstractItemModelTester::FailureReportingMode::QtTest;
+
+void feed(RunStore &store) {
+    for (const Frame &one : ddpRecording()) {
+        store.take(one);
+        store.flush(); // as if each came alone
+    }
+}
+
+QString shown(const QAbstractItemModel &model, int row, int column) {
+    return model.index(row, column).data().toString();
+}
+
+} // namespace
+
+class CoreModelsTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void everyRunModelKeepsItsWordWhileARunComesInAndRunsComeAndGo() {
+        RunSet set;
+        CurveModel curves(&set);
+        EpochModel epochs(&set);
+        PhaseModel phases(&set);
+        DeviceModel devices(&set);
+        ConsoleModel console(&set);
+        AlertModel alerts(&set);
+        QAbstractItemModelTester testers[] = {{&curves, strict},  {&epochs, strict},  {&phases, strict},
+                                              {&devices, strict}, {&console, strict}, {&alerts, strict}};
+        Q_UNUSED(testers);
+        RunStore first(QStringLiteral("20260101T000000Z-00000001"));
+        first.setRecord(ddpRecord("r"));
+        set.add(&first);
+        feed(first);
+        {
+            RunStore second(QStringLiteral("20260101T000000Z-00000002"));
+            second.setRecord(ddpRecord("r"));
+            set.add(&second);
+            feed(second);
+            QCOMPARE(curves.rowCount(), 2);
+            QCOMPARE(set.label(1), QStringLiteral("DDP ×2 #2"));
+        } // leaves by itself
+        QCOMPARE(curves.rowCount(), 1);
+
+        QCOMPARE(curves.points(0, CurveModel::XAxis::Step).size(), 8);
+        QCOMPARE(curves.epochPoints(0, CurveModel::XAxis::Epoch), (QList<QPointF>{{1, 1.0}, {2, 0.5}}));
+        QCOMPARE(curves.epochPoints(0, CurveModel::XAxis::Step), (QList<QPointF>{{19, 1.0}, {39, 0.5}}));
+        QCOMPARE(curves.index(0, 0).data(MethodRole).toString(), QStringLiteral("ddp"));
+        QCOMPARE(epochs.rowCount(), 2);
+        QCOMPARE(epochs.index(1, EpochModel::durationColumn(0)).data(ValueRole).toDouble(), 0.45);
+        QCOMPARE(*epochs.medianDurationS(0), 0.45);
+        QCOMPARE(phases.rowCount(), 2);
+        QCOMPARE(shown(phases, 1, 0), QStringLiteral("DDP ×2 rank 1"));
+        QCOMPARE(phases.index(1, 3).data(ValueRole).toDouble(), 0.48 / 40); // forward, a step
+        QVERIFY(!phases.index(1, 2).data(ValueRole).isValid());             // h2d was never measured
+        QCOMPARE(shown(phases, 1, 2), QStringLiteral("-"));
+        QCOMPARE(devices.rowCount(), 2);
+        QCOMPARE(shown(devices, 1, DeviceModel::Utilisation), QStringLiteral("90"));
+        QCOMPARE(shown(devices, 1, DeviceModel::EpochUtilisation), QStringLiteral("75"));
+        QCOMPARE(shown(devices, 1, DeviceModel::Power), QStringLiteral("-"));
+        QCOMPARE(devices.history(1)->size(), std::size_t(2));
+        QCOMPARE(console.rowCount(), 1);
+        QCOMPARE(shown(console, 0, ConsoleModel::Source), QStringLiteral("rank 1"));
+        QCOMPARE(alerts.rowCount(), 1);
+        first.setGaps({{7, 9}}, 3);
+        first.flush();
+        QCOMPARE(alerts.rowCount(), 2);
+        QVERIFY(shown(alerts, 1, AlertModel::Message).contains(QStringLiteral("3 frames lost, seq 7-9")));
+        set.clear();
+        QCOMPARE(phases.rowCount(), 0);
+    }
+
+    void theConsoleDropsTheOldestAndStaysBounded() {
+        RunSet set;
+        ConsoleModel console(&set);
+        const QAbstractItemModelTester tester(&console, strict);
+        RunStore store(QStringLiteral("r"));
+        set.add(&store);
+        for (int i = 0; i < 45'000; ++i) {
+            store.take(frame(LogFrame{"info", std::to_string(i), "console"}, 0, i));
+            if (i % 5'000 == 0)
+                store.flush();
+        }
+        store.flush();
+        QVERIFY(console.rowCount() <= 22'000);
+        QCOMPARE(shown(console, console.rowCount() - 1, ConsoleModel::Message), QStringLiteral("44999"));
+    }
+
+    void thePlanShowsWhatWillRunThenHowItStands() {
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+        const Plan plan = *expand(recipe, facts);
+        PlanModel model;
+        const QAbstractItemModelTester tester(&model, strict);
+        model.setPlan(plan);
+        QCOMPARE(model.rowCount(), 5);
+        QCOMPARE(shown(model, 0, PlanModel::State), QStringLiteral("will run"));
+        QCOMPARE(shown(model, 3, PlanModel::State), QStringLiteral("not run: needs 8, has 2"));
+        QCOMPARE(model.devicesAt(1), (QStringList{QStringLiteral("cpu:0"), QStringLiteral("cpu:1")}));
+        QVERIFY(!model.index(0, PlanModel::Estimate).data(ValueRole).isValid());
+        QSignalSpy reset(&model, &QAbstractItemModel::modelReset);
+        Experiment experiment = makeExperiment(plan, recipe, false, {});
+        experiment.entries[1].state = EntryState::Running;
+        model.setExperiment(experiment);
+        QCOMPARE(reset.count(), 0); // the same rows: a selection stays
+        QCOMPARE(shown(model, 1, PlanModel::State), QStringLiteral("running"));
+        QCOMPARE(shown(model, 0, PlanModel::State), QStringLiteral("queued"));
+    }
+
+    void theResultTableIsTextForPeopleAndNumbersForSorting() {
+        const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const Experiment experiment = makeExperiment(*expand(recipe, facts), recipe, false, {});
+        ResultModel model;
+        ClassAccuracyModel classes;
+        const QAbstractItemModelTester tester(&model, strict), classTester(&classes, strict);
+        model.setTable(resultTable(experiment, {}));
+        classes.setTable(model.table());
+        QCOMPARE(model.rowCount(), 8); // five of ours, three published
+        QCOMPARE(shown(model, 7, ResultModel::SpeedUpTraining), QStringLiteral("2.80"));
+        QVERIFY(model.index(7, 0).data(PublishedRole).toBool());
+        QVERIFY(!model.index(0, ResultModel::TotalTraining).data(ValueRole).isValid());
+        QCOMPARE(shown(model, 0, ResultModel::TotalTraining), QStringLiteral("-"));
+        QVERIFY(!model.index(0, ResultModel::TotalTraining).data(Qt::ToolTipRole).toString().isEmpty());
+        QCOMPARE(classes.rowCount(), 2);
+        QCOMPARE(classes.columnCount(), 11);
+        QCOMPARE(shown(classes, 0, 1), QStringLiteral("100.00"));
+    }
+
+    void theHistoryKeepsItsRowsWhenARunIsAddedOrDeleted() {
+        const Home home;
+        const std::string first = finishedRun(1);
+        RunListModel model(std::make_unique<RunIndex>(*RunIndex::open()));
+        const QAbstractItemModelTester tester(&model, strict);
+        QVERIFY(model.refresh().has_value());
+        QCOMPARE(model.rowCount(), 1);
+        QSignalSpy reset(&model, &QAbstractItemModel::modelReset);
+        const std::string second = finishedRun(2);
+        QVERIFY(model.refresh().has_value());
+        QCOMPARE(model.rowCount(), 2);
+        QCOMPARE(model.index(0, 0).data(RunIdRole).toString().toStdString(), second);
+        QVERIFY(QDir(QString::fromStdString(runFolder(first).path)).removeRecursively());
+        QVERIFY(model.refresh().has_value());
+        QCOMPARE(model.rowCount(), 1);
+        QCOMPARE(reset.count(), 0);
+    }
+
+    void anExperimentIsFollowedWithAllItsRunsAndSaysWhenNobodyOwnsIt() {
+        const Home home;
+        const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        Experiment experiment = makeExperiment(*expand(recipe, facts), recipe, true, {});
+        experiment.entries[0].state = EntryState::Done;
+        experiment.entries[0].run = finishedRun(5);
+        QVERIFY(writeExperiment(experiment).has_value());
+        ExperimentFollower follower;
+        ExperimentModel model;
+        const QAbstractItemModelTester tester(&model, strict);
+        QSignalSpy ended(&follower, &ExperimentFollower::runEnded);
+        QVERIFY(follower.open(experiment.id).has_value());
+        model.setFollower(&follower);
+        QCOMPARE(model.rowCount(), 5);
+        QVERIFY(ended.wait(5000));
+        QCOMPARE(follower.stores().size(), std::size_t(1));
+        QVERIFY(follower.orphaned());
+        QVERIFY(model.strip().orphaned);
+        QVERIFY(std::abs(*follower.progress() - 1.0 / 3) < 1e-9);
+        QSignalSpy changed(&follower, &ExperimentFollower::experimentChanged);
+        experiment.entries[1].state = EntryState::Stopped;
+        QVERIFY(writeExperiment(experiment).has_value());
+        QVERIFY(changed.wait(5000));
+        QCOMPARE(model.index(1).data(StateRole).toString(), QStringLiteral("stopped"));
+    }
+
+    void decimatingKeepsEveryPeakAndSmoothingStartsUnbiased() {
+        QList<QPointF> points;
+        for (int i = 0; i < 10'000; ++i)
+            points.append({double(i), i == 4321 ? 50.0 : i == 1234 ? -50.0 : 0.0});
+        const QList<QPointF> few = decimateMinMax(points, 100);
+        QVERIFY(few.size() <= 200);
+        QVERIFY(few.contains(QPointF(4321, 50)));
+        QVERIFY(few.contains(QPointF(1234, -50)));
+        QVERIFY(std::is_sorted(few.begin(), few.end(), [](auto &a, auto &b) { return a.x() < b.x(); }));
+        QCOMPARE(smooth({{0, 3}, {1, 3}}, 0.9).first().y(), 3.0);
+    }
+
+    void numbersReadTheSameEverywhere() {
+        QCOMPARE(significant(1.74321), QStringLiteral("1.74"));
+        QCOMPARE(significant(0.07123), QStringLiteral("0.0712"));
+        QCOMPARE(significant(160.882), QStringLiteral("161"));
+        QCOMPARE(significant(9.999), QStringLiteral("10.0"));
+        QCOMPARE(significant(std::nullopt), QStringLiteral("-"));
+        QCOMPARE(timeLeft(185), QStringLiteral("3 min 05 s"));
+        QCOMPARE(percent(0.9893), QStringLiteral("98.93 %"));
+        QCOMPARE(bytes(200.0 * 1024 * 1024), QStringLiteral("200 MiB"));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreModelsTest)
+#include "core_models_test.moc"

@@ -1,0 +1,252 @@
+// The queue with a real agent and fake ranks: real processes, sockets, files.
+#include <csignal>
+
+#include <nlohmann/json.hpp>
+#include <QProcess>
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "core_support.h"
+#include "follow/experiment_follower.h"
+#include "follow/run_follower.h"
+#include "launch/command_prefix.h"
+#include "launch/experiment_runner.h"
+#include "launch/machine_facts.h"
+#include "store/run_store.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+const QString bin = QStringLiteral(LOCKSTEP_BIN);
+
+struct Answer {
+    int code = -1;
+    QByteArray out, err;
+};
+
+Answer ctl(const QStringList &arguments, int limitMs = 60'000, const QByteArray &input = {}) {
+    QProcess process;
+    process.start(bin + QStringLiteral("/lockstepctl"), arguments);
+    process.write(input);
+    process.closeWriteChannel();
+    if (!process.waitForFinished(limitMs)) {
+        process.kill();
+        process.waitForFinished();
+        return {-1, process.readAllStandardOutput(), "timed out"};
+    }
+    return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
+}
+
+/// One short run a method on the cores there are.
+const QStringList quickRun = {QStringLiteral("run"), QStringLiteral("lenet-dp-vs-ddp"), QStringLiteral("--quick"),
+                              QStringLiteral("--repeats"), QStringLiteral("1")};
+
+struct Detached {
+    std::string experiment;
+    pid_t owner = 0;
+};
+Detached startDetached(const QStringList &extra = {}) {
+    const Answer answer = ctl(quickRun + QStringList{QStringLiteral("--detach"), QStringLiteral("--json")} + extra);
+    const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
+    if (answer.code != 0 || !json.is_object()) {
+        qWarning("%s", answer.err.constData());
+        return {};
+    }
+    return {json["experiment"], json["pid"].get<pid_t>()};
+}
+
+bool runsAreOver(const std::string &id) {
+    const Experiment experiment = readExperiment(id).value_or(Experiment{});
+    return std::none_of(experiment.entries.begin(), experiment.entries.end(), [](const ExperimentEntry &entry) {
+        return !entry.run.empty() && FileLock::isHeld(runFolder(entry.run).lock(0));
+    });
+}
+
+Experiment read(const std::string &id) {
+    return readExperiment(id).value_or(Experiment{});
+}
+
+} // namespace
+
+class CoreRunnerTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<Home> m_home;
+
+private Q_SLOTS:
+    void initTestCase() {
+        for (const char *name : {"lockstepctl", "lockstep-agent", "fake_rank"})
+            if (!QFile::exists(bin + u'/' + QString::fromLatin1(name)))
+                QSKIP(qPrintable(QStringLiteral("%1 is not built in %2").arg(QString::fromLatin1(name), bin)));
+        qputenv("LOCKSTEP_TRAINER", (bin + QStringLiteral("/fake_rank")).toUtf8());
+        qputenv("LOCKSTEP_AGENT", (bin + QStringLiteral("/lockstep-agent")).toUtf8());
+        qunsetenv("LOCKSTEP_SSH_OPTIONS");
+    }
+    void init() {
+        m_home = std::make_unique<Home>();
+        qputenv("FAKE_RANK", "step_ms=10");
+    }
+    void cleanup() {
+        for (const std::string &id : listExperiments())
+            (void)stopExperiment(id, "the test");
+        for (const std::string &id : listExperiments()) // agents write into the home until they are gone
+            QTRY_VERIFY_WITH_TIMEOUT(!isOwned(id) && runsAreOver(id), 15'000);
+        m_home.reset();
+    }
+
+    void aRecipeRunsToItsTable() {
+        QTemporaryDir out;
+        const Answer answer = ctl(quickRun + QStringList{QStringLiteral("--out"), out.path()});
+        QVERIFY2(answer.code == 0, answer.err.constData());
+        QVERIFY(answer.out.contains("baseline  epoch 1/3  loss "));
+        QVERIFY(answer.out.contains("speed-up"));
+        QVERIFY(answer.out.contains("published, 8 × H100, sum of epoch durations"));
+        for (const char *file : {"results.csv", "results.json", "results.md", "curves.csv", "curves.json"})
+            QVERIFY2(QFileInfo(out.filePath(QString::fromLatin1(file))).size() > 0, file);
+        const Answer list = ctl({QStringLiteral("list"), QStringLiteral("--json")});
+        const auto json = nlohmann::json::parse(list.out.toStdString());
+        QVERIFY(json["runs"].size() >= 3);
+        for (const auto &run : json["runs"])
+            QCOMPARE(run["state"].get<std::string>(), std::string("done"));
+        const Answer curves = ctl({QStringLiteral("export"), QString::fromStdString(json["runs"][0]["run"]),
+                                   QStringLiteral("--what"), QStringLiteral("curves")});
+        QVERIFY(curves.out.startsWith("Wall time,Step,Value\r\n"));
+        QVERIFY(curves.out.count('\n') > 2);
+    }
+
+    void theRunnerKilledTheRunGoesOnAndTheQueueIsTakenUp() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[0].state == EntryState::Running, 10'000);
+        QCOMPARE(::kill(started.owner, SIGKILL), 0);
+        QTRY_VERIFY_WITH_TIMEOUT(!isOwned(started.experiment), 5'000);
+        const std::string run = read(started.experiment).entries[0].run;
+
+        ExperimentFollower viewer;
+        QVERIFY(viewer.open(started.experiment).has_value());
+        QVERIFY(viewer.orphaned());
+        QVERIFY(readRunStatus(runFolder(run)).kind == RunStatus::Kind::Running); // the run does not care
+
+        const Answer second =
+            ctl({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(started.experiment)});
+        QVERIFY2(second.code == 0, second.err.constData());
+        const Experiment after = read(started.experiment);
+        QCOMPARE(after.entries[0].run, run); // attached to, not started again
+        for (const ExperimentEntry &entry : after.entries)
+            QVERIFY(!entry.planned.runnable() || entry.state == EntryState::Done);
+        RunStore store(QString::fromStdString(run));
+        QVERIFY(loadRun(store, runFolder(run)).has_value());
+        QVERIFY(store.gaps().empty());
+        QCOMPARE(store.epochs().size(), std::size_t(3));
+        const Answer third =
+            ctl({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(started.experiment)});
+        QCOMPARE(third.code, 2); // over: nothing to take up
+    }
+
+    void aQueueHasOneOwner() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        ExperimentRunner second;
+        const auto owned = second.own(started.experiment);
+        QVERIFY(!owned.has_value());
+        QVERIFY2(owned.error().message().find(std::to_string(started.owner)) != std::string::npos,
+                 owned.error().message().c_str());
+    }
+
+    void aStopEndsTheRunAndTheQueue() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[0].state == EntryState::Running, 10'000);
+        QCOMPARE(ctl({QStringLiteral("stop"), QString::fromStdString(started.experiment)}).code, 0);
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).over(), 15'000);
+        const Experiment after = read(started.experiment);
+        QVERIFY(after.entries[0].state == EntryState::Stopped);
+        QVERIFY(after.entries[1].state == EntryState::Stopped);
+        QVERIFY(after.entries[1].run.empty());
+        QCOMPARE(ctl({QStringLiteral("attach"), QString::fromStdString(started.experiment)}).code, 130);
+    }
+
+    void ctrlCStopsRunAndQueueWith130() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        QProcess process;
+        process.start(bin + QStringLiteral("/lockstepctl"), quickRun);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            !listExperiments().empty() && read(listExperiments()[0]).entries[0].state == EntryState::Running, 10'000);
+        ::kill(pid_t(process.processId()), SIGINT);
+        QVERIFY(process.waitForFinished(15'000));
+        QCOMPARE(process.exitCode(), 130);
+        QVERIFY(read(listExperiments()[0]).over());
+    }
+
+    void aRunLooksTheSameLiveAndReplayed() {
+        qputenv("FAKE_RANK", "step_ms=20");
+        const Detached started = startDetached();
+        QTRY_VERIFY_WITH_TIMEOUT(!read(started.experiment).entries[0].run.empty() &&
+                                     read(started.experiment).entries[0].state == EntryState::Running,
+                                 10'000);
+        const QString run = QString::fromStdString(read(started.experiment).entries[0].run);
+        RunStore live(run), replayed(run);
+        RunFollower follower(&live, run);
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(20'000));
+        QVERIFY(loadRun(replayed, runFolder(run.toStdString())).has_value());
+        QCOMPARE(live.frames(), replayed.frames());
+        QCOMPARE(live.loss().points().size(), replayed.loss().points().size());
+        QCOMPARE(follower.nextSeq(), replayed.result()->logLines);
+        QVERIFY(live.gaps().empty());
+    }
+
+    void whatIsRefusedStartsNothingAndLeavesNothing_data() {
+        QTest::addColumn<QStringList>("extra");
+        QTest::addColumn<QByteArray>("told");
+        const auto set = [](const char *pair) {
+            return QStringList{QStringLiteral("--set"), QString::fromLatin1(pair)};
+        };
+        QTest::newRow("unknown key") << set("batchsize=3") << QByteArray("did you mean \"batch_size\"?");
+        QTest::newRow("indivisible batch") << set("batch_size=63") << QByteArray("63 can't be divided");
+        QTest::newRow("read-only output")
+            << QStringList{QStringLiteral("--out"), QStringLiteral("/proc/x")} << QByteArray("/proc/x");
+        QTest::newRow("host that is an option")
+            << QStringList{QStringLiteral("--host=-oProxyCommand=x")} << QByteArray("is refused");
+        QTest::newRow("host with shell in it") << QStringList{QStringLiteral("--host=a;b")} << QByteArray("is refused");
+    }
+    void whatIsRefusedStartsNothingAndLeavesNothing() {
+        QFETCH(QStringList, extra);
+        QFETCH(QByteArray, told);
+        const Answer answer = ctl(quickRun + extra);
+        QCOMPARE(answer.code, 2);
+        QVERIFY2(answer.err.contains(told), answer.err.constData());
+        QVERIFY(listExperiments().empty());
+        QVERIFY(!QDir(QString::fromStdString(runsFolder())).exists() ||
+                QDir(QString::fromStdString(runsFolder())).isEmpty());
+    }
+
+    void aTrainerThatRefusesEndsTheQueueWithItsSentence() {
+        qputenv("LOCKSTEP_TRAINER", "/nonexistent/trainer");
+        const Answer answer = ctl(quickRun);
+        qputenv("LOCKSTEP_TRAINER", (bin + QStringLiteral("/fake_rank")).toUtf8());
+        QCOMPARE(answer.code, 2);
+        QVERIFY2(answer.err.contains("/nonexistent/trainer"), answer.err.constData());
+        QVERIFY(listExperiments().empty());
+        QVERIFY(QDir(QString::fromStdString(runsFolder())).isEmpty() ||
+                !QDir(QString::fromStdString(runsFolder())).exists());
+    }
+
+    void aRecipeComesInOnStdin() {
+        const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json")}, 60'000,
+                                  R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
+        QVERIFY2(answer.code == 0, answer.err.constData());
+        const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
+        QCOMPARE(json["exit_code"].get<int>(), 0);
+        QCOMPARE(json["results"]["rows"][0]["epochs"].size(), std::size_t(1));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreRunnerTest)
+#include "core_runner_test.moc"
