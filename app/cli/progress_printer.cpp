@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include "analysis/format.h"
+#include "commands.h"
 
 namespace lockstep::cli {
 namespace {
 
 using core::RunStore;
-constexpr int liveMs = 100;
+constexpr int liveMs = 100, alertHoldMs = 500;
 
 int terminalColumns(int fd) {
     winsize size{};
@@ -37,7 +38,9 @@ void ProgressPrinter::end(RunStore *store) {
     if (found == m_told.end())
         return;
     tellEpochs(*store, found->second);
+    const bool refused = store->result() && store->result()->exitCode == BadArguments && store->loss().points().empty();
     const core::RunOutcome outcome = store->outcome();
+    tellAlerts(*store, found->second, outcome.reason);
     QString text = found->second.name + QStringLiteral("  ") + store->stateSentence();
     if (outcome.testAccuracy)
         text += QStringLiteral("  test accuracy ") + core::percent(outcome.testAccuracy);
@@ -45,7 +48,8 @@ void ProgressPrinter::end(RunStore *store) {
         text += QStringLiteral("  training ") + core::seconds(outcome.totalTrainingTimeS);
     store->disconnect(this);
     m_told.erase(found);
-    line(text);
+    if (!refused) // the program's own last sentence says why
+        line(text);
     if (m_told.empty()) {
         m_timer.stop();
         clearLive();
@@ -62,15 +66,23 @@ void ProgressPrinter::changed(RunStore *store, RunStore::Changes what) {
     Told &told = m_told[store];
     if (what & RunStore::Epochs)
         tellEpochs(*store, told);
-    for (; told.alerts < store->alerts().size(); ++told.alerts)
-        line(QStringLiteral("! ") + told.name + QStringLiteral("  ") +
-             QString::fromStdString(store->alerts()[told.alerts].alert.message));
+    if (what & RunStore::Alerts) // held a moment: a run that ends of it says the same as its last word
+        QTimer::singleShot(alertHoldMs, store, [this, store] {
+            if (const auto found = m_told.find(store); found != m_told.end())
+                tellAlerts(*store, found->second, {});
+        });
     const bool lost = store->link() == core::LinkState::Lost;
     const QString link = lost ? store->linkSentence() : QString();
     if (link != told.link) {
         line(told.name + QStringLiteral("  ") + (lost ? link : QStringLiteral("link is back")));
         told.link = link;
     }
+}
+
+void ProgressPrinter::tellAlerts(const RunStore &store, Told &told, const std::string &except) {
+    for (; told.alerts < store.alerts().size(); ++told.alerts)
+        if (const std::string &message = store.alerts()[told.alerts].alert.message; message != except)
+            line(QStringLiteral("! ") + told.name + QStringLiteral("  ") + QString::fromStdString(message));
 }
 
 void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {

@@ -30,6 +30,8 @@ private:
         QString link;
     };
     void changed(core::RunStore *store, core::RunStore::Changes what);
+    /// Alerts not told yet; the one that is the run's own last word is left to it.
+    void tellAlerts(const core::RunStore &store, Told &told, const std::string &except);
     void tellEpochs(const core::RunStore &store, Told &told);
     void refreshLive();
     void clearLive();
