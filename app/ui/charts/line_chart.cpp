@@ -213,13 +213,18 @@ QString endTextOf(const LineData &line) {
         return line.endText;
     return core::significant(line.points.constLast().y());
 }
+
+/// A name stands for all repeats of its run: only published lines keep their dots.
+Qt::PenStyle endStyleOf(const LineData &line) {
+    return line.style == Qt::DotLine ? Qt::DotLine : Qt::SolidLine;
+}
 } // namespace
 
 int LineChart::endLabelWidth() const {
     QList<EndLabel> labels;
     for (const LineData &line : m_lines)
         if (line.labelled && !line.faint && !line.points.isEmpty())
-            labels.append({0, line.name, endTextOf(line), line.color, line.style});
+            labels.append({0, line.name, endTextOf(line), line.color, endStyleOf(line)});
     return labels.isEmpty() ? 8 : int(std::ceil(endLabelsWidth(labels)));
 }
 
@@ -231,7 +236,8 @@ void LineChart::drawEndLabels(QPainter *painter) const {
             continue;
         const QPointF last = line.points.constLast();
         const double y = std::isfinite(last.y()) ? toPlot(last).y() : area.top();
-        labels.append({std::clamp(y, area.top(), area.bottom()), line.name, endTextOf(line), line.color, line.style});
+        labels.append(
+            {std::clamp(y, area.top(), area.bottom()), line.name, endTextOf(line), line.color, endStyleOf(line)});
     }
     paintEndLabels(painter, labels, area, m_theme.palette());
 }

@@ -108,7 +108,9 @@ QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
     editor->setAccessibleName(text(spec.label));
     editor->setObjectName(QStringLiteral("field_") + text(spec.key));
     label->setBuddy(editor);
-    line->addWidget(editor, 1);
+    editor->setMaximumWidth(64 * grid);
+    line->addWidget(editor, 4);
+    line->addStretch(0);
     lines->addLayout(line);
     QLabel *mistake = makeLabel({}, "wrong", row);
     mistake->setWordWrap(true);

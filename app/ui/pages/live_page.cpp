@@ -18,6 +18,7 @@
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/charts/smoothing.h"
+#include "app/ui/pages/comparison.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -26,6 +27,8 @@
 
 namespace lockstep::ui {
 namespace {
+
+constexpr int leastPauseMs = 100; ///< ten pictures a second at most
 
 using core::CurveModel;
 using core::RunStore;
@@ -87,13 +90,11 @@ LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
 
     connect(&m_workspace, &Workspace::opened, this, &LivePage::openedAnew);
     connect(&m_workspace, &Workspace::resultsChanged, this, &LivePage::drawVerdict);
-    connect(&m_workspace.runs(), &core::RunSet::reset, this, [this] { m_dirty = RunStore::All; });
-    connect(&m_workspace.runs(), &core::RunSet::changed, this,
-            [this](int, RunStore::Changes what) { m_dirty |= what; });
-    connect(&m_theme, &Theme::changed, this, [this] { m_dirty = RunStore::All; });
-    m_timer.setInterval(100);
+    connect(&m_workspace.runs(), &core::RunSet::reset, this, [this] { mark(RunStore::All); });
+    connect(&m_workspace.runs(), &core::RunSet::changed, this, [this](int, RunStore::Changes what) { mark(what); });
+    connect(&m_theme, &Theme::changed, this, [this] { mark(RunStore::All); });
+    m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &LivePage::tick);
-    m_timer.start();
     openedAnew();
 }
 
@@ -105,7 +106,7 @@ Card *LivePage::buildLoss() {
     m_published = new QCheckBox(tr("Published"), card);
     m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
     m_published->setToolTip(tr("The publication's own figures, dotted: other machines, and often other data (Alt+P)"));
-    connect(m_published, &QCheckBox::toggled, this, [this] { m_dirty |= RunStore::Loss | RunStore::Epochs; });
+    connect(m_published, &QCheckBox::toggled, this, [this] { mark(RunStore::Loss | RunStore::Epochs); });
     card->addTool(m_published);
     auto *smooth = makeLabel(tr("smooth"), "muted", card);
     card->addTool(smooth);
@@ -116,11 +117,11 @@ Card *LivePage::buildLoss() {
     m_smooth->setAccessibleName(tr("Smoothing"));
     m_smooth->setToolTip(tr(
         "Exponential moving average along the axis; the raw line stays behind it. At the left end the raw line alone"));
-    connect(m_smooth, &QSlider::valueChanged, this, [this] { m_dirty |= RunStore::Loss; });
+    connect(m_smooth, &QSlider::valueChanged, this, [this] { mark(RunStore::Loss); });
     card->addTool(m_smooth);
     m_axis = makeChoice({tr("x: epoch"), tr("x: step"), tr("x: time")},
                         tr("Loss over epochs, steps, or seconds since the first step"), card);
-    connect(m_axis, &QComboBox::currentIndexChanged, this, [this] { m_dirty |= RunStore::Loss; });
+    connect(m_axis, &QComboBox::currentIndexChanged, this, [this] { mark(RunStore::Loss); });
     card->addTool(m_axis);
     m_loss = new LineChart(m_theme, QStringLiteral("loss"), card);
     m_loss->setEmptyText(tr("The first loss arrives with the first steps"));
@@ -156,7 +157,7 @@ Card *LivePage::buildLanes() {
                         "that spins while it waits counts as busy). GPU: share of time in which any kernel ran"));
     m_window = makeChoice({tr("whole run"), tr("last 60 s")},
                           tr("All runs on one time axis: from each run's beginning, or the last 60 s of each"), card);
-    connect(m_window, &QComboBox::currentIndexChanged, this, [this] { m_dirty |= RunStore::Devices; });
+    connect(m_window, &QComboBox::currentIndexChanged, this, [this] { mark(RunStore::Devices); });
     card->addTool(m_window);
     m_lanes = new LaneView(m_theme, QStringLiteral("devices"), card);
     m_lanes->setEmptyText(tr("Device samples arrive five times a second while a run trains"));
@@ -192,7 +193,7 @@ void LivePage::openedAnew() {
     const bool published = experiment && experiment->recipe.published.has_value();
     m_published->setVisible(published);
     m_published->setChecked(published && comparable(*experiment));
-    m_dirty = RunStore::All;
+    mark(RunStore::All);
     drawVerdict();
 }
 
@@ -200,12 +201,24 @@ bool LivePage::showPublished() const {
     return m_published->isChecked() && m_workspace.experiment();
 }
 
+void LivePage::mark(RunStore::Changes what) {
+    m_dirty |= what;
+    // No timer runs while nothing changes; the first change after a quiet while is drawn at once.
+    if (isVisible() && !m_timer.isActive())
+        m_timer.start(int(std::max<qint64>(0, m_notBefore - nowMs())));
+}
+
+void LivePage::showEvent(QShowEvent *event) {
+    QWidget::showEvent(event);
+    mark(RunStore::All);
+}
+
 void LivePage::tick() {
-    if (!isVisible() || !m_dirty || nowMs() < m_notBefore)
+    if (!isVisible() || !m_dirty)
         return;
     const qint64 begun = nowMs();
     draw();
-    m_notBefore = nowMs() + (nowMs() - begun) * 9;
+    m_notBefore = std::max(begun + leastPauseMs, nowMs() + (nowMs() - begun) * 9);
 }
 
 void LivePage::drawNow() {
@@ -421,12 +434,12 @@ void LivePage::drawPhases() {
 }
 
 void LivePage::drawVerdict() {
-    const std::string sentence = core::verdictSentence(m_workspace.results().table());
+    const QString sentence = verdictText(m_workspace.results().table(), m_workspace.runs()).sentence;
     const bool over = m_workspace.complete();
-    m_verdict->setText(sentence.empty()
-                           ? tr("No verdict yet: it takes a complete epoch of the reference and of another run.")
-                           : (over ? tr("<b>Verdict:</b> %1") : tr("<b>Verdict so far:</b> %1"))
-                                 .arg(QString::fromStdString(sentence).toHtmlEscaped()));
+    m_verdict->setText(
+        sentence.isEmpty()
+            ? tr("No verdict yet: it takes a complete epoch of the reference and of another run.")
+            : (over ? tr("<b>Verdict:</b> %1") : tr("<b>Verdict so far:</b> %1")).arg(sentence.toHtmlEscaped()));
 }
 
 } // namespace lockstep::ui

@@ -25,7 +25,7 @@ class Theme;
 class Workspace;
 
 /// Live: loss, duration per epoch, device lanes and phases of all runs of the contrast in one picture each, and the
-/// verdict so far. Repaints by timer, only what changed, and never spends more than a tenth of the time on it.
+/// verdict so far. Repaints at most ten times a second, only what changed, and never spends more than a tenth of the time on it.
 class LivePage : public QWidget {
     Q_OBJECT
 public:
@@ -44,11 +44,15 @@ public:
 Q_SIGNALS:
     void planWanted(); ///< from the empty state
 
+protected:
+    void showEvent(QShowEvent *event) override;
+
 private:
     Card *buildLoss();
     Card *buildDuration();
     Card *buildLanes();
     Card *buildPhases();
+    void mark(core::RunStore::Changes what);
     void tick();
     void draw();
     void drawLoss();

@@ -122,14 +122,9 @@ QString publishedLine(const core::Recipe &recipe) {
         return {};
     QStringList parts;
     for (const core::PublishedRun &run : recipe.published->runs)
-        if (run.timeS && parts.size() < 3)
+        if (run.timeS)
             parts.append(QString::fromStdString(run.name) + QLatin1Char(' ') + core::seconds(run.timeS));
-    const auto left = std::count_if(recipe.published->runs.begin(), recipe.published->runs.end(),
-                                    [](const core::PublishedRun &run) { return run.timeS.has_value(); }) -
-                      parts.size();
-    QString out =
-        QString::fromStdString(recipe.published->machine) + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
-    return left > 0 ? out + QStringLiteral(", +%1").arg(left) : out;
+    return QString::fromStdString(recipe.published->machine) + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
 }
 
 } // namespace lockstep::ui

@@ -113,7 +113,9 @@ QWidget *PlanPage::buildForm() {
     repeats->setFixedWidth(22 * grid);
     repeats->setToolTip(m_repeats->toolTip());
     options->addWidget(repeats);
-    options->addWidget(m_repeats, 1);
+    m_repeats->setMaximumWidth(64 * grid);
+    options->addWidget(m_repeats, 4);
+    options->addStretch(0);
     card->body()->addLayout(options);
     m_reset = new QPushButton(tr("Reset"), card);
     m_reset->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));

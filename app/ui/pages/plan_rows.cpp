@@ -124,7 +124,7 @@ RecipeDelegate::Lines RecipeDelegate::linesOf(const QModelIndex &index, int widt
     const QFont small = Theme::font(Type::Small);
     return {wrapped(index.data().toString(), Theme::font(Type::Body, QFont::DemiBold), width, 2),
             wrapped(index.data(SummaryRole).toString(), small, width, 4),
-            wrapped(index.data(PublishedLineRole).toString(), small, width, 3)};
+            wrapped(index.data(PublishedLineRole).toString(), small, width, 8)};
 }
 
 void RecipeDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {

@@ -13,6 +13,7 @@
 #include "analysis/format.h"
 #include "analysis/result_table.h"
 #include "app/ui/charts/bar_chart.h"
+#include "app/ui/pages/comparison.h"
 #include "app/ui/pages/use_model.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -148,24 +149,13 @@ void VerdictPage::refresh() {
     if (!open)
         return;
     const core::ResultTable &table = m_workspace.results().table();
-    const std::string sentence = core::verdictSentence(table);
-    m_sentence->setText(sentence.empty() ? tr("No verdict yet: the reference and another run must be done.")
-                                         : QString::fromStdString(sentence));
+    const VerdictText text = verdictText(table, m_workspace.runs());
+    m_sentence->setText(text.sentence.isEmpty() ? tr("No verdict yet: the reference and another run must be done.")
+                                                : text.sentence);
     m_head->setTitle(m_workspace.title());
     m_head->setNote(QString::fromStdString(table.datasetNote));
-    int least = 0;
-    bool any = false;
-    for (const core::ResultRow &row : table.rows)
-        if (!row.published && row.state != "not run") {
-            least = any ? std::min(least, row.repeats) : row.repeats;
-            any = true;
-        }
-    const QString soFar = m_workspace.complete() ? QString() : tr("So far: runs are still to come. ");
-    m_repeats->setText(
-        soFar + (!any         ? QString()
-                 : least == 0 ? tr("Not every run is done yet.")
-                 : least == 1 ? tr("One run each: differences of a few percent can be chance; repeats would tell.")
-                              : tr("Medians of at least %1 repeats each.").arg(least)));
+    m_repeats->setText((m_workspace.complete() ? QString() : tr("So far: runs are still to come. ")) + text.spread);
+    m_repeats->setVisible(!m_repeats->text().isEmpty());
     QStringList notes;
     for (const std::string &note : table.notes)
         notes.append(QStringLiteral("• ") + QString::fromStdString(note));

@@ -2,6 +2,7 @@
 
 #include <QHeaderView>
 #include <QPainter>
+#include <QStyleOptionHeader>
 #include <QTableView>
 
 #include <algorithm>
@@ -71,9 +72,30 @@ QSize CellDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelInd
     return {width, 4 * grid};
 }
 
+namespace {
+
+/// Heads stand over their column's values: right over numbers, left over words.
+class HeaderView : public QHeaderView {
+public:
+    explicit HeaderView(QWidget *parent) : QHeaderView(Qt::Horizontal, parent) {}
+
+protected:
+    void initStyleOptionForIndex(QStyleOptionHeader *option, int section) const override {
+        QHeaderView::initStyleOptionForIndex(option, section);
+        if (!model() || model()->rowCount() == 0)
+            return;
+        const auto alignment = Qt::Alignment(model()->index(0, section).data(Qt::TextAlignmentRole).toInt());
+        option->textAlignment = (alignment & Qt::AlignRight ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter;
+    }
+};
+
+} // namespace
+
 QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn) {
     auto *table = new QTableView(parent);
     table->setItemDelegate(new CellDelegate(theme, markColumn, table));
+    table->setHorizontalHeader(new HeaderView(table));
+    table->horizontalHeader()->setSectionsClickable(true);
     table->setShowGrid(false);
     table->setFrameShape(QFrame::NoFrame);
     table->setWordWrap(false);
