@@ -5,166 +5,13 @@
 #include <map>
 
 #include "analysis/format.h"
+#include "analysis/row_figures.h"
 #include "launch/plan.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr const char *measuredHere = "measured here";
-
-bool isDone(const RunOutcome &outcome) {
-    return outcome.state == RunState::Done && !outcome.agentDied;
-}
-
-template <class Get> std::optional<double> medianOf(const std::vector<const RunOutcome *> &runs, Get get) {
-    std::vector<double> values;
-    for (const RunOutcome *run : runs)
-        if (const std::optional<double> value = get(*run))
-            values.push_back(*value);
-    return median(std::move(values));
-}
-
-/// Each epoch's median duration and loss over the repeats.
-std::vector<MergedEpoch> medianEpochs(const std::vector<const RunOutcome *> &runs) {
-    std::size_t count = 0;
-    for (const RunOutcome *run : runs)
-        count = std::max(count, run->epochs.size());
-    std::vector<MergedEpoch> out;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::vector<double> durations, losses;
-        const MergedEpoch *any = nullptr;
-        for (const RunOutcome *run : runs) {
-            if (i >= run->epochs.size() || !run->epochs[i].complete)
-                continue;
-            any = &run->epochs[i];
-            durations.push_back(any->durationS);
-            if (any->loss)
-                losses.push_back(*any->loss);
-        }
-        if (!any)
-            break;
-        MergedEpoch epoch = *any;
-        epoch.durationS = *median(durations);
-        epoch.loss = median(losses);
-        out.push_back(std::move(epoch));
-    }
-    return out;
-}
-
-/// Mean of means: each device over the epochs of all repeats, weighted by duration.
-std::vector<DeviceUse> deviceUse(const std::vector<const RunOutcome *> &runs) {
-    struct Sums {
-        double use = 0, useS = 0, memory = 0, memoryS = 0;
-        std::optional<double> useMax, memoryMax;
-    };
-    std::vector<std::string> order;
-    std::map<std::string, Sums> sums;
-    const auto larger = [](std::optional<double> a, std::optional<double> b) {
-        return a && b ? std::optional(std::max(*a, *b)) : a ? a : b;
-    };
-    for (const RunOutcome *run : runs)
-        for (const MergedEpoch &epoch : run->epochs)
-            for (const DeviceUse &use : epoch.devices) {
-                if (!sums.contains(use.device))
-                    order.push_back(use.device);
-                Sums &sum = sums[use.device];
-                if (use.utilizationMean) {
-                    sum.use += *use.utilizationMean * epoch.durationS;
-                    sum.useS += epoch.durationS;
-                }
-                if (use.memoryMeanBytes) {
-                    sum.memory += *use.memoryMeanBytes * epoch.durationS;
-                    sum.memoryS += epoch.durationS;
-                }
-                sum.useMax = larger(sum.useMax, use.utilizationMax);
-                sum.memoryMax = larger(sum.memoryMax, use.memoryMaxBytes);
-            }
-    std::vector<DeviceUse> out;
-    for (const std::string &device : order) {
-        const Sums &sum = sums[device];
-        DeviceUse use;
-        use.device = device;
-        if (sum.useS > 0)
-            use.utilizationMean = sum.use / sum.useS;
-        if (sum.memoryS > 0)
-            use.memoryMeanBytes = sum.memory / sum.memoryS;
-        use.utilizationMax = sum.useMax;
-        use.memoryMaxBytes = sum.memoryMax;
-        out.push_back(std::move(use));
-    }
-    return out;
-}
-
-std::string useText(const std::vector<DeviceUse> &devices) {
-    std::string text;
-    for (const DeviceUse &use : devices)
-        if (use.utilizationMean)
-            text += (text.empty() ? "" : ", ") + use.device + " " + percent(use.utilizationMean, 0).toStdString();
-    return text;
-}
-
-void takeConfig(const RunConfig &config, ResultRow &row) {
-    row.method = toString(config.method);
-    row.devices = deviceCount(config);
-    row.loader = config.loader;
-    row.augment = config.augment;
-    row.model = config.model;
-    row.dataset = config.dataset;
-    row.device = config.device;
-    row.workers = config.workers;
-    row.backend = config.method == Method::Ddp ? config.backend : "";
-}
-
-void takeEpochFigures(ResultRow &row) {
-    std::vector<double> later;
-    for (const MergedEpoch &epoch : row.epochs) {
-        if (epoch.epoch == 1)
-            row.firstEpochS = epoch.durationS;
-        else
-            later.push_back(epoch.durationS);
-    }
-    row.epochMedianS = later.empty() ? row.firstEpochS : median(later);
-}
-
-/// The figures of the repeats that are done; of a run still going, what it has so far.
-void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
-    std::vector<const RunOutcome *> runs;
-    for (const RunOutcome *run : all)
-        if (isDone(*run))
-            runs.push_back(run);
-    row.repeats = int(runs.size());
-    if (runs.empty() && !all.empty())
-        runs = {all.back()};
-    if (runs.empty())
-        return;
-    row.epochs = medianEpochs(runs);
-    takeEpochFigures(row);
-    row.totalTrainingTimeS = medianOf(runs, [](const RunOutcome &r) { return r.totalTrainingTimeS; });
-    row.runTimeS = medianOf(runs, [](const RunOutcome &r) { return isDone(r) ? r.runTimeS : std::nullopt; });
-    row.testAccuracy = medianOf(runs, [](const RunOutcome &r) { return r.testAccuracy; });
-    row.finalLoss = medianOf(runs, [](const RunOutcome &r) { return r.finalLoss; });
-    const RunOutcome *middle = runs.front(); // the run nearest the median speaks for what has no median
-    for (const RunOutcome *run : runs)
-        if (run->testAccuracy && row.testAccuracy && middle->testAccuracy &&
-            std::fabs(*run->testAccuracy - *row.testAccuracy) < std::fabs(*middle->testAccuracy - *row.testAccuracy))
-            middle = run;
-    row.perClassAccuracy = middle->perClassAccuracy;
-    row.phasesS = middle->phasesS;
-    row.hosts = middle->hosts;
-    row.nodes = middle->nodes;
-    if (!middle->backend.empty() && row.method == "ddp")
-        row.backend = middle->backend;
-    row.devicesUse = deviceUse(runs);
-    row.utilisation = useText(row.devicesUse);
-    for (const RunOutcome *run : all)
-        if (run->oversubscribed) {
-            row.notes.emplace_back("not comparable: oversubscribed");
-            break;
-        }
-    for (const RunOutcome *run : all)
-        if (run->agentDied || run->state == RunState::Failed)
-            row.notes.push_back("repeat " + std::to_string(run->repeat) + " failed: " + run->reason);
-}
 
 std::string stateOf(const std::vector<const ExperimentEntry *> &entries) {
     const auto any = [&](EntryState state) {
@@ -322,14 +169,6 @@ std::string dataText(const RunConfig &config, bool quick) {
 }
 
 } // namespace
-
-std::optional<double> median(std::vector<double> values) {
-    if (values.empty())
-        return std::nullopt;
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes) {
     ResultTable table;

@@ -1,5 +1,7 @@
 #include "follow/experiment_follower.h"
 
+#include <sys/stat.h>
+
 #include <QFile>
 
 #include "follow/run_follower.h"
@@ -10,6 +12,15 @@ namespace lockstep::core {
 namespace {
 
 constexpr int pollMs = 500; // rename replaces the watched file, and ownership shows in no file at all
+
+/// Every rewriting is a rename, so the inode alone would nearly do.
+std::string stampOf(const std::string &path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0)
+        return {};
+    return std::to_string(info.st_ino) + "/" + std::to_string(info.st_mtim.tv_sec) + "." +
+           std::to_string(info.st_mtim.tv_nsec) + "/" + std::to_string(info.st_size);
+}
 
 } // namespace
 
@@ -29,6 +40,7 @@ Result<void> ExperimentFollower::open(const std::string &experimentId) {
     if (!experiment)
         return fail(experiment.error());
     m_id = experimentId;
+    m_stamp.clear();
     m_followers.clear();
     m_stores.clear();
     m_experiment = *experiment;
@@ -49,12 +61,17 @@ void ExperimentFollower::watch() {
 }
 
 void ExperimentFollower::reread() {
-    const Result<Experiment> now = readExperiment(m_id);
     const bool owned = isOwned(m_id);
-    if (!now)
-        return; // being replaced this moment, or removed: what is known stays
-    const bool changed = owned != m_owned || toJson(*now) != toJson(m_experiment);
-    m_experiment = *now;
+    const std::string stamp = stampOf(experimentFolder(m_id).json());
+    const bool rewritten = stamp != m_stamp; // reading it at every poll would cost an idle window more than all else
+    if (rewritten) {
+        Result<Experiment> now = readExperiment(m_id);
+        if (!now)
+            return; // removed: what is known stays
+        m_experiment = std::move(*now);
+        m_stamp = stamp;
+    }
+    const bool changed = owned != m_owned || rewritten;
     m_owned = owned;
     Result<CommandPrefix> prefix = prefixFor(m_experiment.host, m_experiment.remoteAgent);
     for (int i = 0; i < int(m_experiment.entries.size()) && prefix; ++i) {

@@ -46,7 +46,7 @@ private:
     void reread();
     void watch();
     Experiment m_experiment;
-    std::string m_id;
+    std::string m_id, m_stamp;
     bool m_owned = false;
     QFileSystemWatcher m_watcher;
     QTimer m_poll;
