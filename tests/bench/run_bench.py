@@ -32,7 +32,7 @@ WATCHED = {
     "name": "bench-two-ranks", "title": "Two ranks to watch", "summary": "DDP ×2 for tests/bench.",
     "question": "What does watching cost?",
     "base": {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "batch_size": 64, "optimizer": "sgd",
-             "lr": 0.01, "momentum": 0.9, "augment": "affine", "loader": "batch", "workers": 0, "epochs": 50},
+             "lr": 0.01, "momentum": 0.9, "augment": "affine", "loader": "batch", "workers": 0, "epochs": 500},
     "runs": [{"method": "ddp", "devices": 2}], "reference": "ddp", "repeats": 1,
 }
 
