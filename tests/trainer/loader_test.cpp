@@ -60,7 +60,7 @@ bool same(const Seen &a, const Seen &b) {
 std::map<std::string, CoreList> loaderThreads() {
     std::map<std::string, CoreList> threads;
     for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
-        auto name = readFile(task.path() / "comm");
+        auto name = readFile(task.path() / "comm"); // empty when the thread has just ended
         if (name.rfind("loader-", 0) != 0)
             continue;
         name.pop_back();
@@ -193,6 +193,24 @@ TEST_SUITE("loader") {
         }
     }
 
+    TEST_CASE("what workers still made for an epoch that was left never comes out") {
+        const auto set = makeSet(256);
+        LoaderOptions options;
+        options.batchSize = 128;
+        options.workers = 3;
+        options.itemwise = true; // slow, so that workers are in the middle of a batch when the reader leaves
+        const auto expected = readEpochs(set, options, 8);
+        Loader loader(set, options);
+        for (int jump = 0; jump < 60; ++jump) {
+            const int epoch = jump * 5 % 8;
+            loader.startEpoch(epoch, 7);
+            std::this_thread::sleep_for(std::chrono::microseconds(jump * 37 % 900));
+            loader.startEpoch((epoch + 3) % 8, 7, 1);
+            CHECK(torch::equal(loader.next()->images,
+                               expected.images[static_cast<std::size_t>((epoch + 3) % 8 * 2 + 1)]));
+        }
+    }
+
     TEST_CASE("no batch comes before an epoch is started") {
         const auto set = makeSet(4);
         Loader loader(set, {});
@@ -225,7 +243,14 @@ TEST_SUITE("loader") {
         Loader loader(set, options);
         loader.startEpoch(0, 0);
         REQUIRE(loader.next());
-        const auto threads = loaderThreads();
+        auto threads = loaderThreads(); // the second worker may still be on its way up
+        for (int tries = 0;
+             tries < 500 && threads != std::map<std::string, CoreList>{{"loader-0", options.workerCores},
+                                                                       {"loader-1", options.workerCores}};
+             ++tries) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            threads = loaderThreads();
+        }
         REQUIRE(threads.size() == 2);
         for (const auto &[name, cores] : threads) {
             CAPTURE(name);
