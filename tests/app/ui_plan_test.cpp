@@ -172,6 +172,13 @@ private Q_SLOTS:
         QVERIFY(!m_page->startButton()->isEnabled());
     }
 
+    void everyMistakeShowsAtOnce() {
+        type("batch_size", "63");
+        type("epochs", "ten");
+        for (const char *name : {"batch_size", "epochs"})
+            QVERIFY2(m_page->form()->field(name)->mistake->isVisibleTo(m_page.get()), name);
+    }
+
     void lettersWhereANumberBelongsAreToldInWords() {
         type("epochs", "ten");
         QVERIFY2(m_page->form()->field("epochs")->mistake->text().contains("whole number"),

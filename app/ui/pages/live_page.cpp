@@ -5,6 +5,7 @@
 #include <QElapsedTimer>
 #include <QGridLayout>
 #include <QLabel>
+#include <QScrollArea>
 #include <QSlider>
 #include <QStackedWidget>
 
@@ -86,7 +87,14 @@ LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
     layout->setColumnStretch(1, 10);
     layout->setRowStretch(0, 1);
     layout->setRowStretch(1, 1);
-    m_stack->addWidget(body);
+    // Less height than this scrolls: a chart squeezed to a strip says nothing.
+    body->setMinimumHeight(78 * grid);
+    auto *area = new QScrollArea(this);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setWidget(body);
+    m_stack->addWidget(area);
 
     connect(&m_workspace, &Workspace::opened, this, &LivePage::openedAnew);
     connect(&m_workspace, &Workspace::resultsChanged, this, &LivePage::drawVerdict);
@@ -390,8 +398,11 @@ void LivePage::drawLanes() {
         for (const QPointF &p : std::as_const(lane.samples))
             sum += p.y();
         const bool over = store->over();
-        lane.value = over && !lane.samples.isEmpty() ? core::percent(sum / double(lane.samples.size()), 0)
-                                                     : value.data().toString();
+        const QVariant latest = value.data(core::ValueRole);
+        lane.value = core::percent(over && !lane.samples.isEmpty() ? std::optional(sum / double(lane.samples.size()))
+                                   : latest.isValid()              ? std::optional(latest.toDouble())
+                                                                   : std::nullopt,
+                                   0);
         lane.hint = tr("<b>%1 %2</b><br>%3%4")
                         .arg(lane.run, lane.device, over ? tr("mean over the samples shown: ") : tr("latest sample: "),
                              lane.value);

@@ -108,13 +108,17 @@ tl::expected<core::Plan, std::vector<Error>> PlanDraft::plan(const MachineFacts 
     const core::Recipe recipe = effective();
     if (recipe.runs.empty())
         errors.push_back(Error::badArgument("no method is chosen", "tick at least one", "method"));
-    if (!errors.empty())
-        return tl::unexpected(errors);
     core::PlanOptions options;
     options.quick = quick;
     options.repeats = repeats;
     options.estimate = estimate;
-    return core::expand(recipe, facts, options);
+    auto out = core::expand(recipe, facts, options);
+    if (errors.empty())
+        return out;
+    // What can't be read is left out above; the rest is checked all the same, so that every mistake shows at once.
+    if (!out && !recipe.runs.empty())
+        errors.insert(errors.end(), out.error().begin(), out.error().end());
+    return tl::unexpected(errors);
 }
 
 QString publishedLine(const core::Recipe &recipe) {

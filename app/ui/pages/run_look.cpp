@@ -34,9 +34,15 @@ std::vector<RunLook> runLooks(const core::RunSet &runs) {
                      : place % 2 ? base.lighter(100 + 22 * ((place + 1) / 2))
                                  : base.darker(100 + 25 * (place / 2));
         look.style = styleOf(look.repeat);
-        if (const auto before = newest.find(look.name); before != newest.end())
+        // A repeat that has just begun has nothing to show yet: the one before it speaks until then.
+        if (const auto before = newest.find(look.name); before == newest.end()) {
+            newest[look.name] = out.size();
+        } else if (!store->loss().points().empty()) {
             out[before->second].latest = false;
-        newest[look.name] = out.size();
+            before->second = out.size();
+        } else {
+            look.latest = false;
+        }
         out.push_back(std::move(look));
     }
     return out;
