@@ -146,6 +146,69 @@ private Q_SLOTS:
         QCOMPARE(third.code, 2); // over: nothing to take up
     }
 
+    void killedBetweenTheIdAndTheAgentsAnswerTheRunIsFoundOrStarted_data() {
+        QTest::addColumn<bool>("cameUp");
+        QTest::newRow("the agent came up") << true;
+        QTest::newRow("it did not") << false;
+    }
+    void killedBetweenTheIdAndTheAgentsAnswerTheRunIsFoundOrStarted() {
+        QFETCH(bool, cameUp);
+        const Recipe recipe =
+            *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
+        Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+        experiment.entries[0].state = EntryState::Launching;
+        experiment.entries[0].run = cameUp ? finishedRun(1) : "20260102T030405Z-0badcafe";
+        QVERIFY(writeExperiment(experiment).has_value());
+        ExperimentRunner runner;
+        QVERIFY(runner.own(experiment.id).has_value());
+        QSignalSpy finished(&runner, &ExperimentRunner::finished);
+        runner.start();
+        QVERIFY(finished.wait(20'000));
+        QCOMPARE(runner.exitCode(), 0);
+        const ExperimentEntry after = read(experiment.id).entries[0];
+        QVERIFY(after.state == EntryState::Done);
+        QCOMPARE(after.run == experiment.entries[0].run, cameUp);
+    }
+
+    void anAgentKilledIsToldAndTheQueueGoesOn() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[0].state == EntryState::Running, 10'000);
+        const std::string run = read(started.experiment).entries[0].run;
+        RunStore store(QString::fromStdString(run));
+        RunFollower viewer(&store, QString::fromStdString(run));
+        QSignalSpy ended(&viewer, &RunFollower::ended);
+        viewer.start();
+        QTRY_VERIFY_WITH_TIMEOUT(!store.loss().points().empty(), 10'000);
+        const pid_t agent = std::atoi(realFileSystem().readAll(runFolder(run).lock(0))->c_str());
+        QVERIFY(agent > 1);
+        QCOMPARE(::kill(agent, SIGKILL), 0);
+        QVERIFY(ended.wait(5'000));
+        QCOMPARE(store.stateSentence(), QStringLiteral("failed: agent died"));
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[0].state == EntryState::Failed, 5'000);
+        QCOMPARE(read(started.experiment).entries[0].reason, std::string("agent died"));
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[1].state == EntryState::Running, 10'000);
+        QTRY_VERIFY_WITH_TIMEOUT(::kill(pid_t(*store.ranks().at(0).pid), 0) != 0, 2'000); // no orphan
+    }
+
+    void aRankKilledIsNamedAndTheNextRunStarts() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[0].state == EntryState::Running, 10'000);
+        const std::string run = read(started.experiment).entries[0].run;
+        RunStore store(QString::fromStdString(run));
+        RunFollower viewer(&store, QString::fromStdString(run));
+        viewer.start();
+        QTRY_VERIFY_WITH_TIMEOUT(store.ranks().contains(0) && store.ranks().at(0).pid, 10'000);
+        QCOMPARE(::kill(pid_t(*store.ranks().at(0).pid), SIGKILL), 0);
+        QTRY_VERIFY_WITH_TIMEOUT(store.result().has_value(), 6'000);
+        QVERIFY2(store.stateSentence().contains(QStringLiteral("rank 0")), qPrintable(store.stateSentence()));
+        QVERIFY(store.stateSentence().contains(QStringLiteral("SIGKILL")));
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[1].state == EntryState::Running, 10'000);
+    }
+
     void aQueueHasOneOwner() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();
