@@ -20,7 +20,8 @@ struct RunLook {
     QColor color;
     Qt::PenStyle style = Qt::SolidLine;
     int repeat = 1;
-    bool latest = true; ///< the newest run of its name that has steps: named at its line's end, shown in lanes and phases
+    bool latest =
+        true; ///< the newest run of its name that has steps: named at its line's end, shown in lanes and phases
 };
 
 /// One a run of the set, in its order.
