@@ -108,7 +108,11 @@ class Place:
     def close(self):
         with contextlib.suppress(SystemExit, subprocess.TimeoutExpired, OSError, ValueError):
             for each in json.loads(self.control("list", "--json"))["experiments"]:
-                self.control("stop", each["experiment"])
+                if each["state"] == "running":
+                    self.control("stop", each["experiment"])
+            end = time.monotonic() + 20  # an agent writes its result before it goes
+            while time.monotonic() < end and '"state": "running"' in self.control("list", "--json"):
+                time.sleep(0.2)
         for process in reversed(self.processes):
             process.terminate()
         for process in reversed(self.processes):
