@@ -146,6 +146,44 @@ private Q_SLOTS:
         QVERIFY(!saveChart(chart, {640, 360}, "/nowhere/at/all/a.png"));
     }
 
+    void aPictureIsTheSameWhetherTheChartWasEverShownOrNot() {
+        const auto fill = [](LineChart &chart) {
+            chart.setAxisTitles("epoch", "loss");
+            chart.setLines({line("DDP", {{0, 2}, {1, 1}, {2, 0.5}})});
+        };
+        LineChart hidden(m_theme, "loss"), shown(m_theme, "loss");
+        fill(hidden);
+        shown.resize(640, 360);
+        shown.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&shown));
+        fill(shown);
+        QTest::qWait(50);
+        QCOMPARE(chartImage(hidden, {640, 360}), chartImage(shown, {640, 360}));
+        BarChart bars(m_theme, "speed-up"), shownBars(m_theme, "speed-up");
+        for (BarChart *chart : {&bars, &shownBars})
+            chart->setBars({{"DDP", methodColor("ddp"), false, 1.5, "×1.50", {}}});
+        shownBars.resize(640, 360);
+        shownBars.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&shownBars));
+        QCOMPARE(chartImage(bars, {640, 360}), chartImage(shownBars, {640, 360}));
+    }
+
+    void aPictureFillsItsSizeWithTheCurveAndItsNames() {
+        LineChart chart(m_theme, "loss");
+        chart.setLines({line("DDP", {{0, 0}, {1, 1}})});
+        const QImage image = chartImage(chart, {640, 360});
+        const auto hasColour = [&](const QRect &box) {
+            for (int y = box.top(); y <= box.bottom(); ++y)
+                for (int x = box.left(); x <= box.right(); ++x)
+                    if (image.pixelColor(x, y) == methodColor("ddp"))
+                        return true;
+            return false;
+        };
+        QVERIFY2(hasColour({40, 400, 300, 319}), "the line's beginning, low on the left");
+        QVERIFY2(hasColour({900, 0, 300, 200}), "the line's end, high on the right");
+        QVERIFY2(!hasColour({40, 0, 300, 200}) && !hasColour({900, 450, 300, 200}), "colour where no line is");
+    }
+
     void aGapInTheSamplesStaysAGap() {
         const QList<double> means = columnMeans({{0, 1}, {0.4, 0.5}, {9, 0.25}}, 0, 10, 10, 0.6);
         QCOMPARE(means[0], 0.75);

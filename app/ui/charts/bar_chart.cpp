@@ -4,6 +4,7 @@
 #include <QBarSet>
 #include <QCategoryAxis>
 #include <QChart>
+#include <QCoreApplication>
 #include <QGraphicsLayout>
 #include <QHelpEvent>
 #include <QHorizontalStackedBarSeries>
@@ -212,13 +213,21 @@ QString BarChart::chartData() const {
 }
 
 void BarChart::renderChart(QPainter *painter, const QSize &size) {
-    const QSize before = this->size();
-    if (size != before)
-        resize(size);
+    // As LineChart's: a copy, laid out at its own size.
+    BarChart copy(m_theme, m_name);
+    copy.setAttribute(Qt::WA_DontShowOnScreen);
+    copy.setAxisTitle(m_title);
+    copy.setEmptyText(m_empty);
+    copy.m_mark = m_mark;
+    copy.m_bars = m_bars;
+    copy.resize(size - QSize(2 * exportMargin, 2 * exportMargin));
+    copy.show();
+    for (int turn = 0; turn < 2; ++turn) {
+        copy.rebuild();
+        QCoreApplication::sendPostedEvents(copy.chart(), QEvent::LayoutRequest);
+    }
     painter->fillRect(QRect(QPoint(), size), m_theme.palette().surface);
-    render(painter, QRectF(QPointF(), QSizeF(size)), viewport()->rect());
-    if (size != before)
-        resize(before);
+    copy.render(painter, QRectF(QPointF(exportMargin, exportMargin), QSizeF(copy.size())), copy.viewport()->rect());
 }
 
 } // namespace lockstep::ui

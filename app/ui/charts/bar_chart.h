@@ -38,6 +38,7 @@ public:
 
     [[nodiscard]] QString chartName() const override { return m_name; }
     [[nodiscard]] QString chartData() const override;
+    [[nodiscard]] QSize exportSize() const override { return {960, sizeHint().height() + 48}; }
     void renderChart(QPainter *painter, const QSize &size) override;
 
     [[nodiscard]] QSize sizeHint() const override;

@@ -1,10 +1,13 @@
 #pragma once
+#include <QSize>
 #include <QString>
 
 class QPainter;
-class QSize;
 
 namespace lockstep::ui {
+
+/// Around an exported picture.
+inline constexpr int exportMargin = 16;
 
 /// What the context menu and the exports need of any picture, be it Qt Charts or our own painting.
 class ChartSource {
@@ -14,7 +17,9 @@ public:
     [[nodiscard]] virtual QString chartName() const = 0;
     /// Tab-separated, heads with units.
     [[nodiscard]] virtual QString chartData() const = 0;
-    /// Paints the picture (background included) into `size`.
+    /// The size it is exported in when none is asked for.
+    [[nodiscard]] virtual QSize exportSize() const { return {960, 540}; }
+    /// Paints the picture (background and margins included) into `size`.
     virtual void renderChart(QPainter *painter, const QSize &size) = 0;
     [[nodiscard]] virtual bool hasLogAxis() const { return false; }
     [[nodiscard]] virtual bool isLogAxis() const { return false; }

@@ -2,6 +2,7 @@
 
 #include <QCategoryAxis>
 #include <QChart>
+#include <QCoreApplication>
 #include <QGraphicsLayout>
 #include <QLineSeries>
 #include <QMouseEvent>
@@ -25,7 +26,6 @@ QPen penOf(const LineData &line, const Palette &palette) {
     pen.setStyle(line.style);
     pen.setCapStyle(Qt::RoundCap);
     pen.setJoinStyle(Qt::RoundJoin);
-    pen.setCosmetic(true);
     return pen;
 }
 
@@ -311,15 +311,26 @@ QString LineChart::chartData() const {
 }
 
 void LineChart::renderChart(QPainter *painter, const QSize &size) {
-    const QSize before = this->size();
-    const auto pointer = std::exchange(m_pointer, std::nullopt);
-    if (size != before)
-        resize(size);
+    // A copy of its own size: a page that was never shown has no layout yet, and a shown one must not flicker.
+    LineChart copy(m_theme, m_name);
+    copy.setAttribute(Qt::WA_DontShowOnScreen);
+    copy.setAxisTitles(m_xTitle, m_yTitle);
+    copy.setEmptyText(m_empty);
+    copy.m_wholeX = m_wholeX;
+    copy.m_zeroBased = m_zeroBased;
+    copy.m_log = m_log;
+    copy.m_xLow = m_xLow;
+    copy.m_xHigh = m_xHigh;
+    copy.m_lines = m_lines;
+    copy.resize(size - QSize(2 * exportMargin, 2 * exportMargin));
+    copy.show();
+    // The labels' width makes the plot's, which makes the number of ticks.
+    for (int turn = 0; turn < 2; ++turn) {
+        copy.rebuild();
+        QCoreApplication::sendPostedEvents(copy.chart(), QEvent::LayoutRequest);
+    }
     painter->fillRect(QRect(QPoint(), size), m_theme.palette().surface);
-    render(painter, QRectF(QPointF(), QSizeF(size)), viewport()->rect());
-    if (size != before)
-        resize(before);
-    m_pointer = pointer;
+    copy.render(painter, QRectF(QPointF(exportMargin, exportMargin), QSizeF(copy.size())), copy.viewport()->rect());
 }
 
 } // namespace lockstep::ui

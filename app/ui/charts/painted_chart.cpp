@@ -39,7 +39,10 @@ void PaintedChart::paintAll(QPainter *painter, const QRectF &area) {
 void PaintedChart::renderChart(QPainter *painter, const QSize &size) {
     const QRectF area(0, 0, size.width(), size.height());
     painter->fillRect(area, m_theme.palette().surface);
-    paintAll(painter, area);
+    painter->save();
+    painter->translate(exportMargin, exportMargin); // pictures are painted from (0, 0)
+    paintAll(painter, QRectF(0, 0, size.width() - 2 * exportMargin, size.height() - 2 * exportMargin));
+    painter->restore();
 }
 
 void PaintedChart::paintEvent(QPaintEvent *) {

@@ -13,6 +13,7 @@ public:
     PaintedChart(const Theme &theme, QString name, QWidget *parent = nullptr);
 
     [[nodiscard]] QString chartName() const override { return m_name; }
+    [[nodiscard]] QSize exportSize() const override { return {960, sizeHint().height() + 2 * exportMargin}; }
     void renderChart(QPainter *painter, const QSize &size) override;
     void setEmptyText(const QString &text);
 

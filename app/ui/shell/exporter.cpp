@@ -50,7 +50,7 @@ Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSourc
         if (format == QLatin1String("png") || format == QLatin1String("svg")) {
             for (ChartSource *chart : charts) {
                 const QString path = QStringLiteral("%1/%2.%3").arg(folder, chart->chartName(), format);
-                if (done = saveChart(*chart, chartSize, path); !done)
+                if (done = saveChart(*chart, chartSize.isEmpty() ? chart->exportSize() : chartSize, path); !done)
                     return fail(done.error());
                 written.append(path);
             }

@@ -13,10 +13,11 @@ class Workspace;
 /// What can be written: csv, json, md (tables and curves), png, svg (charts).
 [[nodiscard]] QStringList exportFormats();
 
-/// Writes results, curves and charts of what is open into `folder` (made when missing). Empty `formats`: all of them.
+/// Writes results, curves and charts of what is open into `folder` (made when missing). Empty `formats`: all of them; no `chartSize`: each
+/// chart's own.
 /// Returns the files written; an error names the file and the way out.
 [[nodiscard]] Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts,
                                             const QString &folder, const QStringList &formats = {},
-                                            const QSize &chartSize = {960, 540});
+                                            const QSize &chartSize = {});
 
 } // namespace lockstep::ui
