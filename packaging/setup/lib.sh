@@ -47,9 +47,9 @@ long_step() { # long_step NAME TEXT COMMAND...: the command's output goes to a l
     local name="$1" text="$2" begun="${EPOCHREALTIME//[!0-9]/}" log="$cache/$1.log" code=0 ticker
     shift 2
     : >"$log"
-    tick "$name" "$text" "$log" $$ &
+    tick "$name" "$text" "$log" $$ 9>&- & # 9 is the lock of the set-up, which nothing may outlive
     ticker=$!
-    "$@" >"$log" 2>&1 </dev/null || code=$?
+    "$@" >"$log" 2>&1 </dev/null 9>&- || code=$?
     kill "$ticker" 2>/dev/null
     wait "$ticker" 2>/dev/null
     [ ! -t 1 ] || printf '\r\033[K'
@@ -157,7 +157,8 @@ PY
 # Sets `torch` to the folder of the torch package.
 ensure_torch() {
     local begun="${EPOCHREALTIME//[!0-9]/}" stamp="$root/.venv/lockstep-stamp" want
-    want="$(cat "$setup/requirements-torch.txt")"
+    want="$(grep -v '^#' "$setup/requirements-torch.txt" | tr '\n' ' ')"
+    want="${want% }"
     if [ -n "${LOCKSTEP_TORCH:-}" ]; then
         [ -e "$LOCKSTEP_TORCH/lib/libtorch_cpu.so" ] ||
             stop 2 "LOCKSTEP_TORCH=$LOCKSTEP_TORCH holds no lib/libtorch_cpu.so; name the folder of the torch package," \
@@ -267,6 +268,17 @@ lock_setup() {
 
 unlock_setup() { exec 9>&-; }
 
+# A CPU-only PyTorch has no libtorch_cuda; one that came by itself may lack the headers that cuda_runtime.h includes.
+builds_for_cuda() {
+    local folder
+    [ -e "$torch/lib/libtorch_cuda.so" ] || return 1
+    for folder in "$torch"/../nvidia/cu*/include "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
+        [ ! -e "$folder/crt/host_config.h" ] || return 0
+    done
+    say libtorch "its CUDA headers are not complete, so the trainer is built for CPU devices only"
+    return 1
+}
+
 # The one build folder of ./run and ./test. `tests` switches the tests on; `keep` leaves them as they were, so that
 # the two commands do not undo each other's configuration.
 configure_all() { # configure_all tests|keep
@@ -274,7 +286,7 @@ configure_all() { # configure_all tests|keep
     if [ "$1" = tests ] || grep -qs '^LOCKSTEP_TESTS:BOOL=ON' "$root/build/CMakeCache.txt"; then
         tests=ON
     fi
-    [ ! -e "$torch/lib/libtorch_cuda.so" ] || cuda=ON # a CPU-only PyTorch has none
+    ! builds_for_cuda || cuda=ON
     configure "$root/build" -DLOCKSTEP_TORCH_DIR="$torch" -DLOCKSTEP_CUDA=$cuda \
         -DLOCKSTEP_LINT="${lint-$root/.cache/lint/bin}" -DLOCKSTEP_TESTS=$tests -DLOCKSTEP_BENCH=$tests
 }
