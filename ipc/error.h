@@ -12,7 +12,7 @@ struct Error {
     std::string what;   ///< "batch size 63 can't be divided among 2 ranks"
     std::string wayOut; ///< "use 62 or 64"; may be empty
     ErrorKind kind = ErrorKind::Failed;
-    std::string where;  ///< key, flag, or file and line the error belongs to; may be empty
+    std::string where; ///< key, flag, or file and line the error belongs to; may be empty
 
     /// "where: what; wayOut" as one line without a newline.
     [[nodiscard]] std::string message() const;
@@ -25,6 +25,8 @@ struct Error {
 
 template <class T = void> using Result = tl::expected<T, Error>;
 
-inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+inline tl::unexpected<Error> fail(Error error) {
+    return tl::unexpected<Error>(std::move(error));
+}
 
 } // namespace lockstep

@@ -60,7 +60,7 @@ inline constexpr std::string_view comm = "comm", wait = "wait", scatter = "scatt
 [[nodiscard]] const std::vector<std::string_view> &additivePhases();
 
 struct PhaseTime {
-    double sumS = 0;           ///< over the window's (or epoch's) steps
+    double sumS = 0;            ///< over the window's (or epoch's) steps
     std::optional<double> maxS; ///< longest single step
     bool operator==(const PhaseTime &) const = default;
 };
@@ -129,8 +129,9 @@ struct DeviceSample {
     std::string kind;   ///< cpu | cuda
     std::string name;   ///< model, when known
     std::string cores;  ///< CPU devices: core list
-    std::optional<double> utilization; ///< 0..1. CPU: busy share of its cores (spinning counts). GPU: share of time any kernel ran
-    std::optional<double> smActivity;  ///< 0..1
+    std::optional<double>
+        utilization; ///< 0..1. CPU: busy share of its cores (spinning counts). GPU: share of time any kernel ran
+    std::optional<double> smActivity; ///< 0..1
     std::optional<double> memoryUsedBytes, memoryTotalBytes;
     std::optional<double> powerW, temperatureC, clockMhz;
     std::vector<std::string> throttle; ///< NVML's throttle reasons, in words
@@ -150,7 +151,7 @@ struct DeviceFrame {
     std::vector<DeviceSample> devices;
     std::vector<ProcessSample> processes; ///< the ranks
     std::optional<ProcessSample> agent;
-    std::vector<ProcessSample> viewers;   ///< local followers
+    std::vector<ProcessSample> viewers; ///< local followers
     bool operator==(const DeviceFrame &) const = default;
 };
 
@@ -213,11 +214,11 @@ using FrameBody = std::variant<HeaderFrame, StateFrame, StepsFrame, EpochFrame, 
                                LogFrame, AlertFrame, HeartbeatFrame, ExitFrame, UnknownFrame>;
 
 struct Frame {
-    std::optional<int> rank;            ///< absent: the agent speaks
+    std::optional<int> rank; ///< absent: the agent speaks
     std::optional<std::uint64_t> rseq;
     std::int64_t monoNs = 0, wallUs = 0;
-    std::optional<int> node;            ///< given by the log's writer
-    std::optional<std::uint64_t> seq;   ///< given by the log's writer
+    std::optional<int> node;          ///< given by the log's writer
+    std::optional<std::uint64_t> seq; ///< given by the log's writer
     FrameBody body;
     /// Keys this version does not know, each with its JSON text, in the order they came.
     std::vector<std::pair<std::string, std::string>> extra;

@@ -36,8 +36,8 @@ public:
     Result<void> sync();
 
     [[nodiscard]] std::uint64_t nextSeq() const;
-    [[nodiscard]] std::uint64_t bytes() const;        ///< size of the file when all is written
-    [[nodiscard]] bool behind() const;                ///< lines wait in memory
+    [[nodiscard]] std::uint64_t bytes() const; ///< size of the file when all is written
+    [[nodiscard]] bool behind() const;         ///< lines wait in memory
     [[nodiscard]] std::uint64_t linesLost() const;
 
 private:

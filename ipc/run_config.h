@@ -17,43 +17,43 @@ enum class Method { Baseline, Dp, Ddp };
 /// Defaults here are the defaults everywhere.
 struct RunConfig {
     Method method = Method::Baseline;
-    std::string dpReplicas = "each-step"; ///< each-step | persistent
-    std::string model = "lenet";          ///< lenet | convnet
-    std::string dataset = "fashion-mnist"; ///< fashion-mnist | mnist
-    std::string dataDir;                  ///< empty: where the distribution's package puts it
-    std::int64_t trainSamples = 0;        ///< 0: all of them; else the first N of the training set
-    std::string device = "cpu";           ///< cpu | cuda
+    std::string dpReplicas = "each-step";     ///< each-step | persistent
+    std::string model = "lenet";              ///< lenet | convnet
+    std::string dataset = "fashion-mnist";    ///< fashion-mnist | mnist
+    std::string dataDir;                      ///< empty: where the distribution's package puts it
+    std::int64_t trainSamples = 0;            ///< 0: all of them; else the first N of the training set
+    std::string device = "cpu";               ///< cpu | cuda
     std::vector<std::string> devices = {"0"}; ///< indices of cpu blocks, or CUDA indices / GPU UUIDs
-    int coresPerDevice = 1;               ///< C: cores of a CPU device
-    std::string backend = "auto";         ///< auto | gloo | nccl
-    std::string interface;                ///< network interface for the rendezvous and Gloo; empty: loopback on one node
-    int threads = 0;                      ///< intra-op threads a device; 0: one a core of the device
+    int coresPerDevice = 1;                   ///< C: cores of a CPU device
+    std::string backend = "auto";             ///< auto | gloo | nccl
+    std::string interface; ///< network interface for the rendezvous and Gloo; empty: loopback on one node
+    int threads = 0;       ///< intra-op threads a device; 0: one a core of the device
     int epochs = 10;
-    std::int64_t batchSize = 64;          ///< global: each rank (or DP replica) takes batchSize / devices
-    std::int64_t batchPerDevice = 0;      ///< > 0: weak scaling, excludes an explicit batchSize
+    std::int64_t batchSize = 64;     ///< global: each rank (or DP replica) takes batchSize / devices
+    std::int64_t batchPerDevice = 0; ///< > 0: weak scaling, excludes an explicit batchSize
     double lr = 0.01;
-    std::string lrRule = "none";          ///< none | linear (lr × devices)
-    double momentum = 0.9;                ///< SGD only
+    std::string lrRule = "none"; ///< none | linear (lr × devices)
+    double momentum = 0.9;       ///< SGD only
     double weightDecay = 0.0;
-    std::string optimizer = "sgd";        ///< sgd | adam | adamw
-    std::optional<double> dropout;        ///< empty: the model's own; 0 switches it off
+    std::string optimizer = "sgd"; ///< sgd | adam | adamw
+    std::optional<double> dropout; ///< empty: the model's own; 0 switches it off
     std::uint64_t seed = 1;
-    int workers = 0;                      ///< loading threads per process; 0 loads inside the training loop
-    std::string workerCores;              ///< core list the workers run on; empty: the process's own cores
-    std::string loader = "batch";         ///< item | batch
-    std::string augment = "none";         ///< none | affine
+    int workers = 0;              ///< loading threads per process; 0 loads inside the training loop
+    std::string workerCores;      ///< core list the workers run on; empty: the process's own cores
+    std::string loader = "batch"; ///< item | batch
+    std::string augment = "none"; ///< none | affine
     bool pinMemory = false;
     bool nonBlocking = false;
-    std::string precision = "fp32";       ///< fp32 | fp64
-    double bucketMb = 25.0;               ///< DDP's bucket cap, MiB
-    std::string init;                     ///< safetensors file with the first parameters; empty: seeded
-    std::string saveFinal;                ///< safetensors file for the last parameters
-    std::string checkpointDir;            ///< empty: no checkpoints
-    bool resume = false;                  ///< go on from the newest good checkpoint in checkpointDir
-    std::string initMethod = "env://";    ///< env:// | tcp://H:P | file:///PATH
-    bool oversubscribe = false;           ///< for tests: several devices on one core; marks the run "not comparable"
-    std::string frames;                   ///< unix:PATH | FILE | - ; empty: LOCKSTEP_FRAMES or none
-    std::string summary;                  ///< FILE.json or -; empty: none
+    std::string precision = "fp32";    ///< fp32 | fp64
+    double bucketMb = 25.0;            ///< DDP's bucket cap, MiB
+    std::string init;                  ///< safetensors file with the first parameters; empty: seeded
+    std::string saveFinal;             ///< safetensors file for the last parameters
+    std::string checkpointDir;         ///< empty: no checkpoints
+    bool resume = false;               ///< go on from the newest good checkpoint in checkpointDir
+    std::string initMethod = "env://"; ///< env:// | tcp://H:P | file:///PATH
+    bool oversubscribe = false;        ///< for tests: several devices on one core; marks the run "not comparable"
+    std::string frames;                ///< unix:PATH | FILE | - ; empty: LOCKSTEP_FRAMES or none
+    std::string summary;               ///< FILE.json or -; empty: none
 
     bool operator==(const RunConfig &) const = default;
 };
@@ -79,9 +79,10 @@ struct FieldSpec {
     FieldType type;
     FieldGroup group;
     std::vector<std::string_view> choices; ///< for Choice
-    bool perProcess = false; ///< given by the launcher to each process (frames, summary, init_method); no form field, no recipe key
-    std::string (*get)(const RunConfig &);                      ///< value as text; lists joined by ','
-    Result<void> (*set)(RunConfig &, std::string_view value);   ///< parses and range-checks one value
+    bool perProcess =
+        false; ///< given by the launcher to each process (frames, summary, init_method); no form field, no recipe key
+    std::string (*get)(const RunConfig &);                    ///< value as text; lists joined by ','
+    Result<void> (*set)(RunConfig &, std::string_view value); ///< parses and range-checks one value
 };
 
 [[nodiscard]] std::span<const FieldSpec> runConfigFields();

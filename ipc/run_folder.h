@@ -25,8 +25,8 @@ namespace lockstep {
 
 /// $XDG_DATA_HOME/lockstep, or ~/.local/share/lockstep. LOCKSTEP_HOME replaces it whole (tests).
 [[nodiscard]] std::string dataHome();
-[[nodiscard]] std::string runsFolder();         ///< dataHome()/runs
-[[nodiscard]] std::string experimentsFolder();  ///< dataHome()/experiments
+[[nodiscard]] std::string runsFolder();        ///< dataHome()/runs
+[[nodiscard]] std::string experimentsFolder(); ///< dataHome()/experiments
 /// A folder for sockets, 0700, short path: $XDG_RUNTIME_DIR/lockstep, else /tmp/lockstep-UID. LOCKSTEP_HOME is hashed
 /// into the name so that tests keep apart. Created and its owner checked.
 [[nodiscard]] Result<std::string> socketFolder();
@@ -43,7 +43,9 @@ struct RunFolder {
     [[nodiscard]] std::string config() const { return path + "/config.json"; }
     [[nodiscard]] std::string log(int node) const { return path + "/node-" + std::to_string(node) + ".ndjson"; }
     [[nodiscard]] std::string lock(int node) const { return path + "/node-" + std::to_string(node) + ".lock"; }
-    [[nodiscard]] std::string console(int rank) const { return path + "/console/rank-" + std::to_string(rank) + ".log"; }
+    [[nodiscard]] std::string console(int rank) const {
+        return path + "/console/rank-" + std::to_string(rank) + ".log";
+    }
     [[nodiscard]] std::string agentConsole() const { return path + "/console/agent.log"; }
     [[nodiscard]] std::string checkpoints() const { return path + "/checkpoints"; }
     [[nodiscard]] std::string summary() const { return path + "/summary.json"; }
@@ -77,12 +79,12 @@ struct MachineRecord {
 /// config.json
 struct RunRecord {
     std::string run;
-    std::string name;       ///< "DDP ×2"
-    std::string experiment; ///< experiment id; empty for a single run
-    std::string recipe;     ///< recipe name; empty for a free choice
-    int repeat = 1;         ///< which repeat of how many in the experiment
-    std::optional<RunConfig> config;      ///< absent when the command is someone's own script
-    std::vector<std::string> command;     ///< the script and its arguments, for `lockstep-agent run -- …`
+    std::string name;                 ///< "DDP ×2"
+    std::string experiment;           ///< experiment id; empty for a single run
+    std::string recipe;               ///< recipe name; empty for a free choice
+    int repeat = 1;                   ///< which repeat of how many in the experiment
+    std::optional<RunConfig> config;  ///< absent when the command is someone's own script
+    std::vector<std::string> command; ///< the script and its arguments, for `lockstep-agent run -- …`
     int processes = 1;
     std::vector<std::string> deviceNames; ///< "cpu:0", …, one a device in config order
     std::vector<MachineRecord> machines;
@@ -115,8 +117,8 @@ struct Summary {
     std::vector<double> perClassAccuracy;
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
     std::string parametersSha256;
-    std::optional<double> peakRssBytes;       ///< summed over ranks
-    std::vector<std::int64_t> replicaBatch;   ///< DP: samples a replica
+    std::optional<double> peakRssBytes;     ///< summed over ranks
+    std::vector<std::int64_t> replicaBatch; ///< DP: samples a replica
     bool oversubscribed = false;
 };
 [[nodiscard]] std::string toJson(const Summary &summary);
@@ -135,10 +137,10 @@ struct RunResult {
     int exitCode = 1;                  ///< 0, 1, 2, 130
     std::string reason;                ///< one sentence when not done
     std::int64_t startWallUs = 0, endWallUs = 0;
-    double runTimeS = 0;               ///< launch to exit, monotonic
+    double runTimeS = 0; ///< launch to exit, monotonic
     std::vector<RankExit> ranks;
     std::optional<Summary> summary;
-    std::uint64_t logLines = 0;        ///< seq of the last line + 1: a reader knows whether it has all
+    std::uint64_t logLines = 0; ///< seq of the last line + 1: a reader knows whether it has all
 };
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "analysis/verdict.h"
 #include "output.h"
 
 namespace lockstep::cli {
@@ -97,8 +98,8 @@ std::string resultText(const ResultTable &table) {
             out += "  " + row.name + ": " + joined(row.notes) + "\n";
     if (const std::string published = publishedText(table); !published.empty())
         out += "\n" + published;
-    if (const std::string sentence = core::verdictSentence(table); !sentence.empty())
-        out += "\n" + sentence + "\n";
+    if (const core::VerdictText verdict = core::verdictText(table); !verdict.sentence.empty())
+        out += "\n" + verdict.sentence + "\n" + (verdict.spread.empty() ? "" : verdict.spread + "\n");
     if (!table.notes.empty())
         out += "\n";
     for (const std::string &note : table.notes)

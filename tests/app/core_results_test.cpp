@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "analysis/result_table.h"
+#include "analysis/verdict.h"
 #include "core_support.h"
 #include "export/export.h"
 
@@ -44,7 +45,7 @@ struct Case {
 };
 
 /// baseline, DP ×2, DDP ×2, three repeats each, all done; DP and DDP ×8 not run.
-Case threeRepeats() {
+Case threeRepeats(double slowRepeat = 2.0) {
     MachineFacts facts;
     facts.allowedCores = {0, 1};
     const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
@@ -58,8 +59,8 @@ Case threeRepeats() {
             continue;
         entry.state = EntryState::Done;
         entry.run = "run" + std::to_string(i);
-        // Repeats at 0.9, 1.0 and 2.0 of the time: the median is 1.0, the mean is not.
-        const double factor = entry.planned.repeat == 1 ? 0.9 : entry.planned.repeat == 2 ? 2.0 : 1.0;
+        // Repeats at 0.9, 1.0 and (by default) 2.0 of the time: the median is 1.0, the mean is not.
+        const double factor = entry.planned.repeat == 1 ? 0.9 : entry.planned.repeat == 2 ? slowRepeat : 1.0;
         const double time = times.at(entry.planned.name) * factor;
         out.outcomes.push_back(outcome(entry.run, time, time + 1, 0.5 + 0.125 * entry.planned.repeat));
     }
@@ -104,9 +105,32 @@ private Q_SLOTS:
         QVERIFY(row(table, "baseline").reference);
         QCOMPARE(row(table, "DP ×8").notes.front(), std::string("not run: needs 8, has 2"));
         QVERIFY(!row(table, "DP ×8").totalTrainingTimeS);
-        QCOMPARE(verdictSentence(table),
-                 std::string("DP ×2 takes 2.00 times as long as baseline; DDP ×2 trains 2.00 times as "
-                             "fast as baseline."));
+    }
+
+    void theVerdictSaysWhatRepeatsCanTell() {
+        const Case steady = threeRepeats(1.1);
+        const VerdictText clear = verdictText(resultTable(steady.experiment, steady.outcomes));
+        QCOMPARE(clear.sentence, std::string("DP ×2 takes 2.00 times as long as baseline; DDP ×2 trains 2.00 times as "
+                                             "fast as baseline."));
+        QVERIFY(clear.spread.find("95 % interval: DP ×2 ×0.") != std::string::npos);
+        QVERIFY(clear.spread.find("at least 3 repeats") != std::string::npos);
+
+        const Case shaky = threeRepeats(4.0);
+        QCOMPARE(verdictText(resultTable(shaky.experiment, shaky.outcomes)).sentence,
+                 std::string("DP ×2 and baseline can't be told apart; DDP ×2 and baseline can't be told apart."));
+    }
+
+    void anIntervalIsWelchsOnLogTimes() {
+        // By hand: difference of mean logs 0.61276, standard error 0.11058, 3.0798 degrees of freedom, t = 3.1363.
+        const auto interval = speedUpInterval({10, 11, 12}, {5, 6, 7});
+        QVERIFY(interval);
+        QVERIFY(std::abs(interval->factor - 1.84552) < 1e-5);
+        QVERIFY2(std::abs(interval->low - 1.30465) < 1e-4, qPrintable(QString::number(interval->low, 'g', 9)));
+        QVERIFY2(std::abs(interval->high - 2.61061) < 1e-4, qPrintable(QString::number(interval->high, 'g', 9)));
+        QVERIFY(interval->isDifferent());
+        QVERIFY(!speedUpInterval({10, 11, 12}, {10.5, 11.5, 11})->isDifferent());
+        QVERIFY2(!speedUpInterval({10}, {5, 6}), "one run tells no spread");
+        QVERIFY(!speedUpInterval({10, 0}, {5, 6}));
     }
 
     void publishedSpeedUpsAreComputedAndThePrintedOnesStandBeside() {

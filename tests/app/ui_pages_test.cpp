@@ -10,12 +10,12 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "analysis/verdict.h"
 #include "app/ui/app_options.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
-#include "app/ui/pages/comparison.h"
 #include "app/ui/pages/live_page.h"
 #include "app/ui/pages/runs_page.h"
 #include "app/ui/pages/verdict_page.h"
@@ -158,7 +158,7 @@ private Q_SLOTS:
         m_window->showPage(Page::Verdict);
         QTRY_VERIFY(m_window->verdictPage()->sentence().contains("DDP ×2"));
         QCOMPARE(m_window->verdictPage()->sentence(),
-                 QString::fromStdString(core::verdictSentence(m_workspace->results().table())));
+                 QString::fromStdString(core::verdictText(m_workspace->results().table()).sentence));
         QVERIFY(labelWith(m_window->verdictPage(), "2 repeats"));
         QVERIFY(labelWith(m_window->verdictPage(), "95 % interval"));
         bool publishedBar = false;
@@ -166,19 +166,6 @@ private Q_SLOTS:
             publishedBar = publishedBar || bar.outlined;
         QVERIFY(publishedBar);
         QVERIFY(m_window->verdictPage()->table()->model()->rowCount() >= 6);
-    }
-
-    void anIntervalIsWelchsOnLogTimes() {
-        // By hand: difference of mean logs 0.61276, standard error 0.11058, 3.0798 degrees of freedom, t = 3.1363.
-        const auto interval = speedUpInterval({10, 11, 12}, {5, 6, 7});
-        QVERIFY(interval);
-        QVERIFY(std::abs(interval->factor - 1.84552) < 1e-5);
-        QVERIFY2(std::abs(interval->low - 1.30465) < 1e-4, qPrintable(QString::number(interval->low, 'g', 9)));
-        QVERIFY2(std::abs(interval->high - 2.61061) < 1e-4, qPrintable(QString::number(interval->high, 'g', 9)));
-        QVERIFY(interval->isDifferent());
-        QVERIFY(!speedUpInterval({10, 11, 12}, {10.5, 11.5, 11})->isDifferent());
-        QVERIFY2(!speedUpInterval({10}, {5, 6}), "one run tells no spread");
-        QVERIFY(!speedUpInterval({10, 0}, {5, 6}));
     }
 
     void runsAreFilteredByWordsAndReopened() {

@@ -254,19 +254,4 @@ std::vector<Difference> differences(const RunConfig &a, const RunConfig &b) {
     return out;
 }
 
-std::string verdictSentence(const ResultTable &table) {
-    std::string text;
-    for (const ResultRow &row : table.rows) {
-        if (row.published || row.reference || !row.speedUpTraining)
-            continue;
-        const double factor = *row.speedUpTraining;
-        text += text.empty() ? "" : "; ";
-        text += row.name +
-                (factor >= 1 ? " trains " + significant(factor).toStdString() + " times as fast as "
-                             : " takes " + significant(1 / factor).toStdString() + " times as long as ") +
-                table.reference;
-    }
-    return text.empty() ? text : text + ".";
-}
-
 } // namespace lockstep::core

@@ -23,6 +23,7 @@ struct ResultRow {
     std::vector<MergedEpoch> epochs;    ///< median duration and loss per epoch over repeats
     std::optional<double> firstEpochS;  ///< median of the first epoch
     std::optional<double> epochMedianS; ///< median of the later epochs (of the first when there is one only)
+    std::vector<double> trainingTimesS;                 ///< total training time of each done repeat
     std::optional<double> totalTrainingTimeS, runTimeS; ///< medians over repeats
     std::optional<double> publishedTimeS;               ///< its kind is in `kind`
     std::optional<double> speedUpTraining, speedUpRun;  ///< reference's measured time ÷ this one's
@@ -60,9 +61,6 @@ struct Difference {
     bool operator==(const Difference &) const = default;
 };
 [[nodiscard]] std::vector<Difference> differences(const RunConfig &a, const RunConfig &b);
-
-/// The table's first sentence: "DDP ×2 is 1.74 times as fast as baseline …"; empty until it can be said.
-[[nodiscard]] std::string verdictSentence(const ResultTable &table);
 
 [[nodiscard]] std::optional<double> median(std::vector<double> values); ///< absent of none
 

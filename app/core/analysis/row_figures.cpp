@@ -138,6 +138,9 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
         return;
     row.epochs = medianEpochs(runs);
     takeEpochFigures(row);
+    for (const RunOutcome *run : runs)
+        if (isDone(*run) && run->totalTrainingTimeS)
+            row.trainingTimesS.push_back(*run->totalTrainingTimeS);
     row.totalTrainingTimeS = medianOf(runs, [](const RunOutcome &r) { return r.totalTrainingTimeS; });
     row.runTimeS = medianOf(runs, [](const RunOutcome &r) { return isDone(r) ? r.runTimeS : std::nullopt; });
     row.testAccuracy = medianOf(runs, [](const RunOutcome &r) { return r.testAccuracy; });

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/format.h"
+#include "analysis/verdict.h"
 #include "ipc/file_system.h"
 
 namespace lockstep::core {
@@ -168,6 +169,9 @@ std::string resultsJson(const ResultTable &table) {
     json["rows"] = Json::array();
     for (const ResultRow &row : table.rows)
         json["rows"].push_back(rowJson(row));
+    const VerdictText verdict = verdictText(table);
+    json["verdict"] = orNull(verdict.sentence);
+    json["spread"] = orNull(verdict.spread);
     json["notes"] = table.notes;
     return dump(json, 2) + "\n";
 }
@@ -176,8 +180,8 @@ std::string resultsMarkdown(const ResultTable &table) {
     std::string out = "# " + table.title + "\n\n";
     if (!table.datasetNote.empty())
         out += table.datasetNote + ".\n\n";
-    if (const std::string sentence = verdictSentence(table); !sentence.empty())
-        out += sentence + "\n\n";
+    if (const VerdictText verdict = verdictText(table); !verdict.sentence.empty())
+        out += verdict.sentence + (verdict.spread.empty() ? "" : " " + verdict.spread) + "\n\n";
     std::string rule = "|";
     out += "|";
     for (const Column &column : columns()) {

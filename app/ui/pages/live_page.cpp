@@ -11,11 +11,11 @@
 
 #include <algorithm>
 
+#include "analysis/verdict.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
-#include "app/ui/pages/comparison.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -243,7 +243,7 @@ void LivePage::draw() {
 }
 
 void LivePage::drawVerdict() {
-    const QString sentence = verdictText(m_workspace.results().table(), m_workspace.runs()).sentence;
+    const QString sentence = QString::fromStdString(core::verdictText(m_workspace.results().table()).sentence);
     const bool over = m_workspace.complete();
     m_verdict->setText(
         sentence.isEmpty()

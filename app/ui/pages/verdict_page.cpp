@@ -12,8 +12,8 @@
 
 #include "analysis/format.h"
 #include "analysis/result_table.h"
+#include "analysis/verdict.h"
 #include "app/ui/charts/bar_chart.h"
-#include "app/ui/pages/comparison.h"
 #include "app/ui/pages/use_model.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -149,12 +149,12 @@ void VerdictPage::refresh() {
     if (!open)
         return;
     const core::ResultTable &table = m_workspace.results().table();
-    const VerdictText text = verdictText(table, m_workspace.runs());
-    m_sentence->setText(text.sentence.isEmpty() ? tr("No verdict yet: the reference and another run must be done.")
-                                                : text.sentence);
+    const core::VerdictText text = core::verdictText(table);
+    m_sentence->setText(text.sentence.empty() ? tr("No verdict yet: the reference and another run must be done.")
+                                              : QString::fromStdString(text.sentence));
     m_head->setTitle(m_workspace.title());
     m_head->setNote(QString::fromStdString(table.datasetNote));
-    m_repeats->setText((m_workspace.complete() ? QString() : tr("So far: runs are still to come. ")) + text.spread);
+    m_repeats->setText((m_workspace.complete() ? QString() : tr("So far: runs are still to come. ")) + QString::fromStdString(text.spread));
     m_repeats->setVisible(!m_repeats->text().isEmpty());
     QStringList notes;
     for (const std::string &note : table.notes)

@@ -1,15 +1,10 @@
 #pragma once
-#include <QString>
-
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace lockstep::core {
-class RunSet;
 struct ResultTable;
-} // namespace lockstep::core
-
-namespace lockstep::ui {
 
 /// A speed-up with its 95 % interval: reference's time ÷ run's time, by Welch's t on the logarithms of repeats.
 struct SpeedUpInterval {
@@ -22,11 +17,11 @@ struct SpeedUpInterval {
 [[nodiscard]] std::optional<SpeedUpInterval> speedUpInterval(const std::vector<double> &reference,
                                                              const std::vector<double> &run);
 
-/// What the verdict says of what was measured so far.
+/// What the verdict says of what was measured so far; the same on screen, in a terminal and in every export.
 struct VerdictText {
-    QString sentence; ///< empty until it can be said; names runs that can't be told apart from the reference
-    QString spread;   ///< the intervals and repeats in words
+    std::string sentence; ///< empty until it can be said; names runs that can't be told apart from the reference
+    std::string spread;   ///< the intervals and repeats in words
 };
-[[nodiscard]] VerdictText verdictText(const core::ResultTable &table, const core::RunSet &runs);
+[[nodiscard]] VerdictText verdictText(const ResultTable &table);
 
-} // namespace lockstep::ui
+} // namespace lockstep::core
