@@ -4,7 +4,7 @@
 A unit's state is the sha256 of the tool's version, .clang-tidy, its compile command, and its own text and that of every
 header of ours that it includes, however indirectly; clean states are remembered as empty files in the cache folder.
 A unit with LibTorch costs 13 s: in a fresh clone it is looked at only when one of the last commits changed it or one of
-its headers (--all: always).
+its headers in the trainer (--all: always).
 """
 import argparse
 import concurrent.futures
@@ -61,6 +61,10 @@ def lately_changed(commits):
         return set(shown.split("\n"))
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def trainers(files):
+    return {name for name in files if name.startswith(("trainer/", "tests/trainer/"))}
 
 
 def units(build):
@@ -128,7 +132,7 @@ def main():
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
     rules = (ROOT / ".clang-tidy").read_text()
     closure, todo, clean, behind = Closure(), [], 0, compilers_headers()
-    passed_over, lately = 0, lately_changed(20)
+    passed_over, lately = 0, lately_changed(10)
     for name, command, directory in units(options.build):
         if options.only and not any(part in name for part in options.only):
             continue
@@ -140,7 +144,7 @@ def main():
         costly = any("torch/include" in flag for flag in flags)
         if state.exists():
             clean += 1
-        elif costly and not (options.all or known.exists() or lately is None or lately & set(files)):
+        elif costly and not (options.all or known.exists() or lately is None or lately & trainers(files)):
             passed_over += 1
             known.touch()
             state.touch()
