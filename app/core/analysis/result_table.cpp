@@ -37,6 +37,8 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
     row.kind = measuredHere;
     row.planned = int(entries.size());
     row.state = stateOf(entries);
+    if (row.state == toString(EntryState::NotRun))
+        row.kind = "not run here";
     takeConfig(first.planned.config, row);
     std::vector<const RunOutcome *> runs;
     for (const ExperimentEntry *entry : entries) {

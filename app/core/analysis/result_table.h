@@ -13,7 +13,7 @@ namespace lockstep::core {
 struct ResultRow {
     std::string name; ///< "DDP ×2"
     bool published = false;
-    std::string kind; ///< "measured here", or "published, 8 × H100, sum of epoch durations"
+    std::string kind; ///< "measured here", "not run here", or "published, 8 × H100, sum of epoch durations"
     std::string method, backend, loader, augment, model, dataset, device;
     int devices = 1;
     std::optional<int> workers;         ///< per process
@@ -23,7 +23,7 @@ struct ResultRow {
     std::vector<MergedEpoch> epochs;    ///< median duration and loss per epoch over repeats
     std::optional<double> firstEpochS;  ///< median of the first epoch
     std::optional<double> epochMedianS; ///< median of the later epochs (of the first when there is one only)
-    std::vector<double> trainingTimesS;                 ///< total training time of each done repeat
+    std::vector<double> trainingTimesS; ///< total training time of each done repeat
     std::optional<double> totalTrainingTimeS, runTimeS; ///< medians over repeats
     std::optional<double> publishedTimeS;               ///< its kind is in `kind`
     std::optional<double> speedUpTraining, speedUpRun;  ///< reference's measured time ÷ this one's
