@@ -38,8 +38,7 @@ void DetachedStart::takeUp(const std::string &experimentId) {
 void DetachedStart::run(const QStringList &arguments, const QByteArray &input) {
     const Result<std::string> ctl = findCtl();
     if (!ctl) {
-        const Error error = ctl.error();
-        QTimer::singleShot(0, this, [this, error] { Q_EMIT failed(error); });
+        QTimer::singleShot(0, this, [this, error = ctl.error()] { Q_EMIT failed(error); });
         return;
     }
     m_process.start(QString::fromStdString(*ctl), arguments);

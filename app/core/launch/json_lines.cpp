@@ -79,7 +79,7 @@ private:
         JsonNode &parent = *m_open.back();
         if (parent.kind == JsonNode::Kind::List)
             return parent.items.emplace_back();
-        return parent.members.emplace_back(std::move(m_key), JsonNode()).second;
+        return parent.members.emplace_back(JsonMember{std::move(m_key), JsonNode()}).value;
     }
     JsonNode &fresh(JsonNode::Kind kind) {
         const bool keyed = !m_open.empty() && m_open.back()->kind == JsonNode::Kind::Object;
@@ -133,8 +133,8 @@ int editDistance(std::string_view a, std::string_view b) {
 
 const JsonNode *JsonNode::member(std::string_view key) const {
     const auto found =
-        std::find_if(members.begin(), members.end(), [&](const auto &member) { return member.first == key; });
-    return found == members.end() ? nullptr : &found->second;
+        std::find_if(members.begin(), members.end(), [&](const auto &member) { return member.key == key; });
+    return found == members.end() ? nullptr : &found->value;
 }
 
 std::string_view toString(JsonNode::Kind kind) {

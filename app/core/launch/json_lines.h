@@ -1,12 +1,13 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "ipc/error.h"
 
 namespace lockstep::core {
+
+struct JsonMember;
 
 /// A JSON value that knows its line: what a report of mistakes in a hand-written file needs.
 struct JsonNode {
@@ -15,10 +16,14 @@ struct JsonNode {
     int line = 1;     ///< of its key, or where it begins
     std::string text; ///< "true", "64", "0.5" or the string itself
     std::vector<JsonNode> items;
-    std::vector<std::pair<std::string, JsonNode>> members;
+    std::vector<JsonMember> members;
 
     [[nodiscard]] const JsonNode *member(std::string_view key) const;
     [[nodiscard]] bool number() const { return kind == Kind::Integer || kind == Kind::Real; }
+};
+struct JsonMember {
+    std::string key;
+    JsonNode value;
 };
 [[nodiscard]] std::string_view toString(JsonNode::Kind kind); ///< "a number", "a list", …
 

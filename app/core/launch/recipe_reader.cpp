@@ -167,7 +167,7 @@ std::vector<double> RecipeReader::numbers(const JsonNode &object, std::string_vi
     for (const JsonNode &item : node->items) {
         JsonNode holder;
         holder.kind = JsonNode::Kind::Object;
-        holder.members.emplace_back(key, item);
+        holder.members.push_back({std::string(key), item});
         if (const auto value = number(holder, key, low, high))
             out.push_back(*value);
     }
