@@ -273,7 +273,7 @@ builds_for_cuda() {
     local folder
     [ -e "$torch/lib/libtorch_cuda.so" ] || return 1
     for folder in "$torch"/../nvidia/cu*/include "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
-        [ ! -e "$folder/crt/host_config.h" ] || return 0
+        [ ! -e "$folder/crt/host_config.h" ] || [ ! -e "$folder/nv/target" ] || return 0
     done
     say libtorch "its CUDA headers are not complete, so the trainer is built for CPU devices only"
     return 1
