@@ -114,7 +114,8 @@ int main(int argc, char **argv) {
         return complain(QStringLiteral("the window did not appear"));
     PaintWatch watch(workspace, *window.livePage()->lossChart());
     QTest::mouseClick(window.planPage()->startButton(), Qt::LeftButton);
-    while (watch.points() < arguments[2].toInt() && failure.isEmpty() && !workspace.complete())
+    const auto over = [&workspace] { return workspace.isOpen() && workspace.complete(); };
+    while (watch.points() < arguments[2].toInt() && failure.isEmpty() && !over())
         QTest::qWait(20);
     const bool running = workspace.isOpen() && !workspace.complete();
     if (running) {
