@@ -154,7 +154,8 @@ void VerdictPage::refresh() {
                                               : QString::fromStdString(text.sentence));
     m_head->setTitle(m_workspace.title());
     m_head->setNote(QString::fromStdString(table.datasetNote));
-    m_repeats->setText((m_workspace.complete() ? QString() : tr("So far: runs are still to come. ")) + QString::fromStdString(text.spread));
+    m_repeats->setText((m_workspace.complete() ? QString() : tr("So far: runs are still to come. ")) +
+                       QString::fromStdString(text.spread));
     m_repeats->setVisible(!m_repeats->text().isEmpty());
     QStringList notes;
     for (const std::string &note : table.notes)
