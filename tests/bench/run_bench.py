@@ -224,11 +224,11 @@ def measure_frames(options):
             for each in medians]
 
 
-def machine():
+def machine(project):
     model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "-")
     memory = int(next(line.split()[1] for line in open("/proc/meminfo") if line.startswith("MemTotal"))) / 1e6
     system = platform.freedesktop_os_release().get("PRETTY_NAME", "-")
-    commit = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    commit = subprocess.run(["git", "-C", str(project), "describe", "--always", "--dirty"], capture_output=True, text=True)
     return (f"{model}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GB, {system}, Linux {platform.release()}; "
             f"{datetime.date.today()}, commit {commit.stdout.strip() or '-'}")
 
@@ -250,6 +250,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5, help="start: how often")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks/window.md")
     options = parser.parse_args()
+    options.bin = options.bin.resolve()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     rows = []
     for name, measure in measures.items():
@@ -257,8 +258,8 @@ def main():
             found = measure(options)
             rows += found
             print(table(found), flush=True)
-    text = f"{machine()}.\n\n{table(rows)}"
-    print(machine())
+    text = f"{machine(options.bin.parents[1])}.\n\n{table(rows)}"
+    print(machine(options.bin.parents[1]))
     if options.write:
         folder = ROOT / "docs/benchmarks"
         folder.mkdir(parents=True, exist_ok=True)

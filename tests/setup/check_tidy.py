@@ -63,8 +63,8 @@ def lately_changed(commits):
         return None
 
 
-def trainers(files):
-    return {name for name in files if name.startswith(("trainer/", "tests/trainer/"))}
+def nearby(files):
+    return {name for name in files if name.startswith(("trainer/", "tests/"))}
 
 
 def units(build):
@@ -141,16 +141,16 @@ def main():
         texts = [closure.texts[each] for each in files]
         state = options.cache / hashlib.sha256("\0".join([version, rules, name, *flags, *texts]).encode()).hexdigest()
         known = options.cache / ("known-" + name.replace("/", "-"))
-        costly = any("torch/include" in flag for flag in flags)
+        costly = name.startswith("tests/") or any("torch/include" in flag for flag in flags)
         if state.exists():
             clean += 1
-        elif costly and not (options.all or known.exists() or lately is None or lately & trainers(files)):
+        elif costly and not (options.all or known.exists() or lately is None or lately & nearby(files)):
             passed_over += 1
             known.touch()
             state.touch()
         else:
             todo.append((name, flags, directory, state))
-    print(f"{clean} units unchanged since they were found clean, {passed_over} with LibTorch that no late commit changed, "
+    print(f"{clean} units unchanged since they were found clean, {passed_over} that no late commit changed, "
           f"{len(todo)} to look at", flush=True)
     wrong = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
