@@ -3,8 +3,8 @@
 
 A unit's state is the sha256 of the tool's version, .clang-tidy, its compile command, and its own text and that of every
 header of ours that it includes, however indirectly; clean states are remembered as empty files in the cache folder.
-A unit with LibTorch costs 13 s: in a fresh clone it is looked at only when one of the last commits changed it or one of
-its headers in the trainer (--all: always).
+Units with LibTorch (13 s each) and tests are looked at in a fresh clone only when one of the last commits changed them or
+a header beside them (--all: always).
 """
 import argparse
 import concurrent.futures
