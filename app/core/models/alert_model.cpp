@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/cells.h"
+#include "models/column_head.h"
 #include "models/roles.h"
 
 namespace lockstep::core {
@@ -103,11 +104,7 @@ QVariant AlertModel::data(const QModelIndex &index, int role) const {
 }
 
 QVariant AlertModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (role != Qt::DisplayRole)
-        return {};
-    if (orientation == Qt::Vertical)
-        return section + 1;
-    return section >= 0 && section < ColumnCount ? QVariant(QString::fromUtf8(heads[section])) : QVariant();
+    return columnHead(heads, section, orientation, role);
 }
 
 } // namespace lockstep::core

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/cells.h"
+#include "models/column_head.h"
 #include "models/roles.h"
 
 namespace lockstep::core {
@@ -104,11 +105,7 @@ QVariant ConsoleModel::data(const QModelIndex &index, int role) const {
 }
 
 QVariant ConsoleModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (role != Qt::DisplayRole)
-        return {};
-    if (orientation == Qt::Vertical)
-        return section + 1;
-    return section >= 0 && section < ColumnCount ? QVariant(QString::fromUtf8(heads[section])) : QVariant();
+    return columnHead(heads, section, orientation, role);
 }
 
 } // namespace lockstep::core

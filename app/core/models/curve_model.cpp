@@ -1,6 +1,7 @@
 #include "models/curve_model.h"
 
 #include "models/cells.h"
+#include "models/column_head.h"
 #include "models/roles.h"
 
 namespace lockstep::core {
@@ -116,11 +117,7 @@ QVariant CurveModel::data(const QModelIndex &index, int role) const {
 }
 
 QVariant CurveModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (role != Qt::DisplayRole)
-        return {};
-    if (orientation == Qt::Vertical)
-        return section + 1;
-    return section >= 0 && section < ColumnCount ? QVariant(QString::fromUtf8(heads[section])) : QVariant();
+    return columnHead(heads, section, orientation, role);
 }
 
 } // namespace lockstep::core
