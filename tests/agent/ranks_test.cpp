@@ -204,3 +204,31 @@ TEST_CASE("SIGTERM to the agent is a stop too") {
     ::kill(run.agent, SIGTERM);
     CHECK((resultOf(run.folder).state == RunState::Stopped));
 }
+
+TEST_CASE("a run whose folder is removed says so, ends its ranks, and puts nothing in its place") {
+    std::vector<double> over;
+    for (const char *what : {"the run's folder", "the whole home", "the folder, moved away"}) {
+        CAPTURE(what);
+        const TestHome home;
+        const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1000;steps=100"}});
+        const auto pids = rankPids(run.folder, 2);
+        Child follower({agentBinary(), "attach", run.runId, "--from-seq", "0"});
+        REQUIRE(follower.readLine());
+        const auto removed = Steady::now();
+        const std::string away = home.path() + "-away";
+        if (std::string(what) == "the run's folder")
+            std::filesystem::remove_all(run.folder.path);
+        else
+            std::filesystem::rename(std::string(what) == "the whole home" ? home.path() : run.folder.path, away);
+        CHECK(eventually([&] { return !isAlive(pids.at(0)) && !isAlive(pids.at(1)); }));
+        CHECK(eventually([&] { return !isAlive(run.agent); }));
+        over.push_back(secondsSince(removed));
+        CHECK(!std::filesystem::exists(run.folder.path)); // above all no result of a run that is nowhere
+        const std::string all = follower.readAll();
+        CHECK(all.find("\"run_folder_removed\"") != std::string::npos);
+        CHECK(all.find("\"state\":\"failed\",\"detail\":\"the run's folder " + run.folder.path +
+                       " was removed while it ran\"") != std::string::npos);
+        std::filesystem::remove_all(away);
+    }
+    MESSAGE("folder removed to agent gone, median: ", median(over), " s (promised: said so)");
+}

@@ -209,6 +209,52 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[1].state == EntryState::Running, 10'000);
     }
 
+    void anExperimentWhoseFolderIsRemovedEndsItsQueueAndStartsNothingMore() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).entries[0].state == EntryState::Running, 10'000);
+        const std::string run = read(started.experiment).entries[0].run;
+        ExperimentFollower viewer;
+        QVERIFY(viewer.open(started.experiment).has_value());
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QTRY_VERIFY_WITH_TIMEOUT(!store.loss().points().empty(), 10'000);
+
+        const std::string home = dataHome();
+        QVERIFY(QDir(QString::fromStdString(home)).removeRecursively());
+        QTRY_VERIFY_WITH_TIMEOUT(::kill(started.owner, 0) != 0, 5'000);
+        QVERIFY(ended.count() == 1 || ended.wait(10'000));
+        QCOMPARE(store.linkSentence(), QStringLiteral("the run's folder %1 was removed while it ran")
+                                           .arg(QString::fromStdString(runFolder(run).path)));
+        QTRY_VERIFY_WITH_TIMEOUT(viewer.experiment().over(), 5'000);
+        QCOMPARE(viewer.experiment().entries[1].reason, std::string("the experiment's folder was removed"));
+        QTRY_VERIFY_WITH_TIMEOUT(::kill(pid_t(*store.ranks().at(0).pid), 0) != 0, 5'000);
+        QVERIFY(!QFile::exists(QString::fromStdString(home))); // nothing was put in its place
+    }
+
+    void aRunOfANewerFormatIsRefusedWithASentence() {
+        const std::string run = makeRunId();
+        const RunFolder folder = runFolder(run);
+        QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
+        Frame header;
+        HeaderFrame body;
+        body.format = logFormat + 1;
+        body.run = run;
+        header.body = body;
+        const std::string line = sealLine(encode(header), 0, 0) + "\n";
+        QVERIFY(realFileSystem().writeAtomically(folder.log(0), line).has_value());
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(5'000));
+        QVERIFY2(store.linkSentence().contains(QStringLiteral("newer Lockstep")), qPrintable(store.linkSentence()));
+        QCOMPARE(realFileSystem().readAll(folder.log(0)).value(), line); // untouched
+    }
+
     void aQueueHasOneOwner() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();

@@ -1,4 +1,5 @@
 #pragma once
+#include "ipc/held_folder.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
 
@@ -13,12 +14,16 @@ public:
     NewRunFolder(NewRunFolder &&) noexcept = default;
 
     [[nodiscard]] const RunFolder &folder() const { return m_folder; }
+    /// Whether somebody has removed it since.
+    [[nodiscard]] bool gone() const { return m_held.gone(); }
     /// Removes what create() made: the run never started.
     void discard();
 
 private:
-    NewRunFolder(RunFolder folder, FileLock lock) : m_folder(std::move(folder)), m_lock(std::move(lock)) {}
+    NewRunFolder(RunFolder folder, FileLock lock)
+        : m_folder(std::move(folder)), m_held(m_folder.path), m_lock(std::move(lock)) {}
     RunFolder m_folder;
+    HeldFolder m_held;
     FileLock m_lock;
 };
 

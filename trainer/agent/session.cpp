@@ -172,6 +172,7 @@ void Session::sampleDevices() {
 void Session::everySecond() {
     m_journal->append(HeartbeatFrame{});
     m_journal->requestSync();
+    watchFolder();
     m_socket->rebindIfLost();
     reapStrays();
     if (m_seconds++ % diskCheckSeconds == 0 || m_logBehind)
@@ -187,6 +188,12 @@ void Session::everySecond() {
         m_lostSaid = m_journal->linesLost();
         alert("error", "log_lost", std::to_string(m_lostSaid) + " lines of the log are lost: memory for them was full");
     }
+}
+
+/// A run without its folder can't be told to anyone who comes later: it would only hold the devices.
+void Session::watchFolder() {
+    if (m_folder.gone())
+        m_supervisor->abandon("run_folder_removed", "the run's folder " + folder().path + " was removed while it ran");
 }
 
 void Session::watchDisk() {
@@ -250,8 +257,10 @@ void Session::onOver() {
 void Session::conclude() {
     m_loop.cancel(m_resultTimer);
     m_journal->finish();
-    const auto written = writeResult();
-    if (!written && m_resultTries++ < resultTriesLimit) {
+    const bool gone = m_folder.gone(); // then no result is put in its place
+    const auto written =
+        gone ? Result<void>(fail(Error::failed(folder().path + " was removed while the run went on"))) : writeResult();
+    if (!written && !gone && m_resultTries++ < resultTriesLimit) {
         if (m_resultTries == 1)
             alert("error", "result_unwritten",
                   "the result can't be written: " + written.error().message() + "; tried again for ten minutes");

@@ -48,6 +48,7 @@ private:
     void onSignals();
     void sampleDevices();
     void everySecond();
+    void watchFolder();
     void watchDisk();
     void reapStrays();
     void say(RunState state, std::string detail);

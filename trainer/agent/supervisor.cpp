@@ -178,7 +178,7 @@ void Supervisor::reportExit(Rank &rank) {
 
 void Supervisor::considerFailure(const Rank &rank) {
     const bool ours = rank.killedByUs || (rank.askedToEnd && rank.exit->signal == SIGTERM);
-    if (rank.exit->good() || ours || m_stopAsked)
+    if (rank.exit->good() || ours || m_stopAsked || m_abandoned)
         return;
     const std::int64_t now = m_parts.clock.monoNs();
     const bool first = !m_cause;
@@ -251,6 +251,15 @@ void Supervisor::stop(const std::string &by) {
     });
     m_killTimer = m_parts.loop.after(graceAfterStop, [this] { killAll(); });
     m_parts.journal.requestSync();
+}
+
+void Supervisor::abandon(const std::string &kind, const std::string &reason) {
+    if (m_state != State::Running)
+        return;
+    m_abandoned = true;
+    m_reason = reason;
+    alert("error", kind, reason);
+    endOthers(graceAfterFailure);
 }
 
 void Supervisor::allGone() {

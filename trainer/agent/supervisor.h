@@ -50,6 +50,8 @@ public:
     Result<void> start();
     /// Asks the ranks to stop; a second call kills them at once.
     void stop(const std::string &by);
+    /// Ends a running group as failed for a reason that lies in none of its ranks; nothing in any other state.
+    void abandon(const std::string &kind, const std::string &reason);
 
     [[nodiscard]] State state() const { return m_state; }
     [[nodiscard]] std::vector<Sampler::Watched> livingRanks() const;
@@ -95,7 +97,7 @@ private:
     MasterPort m_master;
     std::int64_t m_startNs = 0, m_endNs = 0, m_causeNs = 0;
     EventLoop::Token m_killTimer = 0, m_termTimer = 0;
-    bool m_stopAsked = false;
+    bool m_stopAsked = false, m_abandoned = false;
     std::string m_stopBy, m_reason;
     std::optional<std::size_t> m_cause; ///< index of the rank whose failure ends the run
     int m_restarts = 0;

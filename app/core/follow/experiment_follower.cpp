@@ -67,7 +67,7 @@ void ExperimentFollower::reread() {
     if (rewritten) {
         Result<Experiment> now = readExperiment(m_id);
         if (!now)
-            return; // removed: what is known stays
+            return folderRemoved();
         m_experiment = std::move(*now);
         m_stamp = stamp;
     }
@@ -95,6 +95,21 @@ void ExperimentFollower::reread() {
         m_poll.stop();
     else if (!m_poll.isActive()) // taken up again
         m_poll.start();
+}
+
+/// What is known stays; what was still to come will not.
+void ExperimentFollower::folderRemoved() {
+    if (QFile::exists(QString::fromStdString(experimentFolder(m_id).json())) || m_experiment.over())
+        return;
+    m_owned = false;
+    for (ExperimentEntry &entry : m_experiment.entries) {
+        const bool goesOn = !entry.run.empty() && QFile::exists(QString::fromStdString(runFolder(entry.run).path));
+        if (isOver(entry.state) || goesOn)
+            continue;
+        entry.state = entry.run.empty() ? EntryState::NotRun : EntryState::Failed;
+        entry.reason = "the experiment's folder was removed";
+    }
+    Q_EMIT experimentChanged();
 }
 
 RunStore *ExperimentFollower::store(int entry) const {

@@ -45,6 +45,7 @@ Q_SIGNALS:
 private:
     void reread();
     void watch();
+    void folderRemoved();
     Experiment m_experiment;
     std::string m_id, m_stamp;
     bool m_owned = false;

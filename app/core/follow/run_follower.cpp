@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <QCoreApplication>
+#include <QFile>
 
 #include "follow/agent_control.h"
 #include "follow/remote_copy.h"
@@ -79,10 +80,24 @@ void RunFollower::replaySlice() {
         return;
     }
     tellGaps();
+    if (refuseNewerFormat())
+        return;
     if (m_prefix.local())
         lookHere();
     else
         lookThere();
+}
+
+bool RunFollower::refuseNewerFormat() {
+    if (!m_newerFormat)
+        return false;
+    m_store->setLink(LinkState::Failed,
+                     QStringLiteral("the run was written by a newer Lockstep (log format %1, this one knows %2): "
+                                    "upgrade this one")
+                         .arg(*m_newerFormat)
+                         .arg(logFormat));
+    end();
+    return true;
 }
 
 /// All of the file has been read: what do the files say?
@@ -99,6 +114,12 @@ void RunFollower::lookHere() {
         if (m_looks++ < 3) // the same for its last lines
             return m_retry.start(lookMs);
         m_store->setLink(LinkState::AgentDied, text(status.sentence));
+        return end();
+    }
+    if (m_haveRecord && !QFile::exists(QString::fromStdString(m_folder.path))) {
+        m_store->setLink(
+            LinkState::Failed,
+            QStringLiteral("the run's folder %1 was removed while it ran").arg(QString::fromStdString(m_folder.path)));
         return end();
     }
     connectToAgent();
@@ -189,6 +210,8 @@ void RunFollower::readyRead() {
     if (m_copy)
         m_copy->flush();
     tellGaps();
+    if (!m_ended && refuseNewerFormat())
+        return;
     if (!fed) // the peer does not speak our protocol any more: cut, and start anew behind the last good line
         m_socket ? m_socket->abort() : m_process->kill();
 }
@@ -249,6 +272,8 @@ void RunFollower::takeLine(std::string_view line) {
     const Result<Frame> frame = m_decoder.decode(line);
     if (!frame)
         return m_store->countUndecodable();
+    if (const auto *header = std::get_if<HeaderFrame>(&frame->body); header && header->format > logFormat)
+        m_newerFormat = header->format;
     if (!frame->rank)
         if (const auto *state = std::get_if<StateFrame>(&frame->body); state && isFinal(state->state))
             m_finalSeen = true;

@@ -64,6 +64,7 @@ private:
     void fetchRecord();
     void fetchResult();
     void tellGaps();
+    bool refuseNewerFormat();
     [[nodiscard]] QIODevice *device() const;
 
     RunStore *m_store;
@@ -80,6 +81,7 @@ private:
     QTimer m_retry; ///< the next look or attempt
     int m_backoffMs;
     int m_looks = 0;
+    std::optional<int> m_newerFormat; ///< of a log that this version can't read
     bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_finalSeen = false;  ///< the agent has told the run's final state
     bool m_deadSpeaks = false; ///< only a finished log answers there

@@ -41,7 +41,7 @@ bool neverTrained(const RunStore &store) {
 
 ExperimentRunner::ExperimentRunner(QObject *parent) : QObject(parent) {
     m_poll.setInterval(pollMs);
-    connect(&m_poll, &QTimer::timeout, this, &ExperimentRunner::pollStopRequest);
+    connect(&m_poll, &QTimer::timeout, this, &ExperimentRunner::poll);
 }
 
 ExperimentRunner::~ExperimentRunner() {
@@ -57,6 +57,7 @@ Result<void> ExperimentRunner::own(const std::string &experimentId) {
         return fail(Error::failed("the queue of " + experimentId + " has an owner: " + lock.error().what,
                                   "follow it: lockstepctl attach " + experimentId));
     m_lock = std::move(*lock);
+    m_folder = HeldFolder(experimentFolder(experimentId).path);
     experiment = readExperiment(experimentId); // as it is under the lock
     if (!experiment)
         return fail(experiment.error());
@@ -75,7 +76,7 @@ void ExperimentRunner::start() {
 }
 
 void ExperimentRunner::next() {
-    if (m_finished)
+    if (m_finished || folderGone())
         return;
     m_attempts = 0;
     if (m_stopping)
@@ -232,6 +233,27 @@ void ExperimentRunner::stop(const QString &by) {
     }
 }
 
+void ExperimentRunner::poll() {
+    if (!folderGone())
+        pollStopRequest();
+}
+
+/// A queue whose folder was removed is at its end: nothing is written in its place, no further run is started. A run that
+/// is under way has an agent of its own, which knows what to do.
+bool ExperimentRunner::folderGone() {
+    if (!m_folder.gone())
+        return false;
+    QString sentence = QStringLiteral("the experiment's folder %1 was removed: its queue has ended")
+                           .arg(QString::fromStdString(m_folder.path()));
+    if (const std::optional<int> current = m_experiment.current())
+        if (const std::string &run = m_experiment.entries[std::size_t(*current)].run;
+            !run.empty() && QFile::exists(QString::fromStdString(runFolder(run).path)))
+            sentence +=
+                QStringLiteral("; run %1 goes on by itself: lockstepctl attach %1").arg(QString::fromStdString(run));
+    finish(1, sentence);
+    return true;
+}
+
 void ExperimentRunner::pollStopRequest() {
     const std::string path = experimentFolder(m_experiment.id).stopRequest();
     if (!QFile::exists(QString::fromStdString(path)))
@@ -253,6 +275,8 @@ void ExperimentRunner::setState(int entry, EntryState state, const QString &reas
 }
 
 void ExperimentRunner::save() {
+    if (m_folder.gone())
+        return; // said by the next look
     if (const Result<void> written = writeExperiment(m_experiment); !written)
         logError("the queue's state can't be written: " + written.error().message());
     Q_EMIT experimentChanged();

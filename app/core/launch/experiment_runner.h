@@ -5,6 +5,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "ipc/held_folder.h"
 #include "ipc/unix_socket.h"
 #include "launch/experiment.h"
 
@@ -51,12 +52,15 @@ private:
     void launchFailed(int entry, const Error &error, int exitCode);
     void setState(int entry, EntryState state, const QString &reason = {});
     void save();
+    void poll();
     void pollStopRequest();
+    bool folderGone();
     void finish(int exitCode, const QString &sentence);
 
     Experiment m_experiment;
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;
+    HeldFolder m_folder;
     std::unique_ptr<AgentLauncher> m_launcher;
     int m_attempts = 0; ///< at launching the present entry over a failing link
     std::unique_ptr<RunStore> m_store;
