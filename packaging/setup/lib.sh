@@ -228,6 +228,27 @@ ensure_lint_tools() { # sets `lint` to the folder of clang-format and clang-tidy
     say lint "${want% }" "$begun"
 }
 
+# ---- Python's own programs that tests compare with ---------------------------------------------------------------
+
+ensure_peers() { # sets `peers` to a Python that has torch, torchvision and TensorBoard, or to nothing
+    local folder="$root/.cache/peers" want begun="${EPOCHREALTIME//[!0-9]/}"
+    want="$torch $(tr '\n' ' ' <"$setup/requirements-peers.txt")"
+    peers="$folder/bin/python"
+    if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$want" ]; then
+        rm -rf "$folder"
+        if ! { python3 -m venv "$folder" >"$cache/venv.log" 2>&1 &&
+            dirname "$torch" >"$(echo "$folder"/lib/python3*/site-packages)/torch.pth" &&
+            long_step peers "installing torchvision and TensorBoard for the tests" "$peers" -m pip install --no-deps \
+                --disable-pip-version-check --progress-bar off -r "$setup/requirements-peers.txt"; }; then
+            say peers "not installed: tests against Python's programs will be skipped" "$begun"
+            peers=""
+            return
+        fi
+        echo "$want" >"$folder/stamp"
+    fi
+    say peers "torchvision, TensorBoard" "$begun"
+}
+
 # ---- configuring and building ----------------------------------------------------------------------------------
 
 jobs() {
@@ -288,5 +309,6 @@ configure_all() { # configure_all tests|keep
     fi
     ! builds_for_cuda || cuda=ON
     configure "$root/build" -DLOCKSTEP_TORCH_DIR="$torch" -DLOCKSTEP_CUDA=$cuda \
-        -DLOCKSTEP_LINT="${lint-$root/.cache/lint/bin}" -DLOCKSTEP_TESTS=$tests -DLOCKSTEP_BENCH=$tests
+        -DLOCKSTEP_LINT="${lint-$root/.cache/lint/bin}" -DLOCKSTEP_PEERS="${peers-$root/.cache/peers/bin/python}" \
+        -DLOCKSTEP_TESTS=$tests -DLOCKSTEP_BENCH=$tests
 }
