@@ -34,4 +34,18 @@ int exportCommand(const ExportOptions &options);
 int attachCommand(const std::string &id);
 int stopCommand(const std::string &id);
 
+// Runs of a queue are numbered from 1, as `queue` shows them.
+int queueCommand(const std::string &experiment, bool json);
+int pauseCommand(const std::string &experiment);
+int resumeCommand(const std::string &experiment);
+int skipCommand(const std::string &experiment, int number);
+int retryCommand(const std::string &experiment, std::vector<int> numbers); ///< none: all that failed or were stopped
+int moveCommand(const std::string &experiment, int number, int place);
+
+struct GetDataOptions {
+    std::string dataset, folder, manifest;
+    std::vector<std::string> mirrors; ///< tried before the known ones
+};
+int getDataCommand(const GetDataOptions &options);
+
 } // namespace lockstep::cli

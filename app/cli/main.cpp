@@ -1,4 +1,5 @@
 #include <csignal>
+#include <functional>
 
 #include <CLI/CLI.hpp>
 #include <QCoreApplication>
@@ -9,6 +10,13 @@
 using namespace lockstep;
 
 namespace {
+
+struct QueueOptions {
+    std::string experiment;
+    int number = 0, place = 0;
+    std::vector<int> numbers;
+    bool json = false;
+};
 
 void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     auto *run = app.add_subcommand("run", "Run a recipe: its runs one after another, then the table");
@@ -36,6 +44,43 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     own->callback([&] { exitCode = cli::ownCommand(options.experiment); });
 }
 
+void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
+    const auto command = [&](const char *name, const char *help, std::function<int()> body) {
+        auto *added = app.add_subcommand(name, help);
+        added->add_option("EXPERIMENT", options.experiment, "Experiment")->required();
+        added->callback([&exitCode, body = std::move(body)] { exitCode = body(); });
+        return added;
+    };
+    command("queue", "Show an experiment's queue with the runs' numbers", [&] {
+        return cli::queueCommand(options.experiment, options.json);
+    })->add_flag("--json", options.json, "Print JSON");
+    command("pause", "Start no further run of an experiment; the current one goes on",
+            [&] { return cli::pauseCommand(options.experiment); });
+    command("resume", "Go on with a paused queue", [&] { return cli::resumeCommand(options.experiment); });
+    command("skip", "Leave one run out; the current one is stopped",
+            [&] { return cli::skipCommand(options.experiment, options.number); })
+        ->add_option("NUMBER", options.number, "The run's number in the queue")
+        ->required();
+    command("retry", "Queue runs again; without numbers all that failed or were stopped", [&] {
+        return cli::retryCommand(options.experiment, options.numbers);
+    })->add_option("NUMBER", options.numbers, "Numbers of runs in the queue");
+    auto *move = command("move", "Move a waiting run to another place",
+                         [&] { return cli::moveCommand(options.experiment, options.number, options.place); });
+    move->add_option("NUMBER", options.number, "The run's number in the queue")->required();
+    move->add_option("PLACE", options.place, "Its place among the waiting runs, from 1")->required();
+}
+
+void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
+    auto *get = app.add_subcommand("get-data", "Download a data set and check it; goes on where it was cut off");
+    get->add_option("DATASET", options.dataset, "mnist or fashion-mnist")->required();
+    get->add_option("--dir", options.folder, "Folder for its files; by default where the trainer looks");
+    get->add_option("--mirror", options.mirrors,
+                    "URL of a folder with the files, tried first; may be given several times")
+        ->allow_extra_args(false);
+    get->add_option("--manifest", options.manifest, "JSON with data sets of your own: files, sizes, sha256, mirrors");
+    get->callback([&] { exitCode = cli::getDataCommand(options); });
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -58,7 +103,11 @@ int main(int argc, char **argv) {
     std::vector<std::string> runs;
     bool json = false;
 
+    QueueOptions queue;
+    cli::GetDataOptions getData;
     addRun(app, run, exitCode);
+    addQueue(app, queue, exitCode);
+    addGetData(app, getData, exitCode);
     auto *list = app.add_subcommand("list", "List experiments and runs, newest first");
     list->add_flag("--json", json, "Print JSON");
     list->callback([&] { exitCode = cli::listCommand(json); });

@@ -79,6 +79,7 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
 int runApp(const AppOptions &options) {
     Theme theme(options.dark ? ThemeMode::Dark : options.light ? ThemeMode::Light : ThemeMode::System);
     Workspace workspace;
+    workspace.setMayControl(!options.offscreen());
     if (const auto looked = workspace.history().refresh(); !looked && !options.offscreen())
         std::fprintf(stderr, "lockstep: %s\n", looked.error().message().c_str());
     MainWindow window(theme, workspace, core::localMachineFacts());

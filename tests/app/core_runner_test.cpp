@@ -1,12 +1,10 @@
 // The queue with a real agent and fake ranks: real processes, sockets, files.
 #include <csignal>
 
-#include <nlohmann/json.hpp>
-#include <QProcess>
 #include <QSignalSpy>
 #include <QtTest>
 
-#include "core_support.h"
+#include "core_queue_support.h"
 #include "follow/experiment_follower.h"
 #include "follow/run_follower.h"
 #include "launch/command_prefix.h"
@@ -18,81 +16,21 @@ using namespace lockstep;
 using namespace lockstep::core;
 using namespace lockstep::test;
 
-namespace {
-
-const QString bin = QStringLiteral(LOCKSTEP_BIN);
-
-struct Answer {
-    int code = -1;
-    QByteArray out, err;
-};
-
-Answer ctl(const QStringList &arguments, int limitMs = 60'000, const QByteArray &input = {}) {
-    QProcess process;
-    process.start(bin + QStringLiteral("/lockstepctl"), arguments);
-    process.write(input);
-    process.closeWriteChannel();
-    if (!process.waitForFinished(limitMs)) {
-        process.kill();
-        process.waitForFinished();
-        return {-1, process.readAllStandardOutput(), "timed out"};
-    }
-    return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
-}
-
-/// One short run a method on the cores there are.
-const QStringList quickRun = {QStringLiteral("run"), QStringLiteral("lenet-dp-vs-ddp"), QStringLiteral("--quick"),
-                              QStringLiteral("--repeats"), QStringLiteral("1")};
-
-struct Detached {
-    std::string experiment;
-    pid_t owner = 0;
-};
-Detached startDetached(const QStringList &extra = {}) {
-    const Answer answer = ctl(quickRun + QStringList{QStringLiteral("--detach"), QStringLiteral("--json")} + extra);
-    const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
-    if (answer.code != 0 || !json.is_object()) {
-        qWarning("%s", answer.err.constData());
-        return {};
-    }
-    return {json["experiment"], json["pid"].get<pid_t>()};
-}
-
-bool runsAreOver(const std::string &id) {
-    const Experiment experiment = readExperiment(id).value_or(Experiment{});
-    return std::none_of(experiment.entries.begin(), experiment.entries.end(), [](const ExperimentEntry &entry) {
-        return !entry.run.empty() && FileLock::isHeld(runFolder(entry.run).lock(0));
-    });
-}
-
-Experiment read(const std::string &id) {
-    return readExperiment(id).value_or(Experiment{});
-}
-
-} // namespace
-
 class CoreRunnerTest : public QObject {
     Q_OBJECT
     std::unique_ptr<Home> m_home;
 
 private Q_SLOTS:
     void initTestCase() {
-        for (const char *name : {"lockstepctl", "lockstep-agent", "fake_rank"})
-            if (!QFile::exists(bin + u'/' + QString::fromLatin1(name)))
-                QSKIP(qPrintable(QStringLiteral("%1 is not built in %2").arg(QString::fromLatin1(name), bin)));
-        qputenv("LOCKSTEP_TRAINER", (bin + QStringLiteral("/fake_rank")).toUtf8());
-        qputenv("LOCKSTEP_AGENT", (bin + QStringLiteral("/lockstep-agent")).toUtf8());
-        qunsetenv("LOCKSTEP_SSH_OPTIONS");
+        if (!useFakeRanks())
+            QSKIP(qPrintable(QStringLiteral("lockstepctl, lockstep-agent or fake_rank is not built in ") + bin));
     }
     void init() {
         m_home = std::make_unique<Home>();
         qputenv("FAKE_RANK", "step_ms=10");
     }
     void cleanup() {
-        for (const std::string &id : listExperiments())
-            (void)stopExperiment(id, "the test");
-        for (const std::string &id : listExperiments()) // agents write into the home until they are gone
-            QTRY_VERIFY_WITH_TIMEOUT(!isOwned(id) && runsAreOver(id), 15'000);
+        endAll();
         m_home.reset();
     }
 

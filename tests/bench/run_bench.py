@@ -5,6 +5,7 @@
     run_bench.py cpu        the window's processor time, idle and while it watches two ranks
     run_bench.py start      from the command to the first live point on the screen
     run_bench.py frames     what a frame costs on its way (bench_frames)
+    run_bench.py clone      from a fresh clone to the first live point; takes minutes, and is not in `all`
     run_bench.py all --write
 
 The window is the real program, on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
@@ -216,6 +217,29 @@ def measure_start(options):
             ("of that, `./run` until it opens the window", spread(scripts, "s"), "", True)]
 
 
+def measure_clone(options):
+    """A fresh clone, then `./run --headless --quick` there, until the first step's frame lies in a run's log. What is on
+    the machine already (packages, a supported PyTorch, ccache's store) is not installed again: tests/setup/bare_debian.sh
+    has the same from a bare system."""
+    with tempfile.TemporaryDirectory(prefix="lockstep-clone-") as folder:
+        clone, home = pathlib.Path(folder) / "lockstep", pathlib.Path(folder) / "home"
+        begun = time.monotonic()
+        subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
+        running = subprocess.Popen([clone / "run", "--headless", "--quick"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, start_new_session=True,
+                                   env={**os.environ, "LOCKSTEP_HOME": str(home)})
+        try:
+            while not any('"type":"steps"' in log.read_text(errors="replace") for log in home.glob("runs/*/node-0.ndjson")):
+                if running.poll() is not None:
+                    raise SystemExit(f"run_bench: ./run in the clone ended with {running.returncode}")
+                time.sleep(0.05)
+            took = time.monotonic() - begun
+        finally:
+            os.killpg(running.pid, signal.SIGINT)
+            running.wait(60)
+    return [("a fresh clone to the first live point, with what this machine has installed", f"{took:.0f} s (n = 1)", "", True)]
+
+
 def measure_frames(options):
     ran = subprocess.run([options.bin / "bench_frames", "--benchmark_format=json", "--benchmark_repetitions=5",
                           "--benchmark_report_aggregates_only=true"], capture_output=True, text=True, check=True)
@@ -241,7 +265,8 @@ def table(rows):
 
 
 def main():
-    measures = {"latency": measure_latency, "cpu": measure_cpu, "start": measure_start, "frames": measure_frames}
+    measures = {"latency": measure_latency, "cpu": measure_cpu, "start": measure_start, "frames": measure_frames,
+                "clone": measure_clone}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=[*measures, "all"])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
@@ -254,7 +279,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     rows = []
     for name, measure in measures.items():
-        if options.what in (name, "all"):
+        if options.what == name or (options.what == "all" and name != "clone"):
             found = measure(options)
             rows += found
             print(table(found), flush=True)

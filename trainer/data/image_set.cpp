@@ -18,13 +18,22 @@ struct Source {
     const char *wayOut;
 };
 
+/// Where the distribution's package puts it, else where a download goes.
+std::string folderOf(const std::string &dataset) {
+    const std::string packaged = "/usr/share/datasets/" + dataset, own = dataHome() + "/data/" + dataset;
+    std::error_code ignored;
+    const bool hasOwn = std::filesystem::exists(own, ignored);
+    return std::filesystem::exists(packaged, ignored) || (!hasOwn && dataset == "fashion-mnist") ? packaged : own;
+}
+
 Result<Source> sourceOf(const std::string &dataset) {
     if (dataset == "fashion-mnist")
-        return Source{"fashion-mnist", 0.2860, 0.3530, "/usr/share/datasets/fashion-mnist",
-                      "apt install dataset-fashion-mnist, or give the folder of the four IDX files with --data-dir"};
+        return Source{"fashion-mnist", 0.2860, 0.3530, folderOf("fashion-mnist"),
+                      "apt install dataset-fashion-mnist, or lockstepctl get-data fashion-mnist, or give the folder of "
+                      "the four IDX files with --data-dir"};
     if (dataset == "mnist")
-        return Source{"mnist", 0.1307, 0.3081, dataHome() + "/data/mnist",
-                      "put MNIST's four IDX files there, or give their folder with --data-dir"};
+        return Source{"mnist", 0.1307, 0.3081, folderOf("mnist"),
+                      "lockstepctl get-data mnist, or give the folder of its four IDX files with --data-dir"};
     return fail(Error::badArgument("no data set is named '" + dataset + "'", "use fashion-mnist or mnist", "dataset"));
 }
 

@@ -71,11 +71,16 @@ void ExperimentFollower::reread() {
         m_experiment = std::move(*now);
         m_stamp = stamp;
     }
-    const bool changed = owned != m_owned || rewritten;
+    const bool before = m_heldElsewhere;
+    lookAtSeat();
+    const bool changed = owned != m_owned || rewritten || before != m_heldElsewhere;
     m_owned = owned;
     Result<CommandPrefix> prefix = prefixFor(m_experiment.host, m_experiment.remoteAgent);
     for (int i = 0; i < int(m_experiment.entries.size()) && prefix; ++i) {
         const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
+        if (const auto known = m_stores.find(i);
+            known != m_stores.end() && known->second->runId().toStdString() != entry.run)
+            forget(i);
         // A run that is still launching may be given another id by a second attempt.
         if (entry.run.empty() || m_stores.contains(i) || entry.state == EntryState::Launching)
             continue;
@@ -95,6 +100,12 @@ void ExperimentFollower::reread() {
         m_poll.stop();
     else if (!m_poll.isActive()) // taken up again
         m_poll.start();
+}
+
+/// Queued again: its earlier run is history, and no longer this entry's.
+void ExperimentFollower::forget(int entry) {
+    m_followers.erase(entry); // before the store it feeds
+    m_stores.erase(entry);
 }
 
 /// What is known stays; what was still to come will not.
@@ -167,7 +178,31 @@ std::optional<double> ExperimentFollower::leftS() const {
 }
 
 Result<void> ExperimentFollower::stop(const QString &by) {
-    return stopExperiment(m_id, by.toStdString());
+    QueueRequest request;
+    request.by = by.toStdString();
+    return ask(request);
+}
+
+void ExperimentFollower::lookAtSeat() {
+    m_holder = controlHolder(m_id);
+    m_heldElsewhere = m_holder && !m_holder->isMe() && m_holder->alive();
+}
+
+Result<void> ExperimentFollower::control(const QString &by, bool takeOver) {
+    const auto sat = takeOver ? takeOverControl(m_id, by.toStdString()) : claimControl(m_id, by.toStdString());
+    lookAtSeat();
+    Q_EMIT experimentChanged();
+    return sat ? Result<void>() : fail(sat.error());
+}
+
+Result<void> ExperimentFollower::ask(QueueRequest request) {
+    lookAtSeat();
+    if (m_heldElsewhere)
+        return fail(Error::failed("this window is read-only: " + m_holder->title() + " controls the experiment",
+                                  "take over first"));
+    if (m_holder)
+        request.generation = m_holder->generation;
+    return requestQueue(m_id, request);
 }
 
 } // namespace lockstep::core

@@ -8,7 +8,8 @@
 #include <QObject>
 #include <QTimer>
 
-#include "launch/experiment.h"
+#include "follow/control_seat.h"
+#include "launch/queue_request.h"
 
 namespace lockstep::core {
 class RunFollower;
@@ -25,6 +26,12 @@ public:
     [[nodiscard]] const Experiment &experiment() const { return m_experiment; }
     /// Whether a live process owns the queue; false with entries queued: "the queue waits: take it up".
     [[nodiscard]] bool owned() const { return m_owned; }
+    /// Who holds control; nothing when nobody ever took it.
+    [[nodiscard]] const std::optional<ControlHolder> &holder() const { return m_holder; }
+    /// Whether another living viewer holds it: this one is read-only.
+    [[nodiscard]] bool readOnly() const { return m_heldElsewhere; }
+    /// Takes control if nobody holds it, or from whoever does.
+    [[nodiscard]] Result<void> control(const QString &by, bool takeOver);
     [[nodiscard]] bool orphaned() const { return !m_owned && !m_experiment.over(); }
     /// The store of an entry, from the moment it has a run id.
     [[nodiscard]] RunStore *store(int entry) const;
@@ -36,9 +43,11 @@ public:
     leftS() const; ///< current run's, plus estimates of the queued; absent when unknown
     /// Asks the owner to stop the queue and the current run.
     [[nodiscard]] Result<void> stop(const QString &by);
+    /// Asks anything of the queue; refused while another living viewer holds control.
+    [[nodiscard]] Result<void> ask(QueueRequest request);
 
 Q_SIGNALS:
-    void experimentChanged(); ///< states, ids, ownership
+    void experimentChanged(); ///< states, ids, ownership, control
     void runAdded(int entry, lockstep::core::RunStore *store);
     void runEnded(int entry);
 
@@ -46,9 +55,12 @@ private:
     void reread();
     void watch();
     void folderRemoved();
+    void forget(int entry);
     Experiment m_experiment;
     std::string m_id, m_stamp;
-    bool m_owned = false;
+    void lookAtSeat();
+    bool m_owned = false, m_heldElsewhere = false;
+    std::optional<ControlHolder> m_holder;
     QFileSystemWatcher m_watcher;
     QTimer m_poll;
     std::map<int, std::unique_ptr<RunStore>> m_stores;

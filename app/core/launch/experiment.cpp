@@ -7,9 +7,9 @@
 #include <QDir>
 #include <QFile>
 
-#include "follow/agent_control.h"
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
+#include "launch/queue_request.h"
 
 namespace lockstep::core {
 namespace {
@@ -28,6 +28,8 @@ Json entryToJson(const ExperimentEntry &entry) {
                  {"reason", entry.reason},
                  {"note", entry.planned.note},
                  {"not_run_reason", entry.planned.notRunReason}};
+    if (!entry.earlierRuns.empty())
+        json["earlier_runs"] = entry.earlierRuns;
     json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
     json["config"] = Json::parse(toJson(entry.planned.config));
     return json;
@@ -45,6 +47,7 @@ ExperimentEntry entryFromJson(const Json &json) {
     entry.state = entryStateFrom(json.value("state", "")).value_or(EntryState::Queued);
     entry.run = json.value("run", "");
     entry.reason = json.value("reason", "");
+    entry.earlierRuns = json.value("earlier_runs", std::vector<std::string>());
     if (const auto config = runConfigFromJson(json.at("config").dump()))
         entry.planned.config = *config;
     else
@@ -89,6 +92,20 @@ std::optional<int> Experiment::current() const {
     return std::nullopt;
 }
 
+std::vector<int> Experiment::queued() const {
+    std::vector<int> waiting;
+    const auto take = [&](int i) {
+        if (i >= 0 && i < int(entries.size()) && entries[std::size_t(i)].state == EntryState::Queued &&
+            std::find(waiting.begin(), waiting.end(), i) == waiting.end())
+            waiting.push_back(i);
+    };
+    for (const int i : order)
+        take(i);
+    for (int i = 0; i < int(entries.size()); ++i)
+        take(i);
+    return waiting;
+}
+
 bool Experiment::over() const {
     return std::all_of(entries.begin(), entries.end(), [](const auto &e) { return isOver(e.state); });
 }
@@ -102,6 +119,10 @@ std::string toJson(const Experiment &experiment) {
                  {"host", experiment.host},
                  {"remote_agent", experiment.remoteAgent},
                  {"created_wall_us", experiment.createdWallUs}};
+    if (!experiment.order.empty())
+        json["order"] = experiment.order;
+    if (experiment.paused())
+        json["paused_by"] = experiment.pausedBy;
     json["entries"] = Json::array();
     for (const ExperimentEntry &entry : experiment.entries)
         json["entries"].push_back(entryToJson(entry));
@@ -122,6 +143,8 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         experiment.host = json.value("host", "");
         experiment.remoteAgent = json.value("remote_agent", "");
         experiment.createdWallUs = json.value("created_wall_us", std::int64_t(0));
+        experiment.order = json.value("order", std::vector<int>());
+        experiment.pausedBy = json.value("paused_by", "");
         for (const Json &entry : json.at("entries"))
             experiment.entries.push_back(entryFromJson(entry));
         auto recipe = recipeFromJson(json.at("recipe").dump(), "experiment.json");
@@ -194,36 +217,10 @@ bool isOwned(std::string_view id) {
 }
 
 Result<void> stopExperiment(std::string_view id, std::string_view by) {
-    Result<Experiment> experiment = readExperiment(id);
-    if (!experiment)
-        return fail(experiment.error());
-    if (experiment->over())
-        return fail(Error::failed("experiment " + std::string(id) + " is over already"));
-    const ExperimentFolder folder = experimentFolder(id);
-    const Json request = {{"by", std::string(by)}};
-    if (isOwned(id))
-        return realFileSystem().writeAtomically(folder.stopRequest(),
-                                                request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-    // Nobody owns the queue: close it here, under its lock, and ask the run that may still go on.
-    const Result<FileLock> lock = FileLock::acquire(folder.lock());
-    if (!lock)
-        return fail(lock.error());
-    experiment = readExperiment(id); // as it is under the lock
-    if (!experiment)
-        return fail(experiment.error());
-    Result<void> asked;
-    for (ExperimentEntry &entry : experiment->entries) {
-        if (isOver(entry.state))
-            continue;
-        if (entry.state != EntryState::Queued && !entry.run.empty())
-            if (const Result<CommandPrefix> prefix = prefixFor(experiment->host, experiment->remoteAgent))
-                asked = askToStop(*prefix, entry.run, by);
-        entry.state = EntryState::Stopped;
-        entry.reason = "stopped by " + std::string(by);
-    }
-    if (const Result<void> written = writeExperiment(*experiment); !written)
-        return written;
-    return asked;
+    QueueRequest request;
+    request.kind = QueueRequest::Kind::Stop;
+    request.by = std::string(by);
+    return requestQueue(id, request);
 }
 
 } // namespace lockstep::core

@@ -2,7 +2,8 @@
 // An experiment on disk: experimentsFolder()/EXP_ID/
 //   experiment.json   rewritten by rename by its one owner
 //   experiment.lock   held by the owner while it lives
-//   stop.json         a request to stop, by anyone: {"by":"lockstep on box"}
+//   requests/         what was asked of the owner and not taken yet (queue_request.h)
+//   control.json      which viewer holds control (follow/control_seat.h)
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,8 +26,9 @@ enum class EntryState { Queued, Launching, Running, Done, Failed, Stopped, NotRu
 struct ExperimentEntry {
     PlannedRun planned;
     EntryState state = EntryState::Queued;
-    std::string run;    ///< run id, from Launching on
-    std::string reason; ///< one sentence when failed, stopped or not run
+    std::string run;                      ///< run id, from Launching on
+    std::string reason;                   ///< one sentence when failed, stopped or not run
+    std::vector<std::string> earlierRuns; ///< of attempts before this one, oldest first
     bool operator==(const ExperimentEntry &) const = default;
 };
 
@@ -38,8 +40,13 @@ struct Experiment {
     std::string host; ///< empty: this machine
     std::string remoteAgent;
     std::int64_t createdWallUs = 0;
-    std::vector<ExperimentEntry> entries;
+    std::vector<ExperimentEntry> entries; ///< never reordered: an index names an entry for good
+    std::vector<int> order;               ///< of the queued ones that were moved; others follow as they stand
+    std::string pausedBy;                 ///< empty: the queue is not paused
 
+    [[nodiscard]] std::vector<int> queued() const; ///< entries that wait, in the order they will run
+    void setQueued(const std::vector<int> &waiting) { order = waiting; }
+    [[nodiscard]] bool paused() const { return !pausedBy.empty(); }
     [[nodiscard]] int runnableCount() const;
     [[nodiscard]] int overCount() const;              ///< runnable entries that are over
     [[nodiscard]] std::optional<int> current() const; ///< entry launching or running
@@ -53,7 +60,7 @@ struct ExperimentFolder {
     std::string path;
     [[nodiscard]] std::string json() const { return path + "/experiment.json"; }
     [[nodiscard]] std::string lock() const { return path + "/experiment.lock"; }
-    [[nodiscard]] std::string stopRequest() const { return path + "/stop.json"; }
+    [[nodiscard]] std::string requests() const { return path + "/requests"; }
     [[nodiscard]] std::string console() const { return path + "/runner.log"; }
 };
 [[nodiscard]] ExperimentFolder experimentFolder(std::string_view id);

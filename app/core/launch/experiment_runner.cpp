@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
-#include <nlohmann/json.hpp>
 #include <QFile>
 
+#include "follow/control_seat.h"
 #include "follow/run_follower.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int pollMs = 200;
 constexpr int mostAttempts = 5;
+constexpr std::size_t mostInterruptions = 3; ///< a run that takes the machine down must not do so for ever
 constexpr int badArguments = 2, stoppedCode = 130;
 
 LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry) {
@@ -66,7 +68,11 @@ Result<void> ExperimentRunner::own(const std::string &experimentId) {
     if (!prefix)
         return fail(prefix.error());
     m_prefix = *prefix;
-    QFile::remove(QString::fromStdString(experimentFolder(experimentId).stopRequest())); // meant for an earlier owner
+    for (const QueueRequest &request : takeRequests(experimentFolder(experimentId)))
+        if (request.kind != QueueRequest::Kind::Stop &&
+            !stopsCurrent(request, m_experiment)) // meant for an earlier owner
+            (void)apply(request, m_experiment);
+    m_inherited = m_experiment.current();
     return {};
 }
 
@@ -87,9 +93,11 @@ void ExperimentRunner::next() {
                               QFile::exists(QString::fromStdString(runFolder(entry.run).config()));
         return launched ? follow(*current) : relaunch(*current);
     }
-    for (int i = 0; i < int(m_experiment.entries.size()); ++i)
-        if (m_experiment.entries[std::size_t(i)].state == EntryState::Queued)
-            return launch(i);
+    if (const std::vector<int> queued = m_experiment.queued(); !queued.empty()) {
+        if (!m_experiment.paused())
+            launch(queued.front());
+        return;
+    }
     const auto bad = std::find_if(m_experiment.entries.begin(), m_experiment.entries.end(), [](const auto &entry) {
         return entry.state == EntryState::Failed || entry.state == EntryState::Stopped;
     });
@@ -153,6 +161,8 @@ void ExperimentRunner::follow(int entry) {
     m_follower->start();
     if (m_stopping)
         stop(m_stoppedBy);
+    else if (m_skipping == entry)
+        stopCurrent(m_skippedBy);
 }
 
 void ExperimentRunner::ended(int entry) {
@@ -178,6 +188,12 @@ void ExperimentRunner::ended(int entry) {
         }
         return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}}, badArguments);
     }
+    if (!result && link == LinkState::AgentDied && m_inherited == entry && !m_stopping) {
+        Q_EMIT runFinished(entry);
+        m_store.reset();
+        return interrupted(entry);
+    }
+    m_inherited.reset();
     if (!result)
         setState(entry, EntryState::Failed, link == LinkState::AgentDied ? QStringLiteral("agent died") : sentence);
     else if (result->state == RunState::Done)
@@ -185,9 +201,26 @@ void ExperimentRunner::ended(int entry) {
     else
         setState(entry, result->state == RunState::Stopped ? EntryState::Stopped : EntryState::Failed,
                  QString::fromStdString(result->reason));
+    if (std::exchange(m_skipping, std::nullopt) == entry &&
+        m_experiment.entries[std::size_t(entry)].state != EntryState::Done)
+        setState(entry, EntryState::Stopped, QStringLiteral("skipped by ") + m_skippedBy);
     Q_EMIT runFinished(entry);
     m_store.reset();
     next();
+}
+
+/// The machine went down under the run, and under its queue's owner with it: the run is made again, its torso kept.
+void ExperimentRunner::interrupted(int entry) {
+    m_inherited.reset();
+    ExperimentEntry &one = m_experiment.entries[std::size_t(entry)];
+    if (one.earlierRuns.size() >= mostInterruptions) {
+        setState(entry, EntryState::Failed, QStringLiteral("interrupted %1 times").arg(one.earlierRuns.size() + 1));
+        return next();
+    }
+    one.earlierRuns.push_back(one.run);
+    one.run.clear();
+    m_attempts = 0;
+    launch(entry);
 }
 
 void ExperimentRunner::refused(int entry, const Error &error, int exitCode) {
@@ -224,18 +257,52 @@ void ExperimentRunner::stop(const QString &by) {
             next();
         return; // the launcher's answer leads to follow(), which stops
     }
+    stopCurrent(by);
+}
+
+void ExperimentRunner::stopCurrent(const QString &by) {
+    const std::optional<int> entry = m_experiment.current();
+    if (!m_follower || !entry)
+        return; // the launcher's answer leads to follow(), which stops
     if (const Result<void> asked = m_follower->requestStop(by); !asked) {
         logWarning(asked.error().message());
-        QTimer::singleShot(1000, this, [this, by] { // starting or reconnecting: ask again
-            if (m_follower && !m_finished)
-                stop(by);
-        });
+        askAgain(*entry, by); // starting or reconnecting
+    }
+}
+
+void ExperimentRunner::askAgain(int entry, const QString &by) {
+    QTimer::singleShot(1000, this, [this, entry, by] {
+        if (m_follower && !m_finished && m_experiment.current() == entry)
+            stopCurrent(by);
+    });
+}
+
+void ExperimentRunner::take(const QueueRequest &request) {
+    const std::optional<ControlHolder> holder = controlHolder(m_experiment.id);
+    if (request.generation && holder && *request.generation < holder->generation)
+        return logWarning(std::string(toString(request.kind)) + " asked by " + request.by +
+                          " was refused: " + holder->title() + " holds control");
+    if (request.kind == QueueRequest::Kind::Stop)
+        return stop(QString::fromStdString(request.by));
+    const std::optional<int> current = m_experiment.current();
+    const bool stops = stopsCurrent(request, m_experiment);
+    if (const Result<void> applied = apply(request, m_experiment); !applied)
+        return logWarning(applied.error().message());
+    save();
+    if (stops) {
+        m_skipping = current;
+        m_skippedBy = QString::fromStdString(request.by);
+        stopCurrent(m_skippedBy);
+    } else if (!current) {
+        next(); // resumed, queued again, or the last one skipped
     }
 }
 
 void ExperimentRunner::poll() {
-    if (!folderGone())
-        pollStopRequest();
+    if (folderGone())
+        return;
+    for (const QueueRequest &request : takeRequests(experimentFolder(m_experiment.id)))
+        take(request);
 }
 
 /// A queue whose folder was removed is at its end: nothing is written in its place, no further run is started. A run that
@@ -252,19 +319,6 @@ bool ExperimentRunner::folderGone() {
                 QStringLiteral("; run %1 goes on by itself: lockstepctl attach %1").arg(QString::fromStdString(run));
     finish(1, sentence);
     return true;
-}
-
-void ExperimentRunner::pollStopRequest() {
-    const std::string path = experimentFolder(m_experiment.id).stopRequest();
-    if (!QFile::exists(QString::fromStdString(path)))
-        return;
-    const Result<std::string> text = realFileSystem().readAll(path);
-    QFile::remove(QString::fromStdString(path));
-    std::string by = "a request";
-    if (text)
-        if (const auto json = nlohmann::json::parse(*text, nullptr, false); json.is_object())
-            by = json.value("by", by);
-    stop(QString::fromStdString(by));
 }
 
 void ExperimentRunner::setState(int entry, EntryState state, const QString &reason) {

@@ -7,7 +7,7 @@
 
 #include "ipc/held_folder.h"
 #include "ipc/unix_socket.h"
-#include "launch/experiment.h"
+#include "launch/queue_request.h"
 
 namespace lockstep::core {
 class AgentLauncher;
@@ -27,6 +27,8 @@ public:
     void start();
     /// Stops the current run (checkpoint, exit 130) and marks the rest stopped; finished() follows.
     void stop(const QString &by);
+    /// What a person may ask of the queue; a request that can't be, or of a viewer without control, is logged and dropped.
+    void take(const QueueRequest &request);
 
     [[nodiscard]] const Experiment &experiment() const { return m_experiment; }
     /// 0 all done, 1 one failed, 2 refused, 130 stopped. Valid after finished().
@@ -53,7 +55,9 @@ private:
     void setState(int entry, EntryState state, const QString &reason = {});
     void save();
     void poll();
-    void pollStopRequest();
+    void stopCurrent(const QString &by);
+    void askAgain(int entry, const QString &by);
+    void interrupted(int entry);
     bool folderGone();
     void finish(int exitCode, const QString &sentence);
 
@@ -67,7 +71,9 @@ private:
     std::unique_ptr<RunFollower> m_follower;
     QTimer m_poll;
     bool m_stopping = false, m_finished = false;
-    QString m_stoppedBy;
+    std::optional<int> m_skipping;  ///< the entry whose run is being stopped alone
+    std::optional<int> m_inherited; ///< an earlier owner's run, met when the queue was taken up
+    QString m_stoppedBy, m_skippedBy;
     int m_exitCode = 0;
     QString m_sentence;
 };

@@ -16,14 +16,15 @@ void ExperimentModel::setFollower(ExperimentFollower *follower) {
     if (m_follower)
         m_follower->disconnect(this);
     m_follower = follower;
-    m_rows = follower ? int(follower->experiment().entries.size()) : 0;
+    m_shown = rowsNow(m_waiting);
     endResetModel();
     if (follower) {
         connect(follower, &ExperimentFollower::experimentChanged, this, &ExperimentModel::entriesChanged);
         connect(follower, &ExperimentFollower::runAdded, this, [this](int, RunStore *store) { watchStore(store); });
         connect(follower, &QObject::destroyed, this, [this] {
             beginResetModel();
-            m_rows = 0;
+            m_shown.clear();
+            m_waiting = 0;
             endResetModel();
             Q_EMIT changed();
         });
@@ -40,14 +41,33 @@ void ExperimentModel::watchStore(RunStore *store) {
     });
 }
 
+std::vector<int> ExperimentModel::rowsNow(int &waiting) const {
+    waiting = 0;
+    std::vector<int> rows;
+    if (!m_follower)
+        return rows;
+    const Experiment &experiment = m_follower->experiment();
+    for (int i = 0; i < int(experiment.entries.size()); ++i)
+        if (experiment.entries[std::size_t(i)].state != EntryState::Queued)
+            rows.push_back(i);
+    for (const int entry : experiment.queued()) {
+        rows.push_back(entry);
+        ++waiting;
+    }
+    return rows;
+}
+
 void ExperimentModel::entriesChanged() {
-    const int rows = int(m_follower->experiment().entries.size());
-    if (rows != m_rows) {
+    int waiting = 0;
+    std::vector<int> rows = rowsNow(waiting);
+    if (rows != m_shown) {
         beginResetModel();
-        m_rows = rows;
+        m_shown = std::move(rows);
+        m_waiting = waiting;
         endResetModel();
-    } else if (rows > 0) {
-        Q_EMIT dataChanged(index(0), index(rows - 1));
+    } else if (!rows.empty()) {
+        m_waiting = waiting;
+        Q_EMIT dataChanged(index(0), index(int(rows.size()) - 1));
     }
     Q_EMIT changed();
 }
@@ -63,6 +83,7 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     strip.orphaned = m_follower->orphaned();
     strip.active = m_follower->owned() && !experiment.over();
     strip.overall = m_follower->progress();
+    strip.pausedBy = experiment.over() ? QString() : qs(experiment.pausedBy);
     const RunStore *store = m_follower->current();
     const std::optional<int> current = experiment.current();
     if (current) {
@@ -79,6 +100,8 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     }
     if (const std::optional<double> left = m_follower->leftS(); left && strip.active)
         strip.left = timeLeft(left) + QStringLiteral(" left");
+    if (!strip.pausedBy.isEmpty() && !store)
+        strip.state = QStringLiteral("paused by %1").arg(strip.pausedBy);
     if (strip.orphaned && !store)
         strip.state = QStringLiteral("the queue waits: its owner is gone");
     if (experiment.over()) {
@@ -93,14 +116,14 @@ ExperimentModel::Strip ExperimentModel::strip() const {
 }
 
 int ExperimentModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : m_rows;
+    return parent.isValid() ? 0 : int(m_shown.size());
 }
 
 QVariant ExperimentModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid) || !m_follower ||
-        index.row() >= int(m_follower->experiment().entries.size()))
+        entryAt(index.row()) >= int(m_follower->experiment().entries.size()))
         return {};
-    const ExperimentEntry &entry = m_follower->experiment().entries[std::size_t(index.row())];
+    const ExperimentEntry &entry = m_follower->experiment().entries[std::size_t(entryAt(index.row()))];
     switch (role) {
     case Qt::DisplayRole:
         return entry.planned.repeats > 1 ? QStringLiteral("%1 (%2 of %3)")

@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include <QAbstractListModel>
 #include <QPointer>
@@ -9,7 +11,8 @@ namespace lockstep::core {
 class ExperimentFollower;
 class RunStore;
 
-/// The strip on top and the queue: a row per entry of the followed experiment.
+/// The strip on top and the queue: a row per entry of the followed experiment, first those that are over or run, then
+/// those that wait, in the order they will run.
 class ExperimentModel : public QAbstractListModel {
     Q_OBJECT
 public:
@@ -28,10 +31,15 @@ public:
         std::optional<double> fraction; ///< of the current run, 0..1
         std::optional<double> overall;  ///< of the experiment
         QString left;                   ///< "12 s left"; empty when unknown
+        QString pausedBy;               ///< who paused the queue; empty: it is not paused
         bool active = false;            ///< something runs or is queued and owned
         bool orphaned = false;          ///< queued without an owner: offer to take it up
     };
     [[nodiscard]] Strip strip() const;
+
+    [[nodiscard]] int entryAt(int row) const { return m_shown[std::size_t(row)]; } ///< index in Experiment::entries
+    /// Place of a row among the waiting ones, from 0; -1 when it does not wait.
+    [[nodiscard]] int placeAt(int row) const { return std::max(-1, row - (int(m_shown.size()) - m_waiting)); }
 
     [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
     [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
@@ -43,7 +51,9 @@ private:
     void entriesChanged();
     void watchStore(RunStore *store);
     QPointer<ExperimentFollower> m_follower;
-    int m_rows = 0;
+    [[nodiscard]] std::vector<int> rowsNow(int &waiting) const;
+    std::vector<int> m_shown; ///< entry of each row
+    int m_waiting = 0;        ///< the last so many rows
 };
 
 } // namespace lockstep::core

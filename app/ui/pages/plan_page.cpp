@@ -15,6 +15,7 @@
 
 #include "analysis/format.h"
 #include "app/ui/pages/config_form.h"
+#include "app/ui/pages/data_notice.h"
 #include "app/ui/pages/plan_rows.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -126,6 +127,9 @@ QWidget *PlanPage::buildForm() {
         refresh();
     });
     card->addTool(m_reset);
+    m_data = new DataNotice(m_theme, card);
+    connect(m_data, &DataNotice::arrived, this, &PlanPage::refresh);
+    card->body()->addWidget(m_data);
     m_form = new ConfigForm(m_theme, card);
     connect(m_form, &ConfigForm::edited, this, [this](const QString &key, const QString &value) {
         if (const FieldSpec *field = findField(key.toStdString()))
@@ -255,7 +259,7 @@ void PlanPage::refresh() {
     if (core::RunIndex *index = m_workspace.history().index())
         estimate = [index](const RunConfig &config) { return index->estimate(config); };
     const auto plan = m_draft.plan(m_facts, estimate);
-    m_valid = plan.has_value() && plan->runnableCount() > 0;
+    m_valid = !dataMissing() && plan.has_value() && plan->runnableCount() > 0;
     m_reset->setEnabled(m_draft.isChanged());
     std::vector<Error> rest = m_form->setMistakes(plan ? std::vector<Error>() : plan.error());
     m_form->show(m_draft);
@@ -290,6 +294,14 @@ void PlanPage::refresh() {
     m_rows->setEnabled(plan.has_value());
     showCommand();
     restyle();
+}
+
+/// A folder of the person's own is looked into by the trainer, which knows what it needs.
+bool PlanPage::dataMissing() {
+    const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
+    const bool own = folder && !m_draft.value(*folder).value_or("").empty();
+    const auto name = dataset && !own ? m_draft.value(*dataset) : std::nullopt;
+    return m_data->look(name ? QString::fromStdString(*name) : QString());
 }
 
 void PlanPage::showCommand() {

@@ -16,6 +16,7 @@ class QPushButton;
 
 namespace lockstep::ui {
 class ConfigForm;
+class DataNotice;
 class Theme;
 class Workspace;
 
@@ -30,6 +31,7 @@ public:
     [[nodiscard]] ConfigForm *form() const { return m_form; }
     [[nodiscard]] QPushButton *startButton() const { return m_start; }
     [[nodiscard]] QCheckBox *quickBox() const { return m_quick; }
+    [[nodiscard]] DataNotice *dataNotice() const { return m_data; }
     [[nodiscard]] const PlanDraft &draft() const { return m_draft; }
     [[nodiscard]] core::PlanModel &plan() { return m_model; }
 
@@ -44,6 +46,7 @@ private:
     void takeDraft(PlanDraft draft);
     void refresh();
     void showCommand();
+    [[nodiscard]] bool dataMissing();
     void start();
     void restyle();
 
@@ -55,6 +58,7 @@ private:
     core::PlanModel m_model;
     QListWidget *m_recipes;
     ConfigForm *m_form;
+    DataNotice *m_data;
     QCheckBox *m_quick;
     QComboBox *m_repeats;
     QPushButton *m_reset, *m_start, *m_copy;

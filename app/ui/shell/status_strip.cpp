@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QPushButton>
 
+#include "app/ui/shell/queue_panel.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -41,17 +42,8 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
         layout->addWidget(label);
     layout->addWidget(m_message, 1);
     layout->addStretch(1);
-    m_takeUp = new QPushButton(tr("Take up the queue"), this);
-    m_takeUp->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U));
-    m_takeUp->setToolTip(tr("Its owner is gone and runs are still queued: go on with them (Ctrl+Shift+U)"));
-    connect(m_takeUp, &QPushButton::clicked, &m_workspace, &Workspace::takeUp);
-    layout->addWidget(m_takeUp);
-    m_stop = new QPushButton(tr("Stop"), this);
-    m_stop->setObjectName(QStringLiteral("danger"));
-    m_stop->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Period));
-    m_stop->setToolTip(tr("Stops the run at a common step and drops the rest of the queue (Ctrl+.)"));
-    connect(m_stop, &QPushButton::clicked, &m_workspace, &Workspace::stop);
-    layout->addWidget(m_stop);
+    buildButtons(layout);
+    m_panel = new QueuePanel(m_theme, m_workspace, this);
     connect(&m_workspace, &Workspace::stripChanged, this, &StatusStrip::refresh);
     connect(&m_workspace, &Workspace::opened, this, &StatusStrip::refresh);
     connect(&m_workspace, &Workspace::startingChanged, this, [this] {
@@ -61,6 +53,41 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     });
     connect(&m_theme, &Theme::changed, this, &StatusStrip::refresh);
     refresh();
+}
+
+void StatusStrip::buildButtons(QHBoxLayout *layout) {
+    const auto add = [&](const QString &words, const QKeySequence &keys, const QString &tip) {
+        auto *button = new QPushButton(words, this);
+        button->setShortcut(keys);
+        button->setToolTip(tip);
+        layout->addWidget(button);
+        return button;
+    };
+    m_takeOver = add(tr("Take over"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), {});
+    connect(m_takeOver, &QPushButton::clicked, &m_workspace, &Workspace::takeOver);
+    m_takeUp = add(tr("Take up the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
+                   tr("Its owner is gone and runs are still queued: go on with them (Ctrl+Shift+U)"));
+    connect(m_takeUp, &QPushButton::clicked, &m_workspace, &Workspace::takeUp);
+    m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
+                  tr("What runs, what waits, what is over: move, skip, run again (Ctrl+Shift+Q)"));
+    connect(m_queue, &QPushButton::clicked, this, &StatusStrip::showQueue);
+    m_pause = add(tr("Pause"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P), {});
+    connect(m_pause, &QPushButton::clicked, this, &StatusStrip::togglePause);
+    m_stop = add(tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period),
+                 tr("Stops the run at a common step and drops the rest of the queue (Ctrl+.)"));
+    m_stop->setObjectName(QStringLiteral("danger"));
+    connect(m_stop, &QPushButton::clicked, &m_workspace, &Workspace::stop);
+}
+
+void StatusStrip::showQueue() {
+    m_panel->popUp(mapToGlobal(QPoint(m_queue->geometry().right(), height())));
+}
+
+void StatusStrip::togglePause() {
+    core::QueueRequest request;
+    request.kind =
+        m_workspace.strip().pausedBy.isEmpty() ? core::QueueRequest::Kind::Pause : core::QueueRequest::Kind::Resume;
+    m_workspace.ask(request);
 }
 
 void StatusStrip::showMessage(const QString &sentence) {
@@ -92,15 +119,30 @@ void StatusStrip::refresh() {
     m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
     set(m_percent, running && strip.fraction ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100)) : QString());
     set(m_left, running ? strip.left : QString());
-    const QString elsewhere = m_workspace.runningElsewhere();
-    set(m_state, !any                                ? tr("choose what to run on Plan")
+    const QString elsewhere = m_workspace.runningElsewhere(), heldBy = m_workspace.heldBy();
+    const bool paused = !strip.pausedBy.isEmpty();
+    set(m_state, !heldBy.isEmpty() && strip.active   ? tr("read-only: %1 controls it").arg(heldBy)
+                 : paused && !running                ? strip.state
+                 : paused && any && strip.active     ? tr("pauses after this run")
+                 : !any                              ? tr("choose what to run on Plan")
                  : !elsewhere.isEmpty()              ? tr("press to watch it")
                  : strip.epoch.isEmpty() || !running ? strip.state
                                                      : QString());
     const QString link = m_workspace.linkSentence();
     setToolTip(link);
     m_stop->setVisible(strip.active);
-    m_takeUp->setVisible(strip.orphaned && !m_workspace.starting());
+    m_stop->setEnabled(heldBy.isEmpty());
+    m_pause->setVisible(strip.active && m_workspace.queue().rowCount() > 1);
+    m_pause->setEnabled(heldBy.isEmpty());
+    setWords(m_pause, paused ? tr("Go on") : tr("Pause"));
+    m_pause->setToolTip(paused ? tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy)
+                               : tr("The current run goes on, no further one starts (Ctrl+Shift+P)"));
+    m_queue->setVisible(m_workspace.queue().rowCount() > 1);
+    m_takeOver->setVisible(!heldBy.isEmpty() && (strip.active || strip.orphaned));
+    m_takeOver->setToolTip(
+        tr("Read-only here: %1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)")
+            .arg(heldBy));
+    m_takeUp->setVisible(strip.orphaned && !m_workspace.starting() && heldBy.isEmpty());
     const Palette &p = m_theme.palette();
     m_dot = strip.orphaned                                    ? p.wrong
             : strip.active                                    ? p.good

@@ -1,11 +1,13 @@
 #pragma once
 #include <QFrame>
 
+class QHBoxLayout;
 class QLabel;
 class QPushButton;
 
 namespace lockstep::ui {
 class ProgressBar;
+class QueuePanel;
 class Theme;
 class Workspace;
 
@@ -15,6 +17,10 @@ class StatusStrip : public QFrame {
 public:
     StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent = nullptr);
     [[nodiscard]] QPushButton *stopButton() const { return m_stop; }
+    [[nodiscard]] QPushButton *pauseButton() const { return m_pause; }
+    [[nodiscard]] QPushButton *queueButton() const { return m_queue; }
+    [[nodiscard]] QPushButton *takeOverButton() const { return m_takeOver; }
+    [[nodiscard]] QueuePanel *queuePanel() const { return m_panel; }
     /// A failure in words, until it is dismissed or something starts.
     void showMessage(const QString &sentence);
 
@@ -27,12 +33,16 @@ protected:
 
 private:
     void refresh();
+    void buildButtons(QHBoxLayout *layout);
+    void showQueue();
+    void togglePause();
 
     Theme &m_theme;
     Workspace &m_workspace;
     QLabel *m_title, *m_run, *m_name, *m_epoch, *m_percent, *m_left, *m_state, *m_message;
     ProgressBar *m_bar;
-    QPushButton *m_stop, *m_takeUp;
+    QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver;
+    QueuePanel *m_panel;
     QColor m_dot;
 };
 

@@ -37,9 +37,12 @@ Workspace::Workspace(QObject *parent) : QObject(parent), m_history(std::make_uni
             Q_EMIT stripChanged();
     });
     connect(&m_strip, &core::ExperimentModel::changed, this, &Workspace::stripChanged);
+    connect(&m_look, &QTimer::timeout, this, &Workspace::claim);
 }
 
 Workspace::~Workspace() {
+    for (const auto &follower : m_followers)
+        core::releaseControl(follower->experiment().id);
     m_strip.setFollower(nullptr);
     m_runs.clear();
 }
@@ -75,6 +78,7 @@ void Workspace::show(core::ExperimentFollower *follower) {
             m_runs.add(store);
     dropUnused();
     m_strip.setFollower(m_running ? m_running : m_open);
+    claim();
     recompute();
     Q_EMIT opened();
     Q_EMIT stripChanged();
@@ -179,7 +183,7 @@ void Workspace::start(const core::StartRequest &request) {
 }
 
 void Workspace::takeUp() {
-    core::ExperimentFollower *follower = m_running ? m_running : m_open;
+    core::ExperimentFollower *follower = m_strip.follower();
     if (m_start || !follower)
         return;
     auto start = std::make_unique<core::DetachedStart>();
@@ -216,6 +220,44 @@ void Workspace::stop() {
         asked = m_runFollower->requestStop(me());
     if (!asked)
         Q_EMIT failed(QString::fromStdString(asked.error().message()));
+}
+
+/// The first window that watches a queue may change it; one that comes later asks first.
+void Workspace::claim() {
+    core::ExperimentFollower *follower = m_strip.follower();
+    if (!m_mayControl || !follower || follower->experiment().over() || follower->readOnly() ||
+        (follower->holder() && follower->holder()->isMe()))
+        return;
+    (void)follower->control(me(), false); // a folder that can't be written shows when something is asked
+}
+
+void Workspace::takeOver() {
+    core::ExperimentFollower *follower = m_strip.follower();
+    if (!follower)
+        return;
+    if (const auto taken = follower->control(me(), true); !taken)
+        Q_EMIT failed(QString::fromStdString(taken.error().message()));
+}
+
+QString Workspace::heldBy() const {
+    const core::ExperimentFollower *follower = m_strip.follower();
+    return follower && follower->readOnly() ? QString::fromStdString(follower->holder()->title()) : QString();
+}
+
+void Workspace::ask(core::QueueRequest request) {
+    core::ExperimentFollower *follower = m_strip.follower();
+    if (!follower)
+        return;
+    claim();
+    request.by = me().toStdString();
+    if (const auto asked = follower->ask(request); !asked) {
+        Q_EMIT failed(QString::fromStdString(asked.error().message()));
+        return;
+    }
+    const bool goesOn =
+        request.kind == core::QueueRequest::Kind::Retry || request.kind == core::QueueRequest::Kind::Resume;
+    if (goesOn && !core::isOwned(follower->experiment().id))
+        takeUp();
 }
 
 QString Workspace::openId() const {

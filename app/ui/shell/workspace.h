@@ -45,6 +45,15 @@ public:
     void takeUp();
     /// Stops what the strip shows.
     void stop();
+    /// Asks the queue of the experiment on the strip; `failed` says why not. Queued again without an owner: it is taken up.
+    void ask(core::QueueRequest request);
+    void takeOver(); ///< control of the experiment on the strip, whoever holds it
+    /// Whether this window may take control of what it follows; a picture of it must not.
+    void setMayControl(bool may) { m_mayControl = may; }
+    /// The experiment on the strip and its queue.
+    [[nodiscard]] core::ExperimentModel &queue() { return m_strip; }
+    /// "lockstep on box (pid 123)" while another viewer holds control; empty otherwise.
+    [[nodiscard]] QString heldBy() const;
 
     [[nodiscard]] bool isOpen() const { return m_open || m_run; }
     [[nodiscard]] QString openId() const;
@@ -90,6 +99,7 @@ private:
     void lookForRunning();
     void recompute();
     void resultsDirty();
+    void claim();
     void handleStart(std::unique_ptr<core::DetachedStart> start);
 
     // Models are declared after what they read, so that they go first.
@@ -112,6 +122,7 @@ private:
     core::ClassAccuracyModel m_classes;
     std::unique_ptr<core::RunListModel> m_history;
     QTimer m_look, m_recompute;
+    bool m_mayControl = true;
 };
 
 } // namespace lockstep::ui

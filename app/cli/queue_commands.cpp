@@ -1,0 +1,142 @@
+// queue, pause, resume, skip, retry and move: an experiment's queue while it runs, and after.
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "launch/queue_request.h"
+#include "output.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Kind = core::QueueRequest::Kind;
+
+/// "3" as people count, from 1, to an index.
+int entryOf(int number) {
+    return number - 1;
+}
+
+std::string nameOf(const core::ExperimentEntry &entry) {
+    const core::PlannedRun &planned = entry.planned;
+    return planned.repeats > 1
+               ? planned.name + " (" + std::to_string(planned.repeat) + " of " + std::to_string(planned.repeats) + ")"
+               : planned.name;
+}
+
+int ask(const std::string &id, core::QueueRequest request, const std::string &done) {
+    request.by = whoAsks();
+    if (const auto asked = core::requestQueue(id, request); !asked)
+        return complain(asked.error());
+    print(done + "\n");
+    return Done;
+}
+
+/// What was queued again, or may go on, wants an owner.
+int goOn(const std::string &id) {
+    if (core::isOwned(id))
+        return Done;
+    RunOptions options;
+    options.experiment = id;
+    options.detach = true;
+    return runCommand(options);
+}
+
+int printJson(const core::Experiment &experiment, bool owned) {
+    nlohmann::ordered_json json = {{"experiment", experiment.id}, {"title", experiment.title}, {"owned", owned}};
+    json["paused_by"] = experiment.paused() ? nlohmann::ordered_json(experiment.pausedBy) : nullptr;
+    json["entries"] = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
+        const core::ExperimentEntry &entry = experiment.entries[i];
+        json["entries"].push_back({{"number", i + 1},
+                                   {"name", entry.planned.name},
+                                   {"repeat", entry.planned.repeat},
+                                   {"state", std::string(core::toString(entry.state))},
+                                   {"run", entry.run},
+                                   {"reason", entry.reason},
+                                   {"earlier_runs", entry.earlierRuns}});
+    }
+    json["waiting"] = nlohmann::ordered_json::array();
+    for (const int entry : experiment.queued())
+        json["waiting"].push_back(entry + 1);
+    print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    return Done;
+}
+
+} // namespace
+
+int queueCommand(const std::string &id, bool json) {
+    const auto experiment = core::readExperiment(id);
+    if (!experiment)
+        return complain(experiment.error());
+    const bool owned = core::isOwned(id);
+    if (json)
+        return printJson(*experiment, owned);
+    std::vector<std::vector<std::string>> rows = {{"no", "run", "state", "why"}};
+    const auto add = [&](int i) {
+        const core::ExperimentEntry &entry = experiment->entries[std::size_t(i)];
+        rows.push_back({std::to_string(i + 1), nameOf(entry), std::string(core::toString(entry.state)), entry.reason});
+    };
+    for (int i = 0; i < int(experiment->entries.size()); ++i)
+        if (experiment->entries[std::size_t(i)].state != core::EntryState::Queued)
+            add(i);
+    for (const int i : experiment->queued())
+        add(i);
+    print(experiment->title + ", experiment " + id + "\n" + aligned(rows));
+    if (experiment->paused() && !experiment->over())
+        print("paused by " + experiment->pausedBy + "; go on: lockstepctl resume " + id + "\n");
+    if (!owned && !experiment->over())
+        print("the queue waits: its owner is gone; take it up: lockstepctl run --experiment " + id + "\n");
+    return Done;
+}
+
+int pauseCommand(const std::string &id) {
+    core::QueueRequest request;
+    request.kind = Kind::Pause;
+    return ask(id, request, "the queue of " + id + " is paused after its current run");
+}
+
+int resumeCommand(const std::string &id) {
+    core::QueueRequest request;
+    request.kind = Kind::Resume;
+    const int code = ask(id, request, "the queue of " + id + " goes on");
+    return code == Done ? goOn(id) : code;
+}
+
+int skipCommand(const std::string &id, int number) {
+    core::QueueRequest request;
+    request.kind = Kind::Skip;
+    request.entry = entryOf(number);
+    return ask(id, request, "run " + std::to_string(number) + " of " + id + " is skipped");
+}
+
+int moveCommand(const std::string &id, int number, int place) {
+    core::QueueRequest request;
+    request.kind = Kind::Move;
+    request.entry = entryOf(number);
+    request.to = place - 1;
+    return ask(id, request, "run " + std::to_string(number) + " of " + id + " waits at place " + std::to_string(place));
+}
+
+int retryCommand(const std::string &id, std::vector<int> numbers) {
+    const auto experiment = core::readExperiment(id);
+    if (!experiment)
+        return complain(experiment.error());
+    if (numbers.empty())
+        for (int i = 0; i < int(experiment->entries.size()); ++i)
+            if (const auto state = experiment->entries[std::size_t(i)].state;
+                state == core::EntryState::Failed || state == core::EntryState::Stopped)
+                numbers.push_back(i + 1);
+    if (numbers.empty())
+        return complain(Error::badArgument("no run of " + id + " failed or was stopped",
+                                           "name a run by its number: lockstepctl queue " + id));
+    for (const int number : numbers) {
+        core::QueueRequest request;
+        request.kind = Kind::Retry;
+        request.entry = entryOf(number);
+        if (const int code = ask(id, request, "run " + std::to_string(number) + " of " + id + " is queued again");
+            code != Done)
+            return code;
+    }
+    return goOn(id);
+}
+
+} // namespace lockstep::cli

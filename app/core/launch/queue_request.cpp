@@ -1,0 +1,205 @@
+#include "launch/queue_request.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <QDir>
+#include <QFile>
+
+#include "follow/agent_control.h"
+#include "follow/control_seat.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Kind = QueueRequest::Kind;
+constexpr std::array<std::string_view, 6> kindNames = {"stop", "pause", "resume", "skip", "retry", "move"};
+
+std::string toJson(const QueueRequest &request) {
+    Json json = {{"kind", std::string(toString(request.kind))}, {"by", request.by}};
+    if (request.entry >= 0)
+        json["entry"] = request.entry;
+    if (request.kind == Kind::Move)
+        json["to"] = request.to;
+    if (request.generation)
+        json["generation"] = *request.generation;
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<QueueRequest> requestFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        const auto kind = queueRequestKindFrom(json.value("kind", ""));
+        if (!kind)
+            return std::nullopt;
+        QueueRequest request;
+        request.kind = *kind;
+        request.entry = json.value("entry", -1);
+        request.to = json.value("to", 0);
+        request.by = json.value("by", "a request");
+        if (json.contains("generation"))
+            request.generation = json["generation"].get<std::uint64_t>();
+        return request;
+    } catch (const std::exception &) {
+        return std::nullopt;
+    }
+}
+
+Error wrongState(const ExperimentEntry &entry, const std::string &wish, const std::string &wayOut) {
+    return Error::badArgument(
+        entry.planned.name + " can't be " + wish + ": it is " + std::string(toString(entry.state)), wayOut);
+}
+
+Result<void> skip(ExperimentEntry &entry, const std::string &by) {
+    if (isOver(entry.state))
+        return fail(wrongState(entry, "skipped", "only a queued run or the current one can"));
+    if (entry.state == EntryState::Queued) {
+        entry.state = EntryState::NotRun;
+        entry.reason = "skipped by " + by;
+    }
+    return {};
+}
+
+Result<void> retry(ExperimentEntry &entry) {
+    if (!isOver(entry.state) || !entry.planned.runnable())
+        return fail(wrongState(entry, "run again",
+                               entry.planned.runnable() ? "wait until it is over" : entry.planned.notRunReason));
+    if (!entry.run.empty())
+        entry.earlierRuns.push_back(entry.run);
+    entry.run.clear();
+    entry.reason.clear();
+    entry.state = EntryState::Queued;
+    return {};
+}
+
+Result<void> move(Experiment &experiment, int entry, int to) {
+    std::vector<int> order = experiment.queued();
+    const auto found = std::find(order.begin(), order.end(), entry);
+    if (found == order.end())
+        return fail(wrongState(experiment.entries[std::size_t(entry)], "moved", "only queued runs can"));
+    order.erase(found);
+    order.insert(order.begin() + std::clamp(to, 0, int(order.size())), entry);
+    experiment.setQueued(order);
+    return {};
+}
+
+/// Nobody owns the queue: under its lock, so that nobody takes it up meanwhile.
+Result<void> applyHere(std::string_view id, const QueueRequest &request) {
+    const Result<FileLock> lock = FileLock::acquire(experimentFolder(id).lock());
+    if (!lock)
+        return fail(lock.error());
+    Result<Experiment> experiment = readExperiment(id); // as it is under the lock
+    if (!experiment)
+        return fail(experiment.error());
+    const std::optional<int> current = experiment->current();
+    Result<void> asked;
+    if (stopsCurrent(request, *experiment)) {
+        ExperimentEntry &entry = experiment->entries[std::size_t(*current)];
+        if (const Result<CommandPrefix> prefix = prefixFor(experiment->host, experiment->remoteAgent);
+            prefix && !entry.run.empty())
+            asked = askToStop(*prefix, entry.run, request.by);
+        entry.state = EntryState::Stopped;
+        entry.reason = "stopped by " + request.by;
+        if (request.kind == Kind::Skip) {
+            const Result<void> written = writeExperiment(*experiment);
+            return written ? asked : written;
+        }
+    }
+    if (const Result<void> applied = apply(request, *experiment); !applied)
+        return applied;
+    if (const Result<void> written = writeExperiment(*experiment); !written)
+        return written;
+    return asked;
+}
+
+} // namespace
+
+std::string_view toString(Kind kind) {
+    return kindNames[std::size_t(kind)];
+}
+
+std::optional<Kind> queueRequestKindFrom(std::string_view text) {
+    const auto found = std::find(kindNames.begin(), kindNames.end(), text);
+    if (found == kindNames.end())
+        return std::nullopt;
+    return Kind(found - kindNames.begin());
+}
+
+bool stopsCurrent(const QueueRequest &request, const Experiment &experiment) {
+    const std::optional<int> current = experiment.current();
+    return current && (request.kind == Kind::Stop || (request.kind == Kind::Skip && request.entry == *current));
+}
+
+Result<void> apply(const QueueRequest &request, Experiment &experiment) {
+    const bool names = request.kind == Kind::Skip || request.kind == Kind::Retry || request.kind == Kind::Move;
+    if (names && (request.entry < 0 || request.entry >= int(experiment.entries.size())))
+        return fail(Error::badArgument("the experiment has no run number " + std::to_string(request.entry + 1),
+                                       "it has 1 to " + std::to_string(experiment.entries.size())));
+    switch (request.kind) {
+    case Kind::Stop:
+        for (ExperimentEntry &entry : experiment.entries)
+            if (entry.state == EntryState::Queued) {
+                entry.state = EntryState::Stopped;
+                entry.reason = "stopped by " + request.by;
+            }
+        return {};
+    case Kind::Pause:
+    case Kind::Resume:
+        if (experiment.over())
+            return fail(Error::badArgument("experiment " + experiment.id + " is over: there is no queue to " +
+                                               std::string(toString(request.kind)),
+                                           "lockstepctl show " + experiment.id));
+        experiment.pausedBy = request.kind == Kind::Pause ? request.by : std::string();
+        return {};
+    case Kind::Skip:
+        return skip(experiment.entries[std::size_t(request.entry)], request.by);
+    case Kind::Retry:
+        return retry(experiment.entries[std::size_t(request.entry)]);
+    case Kind::Move:
+        return move(experiment, request.entry, request.to);
+    }
+    return {};
+}
+
+Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
+    Result<Experiment> experiment = readExperiment(id);
+    if (!experiment)
+        return fail(experiment.error());
+    if (request.kind == Kind::Stop && experiment->over())
+        return fail(Error::failed("experiment " + std::string(id) + " is over already"));
+    if (const Result<void> possible = apply(request, *experiment); !possible) // on a copy: who asks learns why not
+        return possible;
+    const ExperimentFolder folder = experimentFolder(id);
+    if (!isOwned(id))
+        return applyHere(id, request);
+    if (const Result<void> made = realFileSystem().makeFolders(folder.requests()); !made)
+        return made;
+    char name[64]; // sorted by name is sorted by time
+    std::snprintf(name, sizeof name, "/%020lld-%d.json", static_cast<long long>(SystemClock().wallUs()), ::getpid());
+    return realFileSystem().writeAtomically(folder.requests() + name, toJson(request));
+}
+
+std::vector<QueueRequest> takeRequests(const ExperimentFolder &folder) {
+    std::vector<QueueRequest> requests;
+    const QDir where(QString::fromStdString(folder.requests()));
+    for (const QString &name : where.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
+        const QString path = where.filePath(name);
+        const Result<std::string> text = realFileSystem().readAll(path.toStdString());
+        QFile::remove(path);
+        const std::optional<QueueRequest> request = text ? requestFromJson(*text) : std::nullopt;
+        if (request)
+            requests.push_back(*request);
+        else
+            logWarning("a request that can't be read was dropped: " + path.toStdString());
+    }
+    return requests;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,184 @@
+#include "app/ui/shell/queue_panel.h"
+
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QListView>
+#include <QPainter>
+#include <QPushButton>
+#include <QScreen>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "models/roles.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int panelWidth = 56 * grid, rowHeight = 5 * grid, mostRows = 12;
+using Kind = core::QueueRequest::Kind;
+
+} // namespace
+
+void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
+    const Palette &p = m_theme.palette();
+    const QString state = index.data(core::StateRole).toString(), reason = index.data(core::ReasonRole).toString();
+    const bool waits = state == QLatin1String("queued"), runs = state == QLatin1String("running");
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    if (option.state & (QStyle::State_Selected | QStyle::State_MouseOver)) {
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(option.state & QStyle::State_Selected ? p.selection : p.raised);
+        painter->drawRoundedRect(option.rect.adjusted(0, 1, 0, -1), 6, 6);
+    }
+    const QRect row = option.rect.adjusted(grid, 0, -grid, 0);
+    painter->fillRect(QRectF(row.left(), row.top() + 8, 3, row.height() - 16),
+                      methodColor(index.data(core::MethodRole).toString()));
+    const QString word = reason.isEmpty() || waits  ? state
+                         : reason.startsWith(state) ? reason
+                                                    : state + QStringLiteral(" · ") + reason;
+    painter->setFont(Theme::font(Type::Body, runs ? QFont::DemiBold : QFont::Normal));
+    painter->setPen(waits || runs ? p.text : p.textSecondary);
+    const QString name = index.data().toString();
+    const int nameWidth = std::min(QFontMetrics(painter->font()).horizontalAdvance(name), row.width() / 2);
+    painter->drawText(QRect(row.left() + 12, row.top(), nameWidth + 1, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
+                      QFontMetrics(painter->font()).elidedText(name, Qt::ElideRight, nameWidth + 1));
+    const QRect rest(row.left() + 12 + nameWidth + 2 * grid, row.top(), row.width() - 12 - nameWidth - 2 * grid,
+                     row.height());
+    painter->setFont(Theme::font(Type::Small));
+    painter->setPen(state == QLatin1String("failed") ? p.wrong : runs ? p.good : p.textMuted);
+    painter->drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
+                      QFontMetrics(painter->font()).elidedText(word, Qt::ElideRight, rest.width()));
+    painter->restore();
+}
+
+QSize QueueRowDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex &) const {
+    return {panelWidth - 4 * grid, rowHeight};
+}
+
+QueuePanel::QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent)
+    : QFrame(parent, Qt::Popup), m_theme(theme), m_workspace(workspace) {
+    setObjectName(QStringLiteral("card"));
+    setFixedWidth(panelWidth);
+    auto *layout = new QVBoxLayout(this);
+    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
+    layout->setSpacing(grid);
+    m_title = makeLabel({}, "cardTitle", this);
+    layout->addWidget(m_title);
+    m_note = makeLabel({}, "secondary", this);
+    m_note->setWordWrap(true);
+    layout->addWidget(m_note);
+    m_list = new QListView(this);
+    m_list->setModel(&m_workspace.queue());
+    m_list->setItemDelegate(new QueueRowDelegate(m_theme, m_list));
+    m_list->setFrameShape(QFrame::NoFrame);
+    m_list->setMouseTracking(true);
+    m_list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_list->setAccessibleName(tr("Queue"));
+    layout->addWidget(m_list);
+    auto *buttons = new QHBoxLayout;
+    buttons->setSpacing(grid);
+    layout->addLayout(buttons);
+    m_up = addButton(tr("Up"), QKeySequence(Qt::ALT | Qt::Key_Up), tr("Runs earlier (Alt+Up)"), &QueuePanel::moveUp);
+    m_down =
+        addButton(tr("Down"), QKeySequence(Qt::ALT | Qt::Key_Down), tr("Runs later (Alt+Down)"), &QueuePanel::moveDown);
+    m_skip = addButton(tr("Skip"), QKeySequence(Qt::Key_Delete),
+                       tr("Leaves a waiting run out; stops the current one and goes on with the next (Del)"),
+                       &QueuePanel::skip);
+    m_retry =
+        addButton(tr("Run again"), QKeySequence(Qt::Key_R),
+                  tr("Queues a run that is over once more; its earlier run stays in Runs (R)"), &QueuePanel::retry);
+    for (QPushButton *button : {m_up, m_down, m_skip, m_retry})
+        buttons->addWidget(button);
+    buttons->addStretch(1);
+    connect(m_list->selectionModel(), &QItemSelectionModel::currentChanged, this, &QueuePanel::refresh);
+    connect(&m_workspace, &Workspace::stripChanged, this, &QueuePanel::refresh);
+    connect(&m_workspace.queue(), &QAbstractItemModel::modelReset, this, [this] {
+        for (int i = 0; i < m_workspace.queue().rowCount(); ++i)
+            if (m_workspace.queue().entryAt(i) == m_follow)
+                m_list->setCurrentIndex(m_workspace.queue().index(i));
+        refresh();
+    });
+    refresh();
+}
+
+QPushButton *QueuePanel::addButton(const QString &words, const QKeySequence &keys, const QString &tip,
+                                   void (QueuePanel::*act)()) {
+    auto *button = new QPushButton(words, this);
+    button->setShortcut(keys);
+    button->setToolTip(tip);
+    connect(button, &QPushButton::clicked, this, act);
+    return button;
+}
+
+int QueuePanel::row() const {
+    const int row = m_list->currentIndex().row();
+    return row < m_workspace.queue().rowCount() ? row : -1;
+}
+
+void QueuePanel::popUp(const QPoint &corner) {
+    const int rows = std::clamp(m_workspace.queue().rowCount(), 1, mostRows);
+    m_list->setFixedHeight(rows * rowHeight);
+    refresh();
+    adjustSize();
+    move(corner - QPoint(width(), 0));
+    show();
+    if (row() < 0 && m_workspace.queue().rowCount() > 0)
+        m_list->setCurrentIndex(m_workspace.queue().index(0));
+    m_list->setFocus();
+}
+
+void QueuePanel::refresh() {
+    const auto strip = m_workspace.strip();
+    const QString heldBy = m_workspace.heldBy();
+    m_title->setText(strip.title.isEmpty() ? tr("Queue") : strip.title);
+    m_note->setText(!heldBy.isEmpty()           ? tr("Read-only: %1 controls this queue.").arg(heldBy)
+                    : !strip.pausedBy.isEmpty() ? tr("Paused by %1.").arg(strip.pausedBy)
+                    : strip.orphaned            ? tr("Its owner is gone: take up the queue to go on.")
+                                                : QString());
+    m_note->setVisible(!m_note->text().isEmpty());
+    const int at = row();
+    const QString state = at < 0 ? QString() : m_workspace.queue().index(at).data(core::StateRole).toString();
+    const int place = at < 0 ? -1 : m_workspace.queue().placeAt(at);
+    const bool may = heldBy.isEmpty();
+    m_up->setEnabled(may && place > 0);
+    m_down->setEnabled(may && place >= 0 && at + 1 < m_workspace.queue().rowCount());
+    m_skip->setEnabled(may && (place >= 0 || state == QLatin1String("running") || state == QLatin1String("launching")));
+    m_retry->setEnabled(may && (state == QLatin1String("done") || state == QLatin1String("failed") ||
+                                state == QLatin1String("stopped") || (state == QLatin1String("not run") && place < 0)));
+}
+
+void QueuePanel::moveBy(int places) {
+    if (row() < 0)
+        return;
+    core::QueueRequest request;
+    request.kind = Kind::Move;
+    request.entry = m_follow = m_workspace.queue().entryAt(row());
+    request.to = m_workspace.queue().placeAt(row()) + places;
+    m_workspace.ask(request);
+}
+
+void QueuePanel::skip() {
+    if (row() < 0)
+        return;
+    core::QueueRequest request;
+    request.kind = Kind::Skip;
+    request.entry = m_follow = m_workspace.queue().entryAt(row());
+    m_workspace.ask(request);
+}
+
+void QueuePanel::retry() {
+    if (row() < 0)
+        return;
+    core::QueueRequest request;
+    request.kind = Kind::Retry;
+    request.entry = m_follow = m_workspace.queue().entryAt(row());
+    m_workspace.ask(request);
+}
+
+} // namespace lockstep::ui

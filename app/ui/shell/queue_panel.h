@@ -1,0 +1,58 @@
+#pragma once
+#include <QFrame>
+#include <QStyledItemDelegate>
+
+class QLabel;
+class QListView;
+class QPushButton;
+
+namespace lockstep::ui {
+class Theme;
+class Workspace;
+
+/// One entry: the method's colour, name, state, and why.
+class QueueRowDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    QueueRowDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
+    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+
+private:
+    const Theme &m_theme;
+};
+
+/// The queue of the experiment on the strip: what is over, what runs, what waits; a waiting run moves and is skipped, one
+/// that is over runs again. Read-only while another window holds control.
+class QueuePanel : public QFrame {
+    Q_OBJECT
+public:
+    QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent);
+    /// Opens with its upper right corner there (global).
+    void popUp(const QPoint &corner);
+    [[nodiscard]] QListView *list() const { return m_list; }
+    [[nodiscard]] QPushButton *upButton() const { return m_up; }
+    [[nodiscard]] QPushButton *downButton() const { return m_down; }
+    [[nodiscard]] QPushButton *skipButton() const { return m_skip; }
+    [[nodiscard]] QPushButton *retryButton() const { return m_retry; }
+
+private:
+    QPushButton *addButton(const QString &words, const QKeySequence &keys, const QString &tip,
+                           void (QueuePanel::*act)());
+    void refresh();
+    void moveBy(int places);
+    void moveUp() { moveBy(-1); }
+    void moveDown() { moveBy(1); }
+    void skip();
+    void retry();
+    [[nodiscard]] int row() const;
+
+    const Theme &m_theme;
+    Workspace &m_workspace;
+    QLabel *m_title, *m_note;
+    QListView *m_list;
+    QPushButton *m_up, *m_down, *m_skip, *m_retry;
+    int m_follow = -1; ///< the entry to keep current over a reset of the model
+};
+
+} // namespace lockstep::ui

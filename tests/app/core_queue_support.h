@@ -1,0 +1,83 @@
+#pragma once
+// What the tests of the queue share: lockstepctl as a process, experiments of fake ranks in the background.
+#include <nlohmann/json.hpp>
+#include <QProcess>
+#include <QtTest>
+
+#include "core_support.h"
+#include "ipc/unix_socket.h"
+#include "launch/experiment.h"
+
+namespace lockstep::test {
+
+using namespace lockstep::core;
+
+inline const QString bin = QStringLiteral(LOCKSTEP_BIN);
+
+struct Answer {
+    int code = -1;
+    QByteArray out, err;
+};
+
+inline Answer ctl(const QStringList &arguments, int limitMs = 60'000, const QByteArray &input = {}) {
+    QProcess process;
+    process.start(bin + QStringLiteral("/lockstepctl"), arguments);
+    process.write(input);
+    process.closeWriteChannel();
+    if (!process.waitForFinished(limitMs)) {
+        process.kill();
+        process.waitForFinished();
+        return {-1, process.readAllStandardOutput(), "timed out"};
+    }
+    return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
+}
+
+/// One short run a method on the cores there are.
+inline const QStringList quickRun = {QStringLiteral("run"), QStringLiteral("lenet-dp-vs-ddp"),
+                                     QStringLiteral("--quick"), QStringLiteral("--repeats"), QStringLiteral("1")};
+
+struct Detached {
+    std::string experiment;
+    pid_t owner = 0;
+};
+inline Detached startDetached(const QStringList &extra = {}) {
+    const Answer answer = ctl(quickRun + QStringList{QStringLiteral("--detach"), QStringLiteral("--json")} + extra);
+    const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
+    if (answer.code != 0 || !json.is_object()) {
+        qWarning("%s", answer.err.constData());
+        return {};
+    }
+    return {json["experiment"], json["pid"].get<pid_t>()};
+}
+
+inline bool runsAreOver(const std::string &id) {
+    const Experiment experiment = readExperiment(id).value_or(Experiment{});
+    return std::none_of(experiment.entries.begin(), experiment.entries.end(), [](const ExperimentEntry &entry) {
+        return !entry.run.empty() && FileLock::isHeld(runFolder(entry.run).lock(0));
+    });
+}
+
+inline Experiment read(const std::string &id) {
+    return readExperiment(id).value_or(Experiment{});
+}
+
+/// Skips the whole test where the programs are not built; sets the environment they are found by.
+inline bool useFakeRanks() {
+    for (const char *name : {"lockstepctl", "lockstep-agent", "fake_rank"})
+        if (!QFile::exists(bin + u'/' + QString::fromLatin1(name)))
+            return false;
+    qputenv("LOCKSTEP_TRAINER", (bin + QStringLiteral("/fake_rank")).toUtf8());
+    qputenv("LOCKSTEP_AGENT", (bin + QStringLiteral("/lockstep-agent")).toUtf8());
+    qunsetenv("LOCKSTEP_SSH_OPTIONS");
+    return true;
+}
+
+/// Stops what a test has left running; agents write into the home until they are gone.
+inline void endAll() {
+    for (const std::string &id : listExperiments())
+        (void)stopExperiment(id, "the test");
+    for (const std::string &id : listExperiments())
+        QTRY_VERIFY_WITH_TIMEOUT(!isOwned(id) && runsAreOver(id), 15'000);
+}
+
+} // namespace lockstep::test

@@ -1,0 +1,82 @@
+// The notice on Plan that gets a data set which is not here.
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "app/ui/pages/config_form.h"
+#include "app/ui/pages/data_notice.h"
+#include "app/ui/pages/plan_page.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "http_server.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+using lockstep::test::HttpServer;
+using lockstep::test::sourceOf;
+
+class DataNoticeTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<uitest::Home> m_home;
+    Theme m_theme{ThemeMode::Light};
+
+private Q_SLOTS:
+    void init() { m_home = std::make_unique<uitest::Home>(); }
+
+    void oneClickGetsTheDataAndTheNoticeGoes() {
+        HttpServer server;
+        server.bodies = {{QStringLiteral("images.gz"), QByteArray(200'000, 'x')}};
+        DataNotice notice(m_theme);
+        notice.setSources({sourceOf(server, {server.url()})});
+        QVERIFY(!notice.look(QString()));
+        QVERIFY(!notice.isVisible());
+        QVERIFY(notice.look(QStringLiteral("digits")));
+        QCOMPARE(notice.sentence()->text(), QStringLiteral("Digits is not on this machine."));
+        QCOMPARE(notice.button()->text(), QStringLiteral("Get it (0.2 MB)"));
+        QSignalSpy arrived(&notice, &DataNotice::arrived);
+        QTest::mouseClick(notice.button(), Qt::LeftButton);
+        QVERIFY(arrived.wait(10'000));
+        QVERIFY(!notice.isVisible());
+        QVERIFY(!notice.look(QStringLiteral("digits")));
+    }
+
+    void withoutNetworkItSaysSoAndCanBeTriedAgain() {
+        HttpServer server;
+        server.bodies = {{QStringLiteral("images.gz"), QByteArray(1000, 'x')}};
+        DataNotice notice(m_theme);
+        notice.setSources({sourceOf(server, {"http://127.0.0.1:1/"})});
+        QVERIFY(notice.look(QStringLiteral("digits")));
+        QTest::mouseClick(notice.button(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(notice.sentence()->text().contains(QStringLiteral("can't be downloaded")), 10'000);
+        QVERIFY(notice.sentence()->text().contains(QStringLiteral("look at the network")));
+        QVERIFY(notice.button()->text().startsWith(QStringLiteral("Get it")));
+        notice.setSources({sourceOf(server, {server.url()})});
+        QVERIFY(notice.look(QStringLiteral("digits")));
+        QSignalSpy arrived(&notice, &DataNotice::arrived);
+        QTest::mouseClick(notice.button(), Qt::LeftButton);
+        QVERIFY(arrived.wait(10'000));
+    }
+
+    void planStartsOnlyWithItsData() {
+        Workspace workspace;
+        PlanPage page(m_theme, workspace, uitest::twoCores());
+        page.resize(1280, 760);
+        page.show();
+        QVERIFY(page.choose(QStringLiteral("free")));
+        auto *dataset = qobject_cast<QComboBox *>(page.form()->field(QStringLiteral("dataset"))->editor);
+        QVERIFY(dataset != nullptr);
+        dataset->setCurrentText(QStringLiteral("mnist"));
+        QVERIFY(page.dataNotice()->isVisible());
+        QVERIFY(!page.startButton()->isEnabled());
+        QVERIFY(page.choose(QStringLiteral("lenet-dp-vs-ddp")));
+        const bool here = QFile::exists(QStringLiteral("/usr/share/datasets/fashion-mnist"));
+        QCOMPARE(page.dataNotice()->isVisible(), !here);
+        QCOMPARE(page.startButton()->isEnabled(), here);
+    }
+};
+
+QTEST_MAIN(DataNoticeTest)
+#include "ui_data_test.moc"
