@@ -1,10 +1,13 @@
 #include <QtTest>
 
+#include "core_support.h"
 #include "launch/plan.h"
 #include "launch/recipe.h"
+#include "launch/recipe_shelf.h"
 
 using namespace lockstep;
 using namespace lockstep::core;
+using namespace lockstep::test;
 
 namespace {
 
@@ -223,6 +226,30 @@ private Q_SLOTS:
         const auto plan = expand(recipeFromConfigs("mine", {a, b}, 1), machine(2));
         QVERIFY(plan.has_value());
         QCOMPARE(names(*plan), (std::vector<std::string>{"baseline, workers 0", "baseline, workers 4"}));
+    }
+
+    void aSavedRecipeIsFoundByItsNameAndGivenToOthersAsAFile() {
+        const Home home;
+        const Recipe recipe = builtIn("lenet-dp-vs-ddp");
+        const auto name = saveRecipe(recipe, "My LeNet, 2 workers", false);
+        QVERIFY2(name.has_value(), name ? "" : name.error().message().c_str());
+        QCOMPARE(*name, std::string("my-lenet-2-workers"));
+        QCOMPARE(savedRecipes(), std::vector<std::string>{"my-lenet-2-workers"});
+        const auto back = loadRecipe("my-lenet-2-workers");
+        QVERIFY(back.has_value());
+        QCOMPARE(back->title, std::string("My LeNet, 2 workers"));
+        QVERIFY(back->runs == recipe.runs && back->published == recipe.published);
+        QVERIFY(!saveRecipe(recipe, "my lenet 2 workers", false).has_value()); // the same name
+        QVERIFY(saveRecipe(recipe, "my lenet 2 workers", true).has_value());
+        QVERIFY(!saveRecipe(recipe, "LeNet DP vs DDP", true).has_value()); // a built-in one's
+        const std::string file = home.path() + "/for-others.json";
+        QVERIFY(shareRecipe(*back, file).has_value());
+        QVERIFY(loadRecipe(file).has_value());
+        QVERIFY(removeSavedRecipe("my-lenet-2-workers").has_value());
+        QVERIFY(!loadRecipe("my-lenet-2-workers").has_value());
+        QVERIFY(!removeSavedRecipe("../../etc/passwd").has_value());
+        QCOMPARE(recipeNameFrom("  Über ×2 "), std::string("ber-2"));
+        QCOMPARE(recipeNameFrom("×"), std::string("recipe"));
     }
 
     void torchrunWouldDoTheSame() {

@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListView>
 #include <QProcess>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -17,8 +18,10 @@
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live_page.h"
+#include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/runs_page.h"
 #include "app/ui/pages/verdict_page.h"
+#include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/main_window.h"
@@ -217,6 +220,28 @@ private Q_SLOTS:
             QTest::keyClick(m_window.get(), keyOf, Qt::ControlModifier);
             QTRY_COMPARE(m_window->page(), page);
         }
+    }
+
+    void thePaletteDoesWhatIsTyped() {
+        openExperiment();
+        m_window->showPage(Page::Live);
+        QTest::keyClick(m_window.get(), Qt::Key_K, Qt::ControlModifier);
+        CommandPalette *palette = nullptr;
+        QTRY_VERIFY((palette = m_window->findChild<CommandPalette *>()) != nullptr);
+        QVERIFY(palette->list()->model()->rowCount() > 10);
+        QTest::keyClicks(palette->field(), "runs");
+        QCOMPARE(palette->list()->currentIndex().data().toString(), QStringLiteral("Runs"));
+        QTest::keyClick(palette->field(), Qt::Key_Return);
+        QTRY_COMPARE(m_window->page(), Page::Runs);
+        QTRY_VERIFY(m_window->findChild<CommandPalette *>() == nullptr);
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        QTest::keyClick(m_window.get(), Qt::Key_K, Qt::ControlModifier);
+        QTRY_VERIFY((palette = m_window->findChild<CommandPalette *>()) != nullptr && palette->isVisible());
+        QTest::keyClicks(palette->field(), "plan mnist");
+        QTest::keyClick(palette->field(), Qt::Key_Return);
+        QTRY_COMPARE(m_window->page(), Page::Plan);
+        QCOMPARE(m_window->planPage()->draft().recipe().name, std::string("mnist-backends"));
     }
 
     void everyButtonOfTheWindowHasAShortcutAndAHint() {

@@ -8,6 +8,7 @@
 
 #include "launch/plan.h"
 #include "launch/recipe_reader.h"
+#include "launch/recipe_shelf.h"
 
 // A static library's resources are linked only when asked for, and the macro must stand outside any namespace.
 static void takeResources() {
@@ -168,6 +169,9 @@ tl::expected<Recipe, std::vector<Error>> loadRecipe(std::string_view nameOrFile)
     if (std::find(known.begin(), known.end(), name) != known.end())
         return readFile(QString::fromLatin1(resourceFolder) + QString::fromStdString(name) + QStringLiteral(".json"),
                         name + ".json");
+    const std::vector<std::string> saved = savedRecipes();
+    if (std::find(saved.begin(), saved.end(), name) != saved.end())
+        return readFile(QString::fromStdString(savedRecipePath(name)), name + ".json");
     const QString path = QString::fromStdString(name);
     if (QFile::exists(path) && !QFileInfo(path).isDir())
         return readFile(path, nameOrFile);

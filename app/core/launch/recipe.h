@@ -89,7 +89,7 @@ struct Recipe {
 
 /// Names of the built-in ones (Qt resource :/recipes), in the order they are shown.
 [[nodiscard]] std::vector<std::string> builtInRecipes();
-/// A built-in name or the path of a file; an unknown name is answered with the nearest one.
+/// A built-in name, a saved one (recipe_shelf.h) or the path of a file; an unknown name is answered with the nearest one.
 [[nodiscard]] tl::expected<Recipe, std::vector<Error>> loadRecipe(std::string_view nameOrFile);
 /// A recipe of configs chosen freely, in that order; the first baseline (else the first) is the reference.
 [[nodiscard]] Recipe recipeFromConfigs(std::string title, const std::vector<RunConfig> &configs, int repeats);

@@ -1,8 +1,10 @@
 #include "app/ui/shell/main_window.h"
 
 #include <QCloseEvent>
+#include <QDateTime>
 #include <QFileDialog>
 #include <QLabel>
+#include <QLocale>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSettings>
@@ -18,6 +20,7 @@
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/runs_page.h"
 #include "app/ui/pages/verdict_page.h"
+#include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/rail.h"
@@ -27,6 +30,9 @@
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
+namespace {
+constexpr std::size_t newestInPalette = 20;
+}
 
 MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
     : QMainWindow(parent), m_theme(theme), m_workspace(workspace), m_rail(new Rail(theme, this)),
@@ -90,6 +96,8 @@ void MainWindow::connectPages() {
     });
     auto *sheet = new QShortcut(QKeySequence::HelpContents, this);
     connect(sheet, &QShortcut::activated, this, &MainWindow::showShortcuts);
+    auto *palette = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_K), this);
+    connect(palette, &QShortcut::activated, this, &MainWindow::showPalette);
     auto *quit = new QShortcut(QKeySequence::Quit, this);
     connect(quit, &QShortcut::activated, this, &QWidget::close);
 }
@@ -136,6 +144,35 @@ void MainWindow::exportByDialog() {
         QMessageBox::warning(this, tr("Export"), QString::fromStdString(written.error().message()));
     else
         QMessageBox::information(this, tr("Export"), tr("%1 files written into %2").arg(written->size()).arg(folder));
+}
+
+/// What has a button, and what has none: recipes to choose, experiments to open.
+void MainWindow::showPalette() {
+    std::vector<WindowCommand> commands = windowCommands(this);
+    commands.push_back({tr("Shortcuts"), QKeySequence(QKeySequence::HelpContents), tr("The sheet of all shortcuts"),
+                        [this] { showShortcuts(); }});
+    for (const std::string &name : core::builtInRecipes()) {
+        const QString recipe = QString::fromStdString(name);
+        commands.push_back({tr("Plan recipe %1").arg(recipe), {}, tr("Opens it on Plan"), [this, recipe] {
+                                m_plan->choose(recipe);
+                                showPage(Page::Plan);
+                            }});
+    }
+    const auto experiments = core::listExperiments();
+    for (std::size_t i = 0; i < std::min(experiments.size(), newestInPalette); ++i)
+        if (const auto experiment = core::readExperiment(experiments[i])) {
+            const QString id = QString::fromStdString(experiment->id);
+            const QDateTime when = QDateTime::fromMSecsSinceEpoch(experiment->createdWallUs / 1000);
+            commands.push_back(
+                {tr("Open %1, %2")
+                     .arg(QString::fromStdString(experiment->title), QLocale().toString(when, QLocale::ShortFormat)),
+                 {},
+                 id,
+                 [this, id] { openAndShow(id, false); }});
+        }
+    auto *palette = new CommandPalette(m_theme, std::move(commands), this);
+    palette->setAttribute(Qt::WA_DeleteOnClose);
+    palette->open();
 }
 
 void MainWindow::showShortcuts() {

@@ -49,6 +49,7 @@ private:
     void openAndShow(const QString &id, bool alone);
     void exportByDialog();
     void showShortcuts();
+    void showPalette(); ///< every command, by a few letters of it
 
     Theme &m_theme;
     Workspace &m_workspace;

@@ -112,6 +112,7 @@ QPushButton *QueuePanel::addButton(const QString &words, const QKeySequence &key
     auto *button = new QPushButton(words, this);
     button->setShortcut(keys);
     button->setToolTip(tip);
+    button->setAccessibleName(tr("Queue: %1").arg(words.toLower()));
     connect(button, &QPushButton::clicked, this, act);
     return button;
 }

@@ -1,11 +1,10 @@
 #include "app/ui/shell/shortcut_sheet.h"
 
-#include <QAbstractButton>
-#include <QAction>
 #include <QGridLayout>
 #include <QLabel>
 #include <QMap>
 
+#include "app/ui/shell/window_commands.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 
@@ -17,15 +16,11 @@ ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
     outer->setContentsMargins(3 * grid, 3 * grid, 3 * grid, 3 * grid);
     outer->addWidget(makeLabel(tr("Shortcuts"), "title", this));
     QMap<QString, QString> rows; // keys → what; one row a shortcut
-    for (const QAbstractButton *button : window->findChildren<QAbstractButton *>())
-        if (!button->shortcut().isEmpty())
-            rows.insert(button->shortcut().toString(QKeySequence::NativeText),
-                        button->accessibleName().isEmpty() ? button->text() : button->accessibleName());
-    for (const QAction *action : window->findChildren<QAction *>())
-        if (!action->shortcut().isEmpty() && !action->text().isEmpty())
-            rows.insert(action->shortcut().toString(QKeySequence::NativeText), action->text());
+    for (const WindowCommand &command : windowCommands(window))
+        rows.insert(command.keys.toString(QKeySequence::NativeText), command.title);
     rows.insert(QKeySequence(QKeySequence::Find).toString(QKeySequence::NativeText), tr("Filter the runs"));
     rows.insert(QKeySequence(QKeySequence::HelpContents).toString(QKeySequence::NativeText), tr("This sheet"));
+    rows.insert(QKeySequence(Qt::CTRL | Qt::Key_K).toString(QKeySequence::NativeText), tr("All commands"));
     auto *grid2 = new QGridLayout;
     grid2->setHorizontalSpacing(4 * grid);
     grid2->setVerticalSpacing(grid / 2);

@@ -1,0 +1,25 @@
+#pragma once
+#include <QKeySequence>
+#include <QPointer>
+#include <QString>
+
+#include <functional>
+#include <vector>
+
+class QWidget;
+
+namespace lockstep::ui {
+
+/// One thing a person can do in the window, for the palette and the sheet of shortcuts.
+struct WindowCommand {
+    QString title;     ///< "Start", "Go to Live", "Open DP against DDP, LeNet"
+    QKeySequence keys; ///< may be empty
+    QString hint;      ///< what it does
+    std::function<void()> run;
+    bool enabled = true;
+};
+
+/// Every button and action of the window that has a shortcut, in the order of their titles.
+[[nodiscard]] std::vector<WindowCommand> windowCommands(const QWidget *window);
+
+} // namespace lockstep::ui
