@@ -238,6 +238,9 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
         QTest::keyClick(m_window.get(), Qt::Key_K, Qt::ControlModifier);
         QTRY_VERIFY((palette = m_window->findChild<CommandPalette *>()) != nullptr && palette->isVisible());
+        palette->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(palette));
+        QTRY_VERIFY(palette->field()->hasFocus());
         QTest::keyClicks(palette->field(), "plan mnist");
         QTest::keyClick(palette->field(), Qt::Key_Return);
         QTRY_COMPARE(m_window->page(), Page::Plan);

@@ -116,6 +116,7 @@ CommandPalette::CommandPalette(const Theme &theme, std::vector<WindowCommand> co
         m_none->setVisible(m_filter.rowCount() == 0);
     });
     connect(m_field, &QLineEdit::returnPressed, this, &CommandPalette::run);
+    m_field->setFocus();
     m_filter.setText({});
     m_list->setCurrentIndex(m_filter.index(0, 0));
 }
