@@ -9,6 +9,7 @@
 
 #include <cstdio>
 
+#include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/live_page.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/runs_page.h"
@@ -22,7 +23,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int settleLimitMs = 60'000;
+constexpr int settleLimitMs = 60'000, lookLimitMs = 3000;
 
 int complain(const Error &error) {
     std::fprintf(stderr, "lockstep: %s\n", error.message().c_str());
@@ -59,11 +60,20 @@ int exportAndLeave(const AppOptions &options, MainWindow &window, Workspace &wor
     return 0;
 }
 
+QElapsedTimer started() {
+    QElapsedTimer timer;
+    timer.start();
+    return timer;
+}
+
 int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     window.resize(options.size);
     window.show();
     QApplication::processEvents();
     window.livePage()->drawNow();
+    for (QElapsedTimer timer = started();
+         window.planPage()->devicePicker()->looking() && timer.elapsed() < lookLimitMs;)
+        QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
     // Layouts settle in two turns: the first lays out, the second draws what depends on it.
     for (int turn = 0; turn < 3; ++turn)
         QApplication::processEvents(QEventLoop::AllEvents, 50);

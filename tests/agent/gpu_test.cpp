@@ -67,3 +67,30 @@ TEST_CASE("a slow NVML delays no rank, no heartbeat and no end") {
     CHECK(bodiesOf<HeartbeatFrame>(frames).size() >= 1);
     CHECK(bodiesOf<DeviceFrame>(frames).size() >= 5);
 }
+
+TEST_CASE("devices says how each stands and who uses it") {
+    const TestHome home;
+    Child devices({agentBinary(), "devices"}, withGpus({}));
+    const std::string line = devices.readAll();
+    CHECK(devices.wait() == 0);
+    CHECK(line.find("\"device\":\"cpu:0\"") != std::string::npos);
+    const auto first = line.find("GPU-00000000-fake"), second = line.find("GPU-00000001-fake");
+    REQUIRE((first != std::string::npos && second != std::string::npos));
+    const std::string gpu = line.substr(first, second - first), other = line.substr(second);
+    CHECK(gpu.find("\"memory_used_bytes\":3000.0,\"busy\":0.75") != std::string::npos);
+    CHECK(gpu.find("\"name\":\"lockstep-agent\",\"share\":null,\"memory_bytes\":2500.0") != std::string::npos);
+    CHECK(other.find("\"users\":[]") != std::string::npos);
+}
+
+TEST_CASE("a program that spins on a CPU device is named as its user") {
+    const TestHome home;
+    Child spinner({"/usr/bin/taskset", "-c", "0", "/bin/sh", "-c", "while :; do :; done"});
+    bool named = false;
+    for (int i = 0; i < 5 && !named; ++i) {
+        Child devices({agentBinary(), "devices"});
+        const std::string line = devices.readAll();
+        const std::string cpu0 = line.substr(0, line.find("\"cpu:1\""));
+        named = cpu0.find("\"pid\":" + std::to_string(spinner.pid())) != std::string::npos;
+    }
+    CHECK(named);
+}

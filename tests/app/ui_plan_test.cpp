@@ -10,6 +10,7 @@
 #include <QToolButton>
 
 #include "app/ui/pages/config_form.h"
+#include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -193,6 +194,38 @@ private Q_SLOTS:
         m_page->form()->methodBox(Method::Ddp)->click();
         QVERIFY(!m_page->startButton()->isEnabled());
         QVERIFY(!m_page->form()->field("method")->mistake->text().isEmpty());
+    }
+
+    void theMachinesDevicesAreBoxesToChooseFrom() {
+        const auto device = [](const char *name, const char *kind, std::optional<double> busy) {
+            core::SeenDevice seen;
+            seen.device = name;
+            seen.kind = kind;
+            seen.name = "a processor";
+            seen.cores = std::string(name).substr(4);
+            seen.busy = busy;
+            return seen;
+        };
+        auto busy = device("cpu:1", "cpu", 0.96);
+        busy.users = {{77, "cc1plus", 0.9, {}}};
+        m_page->devicePicker()->showDevices({device("cpu:0", "cpu", 0.01), busy});
+        const auto &boxes = m_page->devicePicker()->boxes();
+        QCOMPARE(boxes.size(), std::size_t(2));
+        QVERIFY(boxes[0]->isChecked() && boxes[1]->isChecked()); // the recipe takes all there are
+        QCOMPARE(boxes[0]->use(), QStringLiteral("free"));
+        QCOMPARE(boxes[1]->use(), QStringLiteral("96 % busy: cc1plus"));
+        QVERIFY(boxes[1]->toolTip().contains(QStringLiteral("pid 77 cc1plus, 90 % of it")));
+        QTest::mouseClick(boxes[1], Qt::LeftButton);
+        QVERIFY(!boxes[1]->isChecked());
+        QCOMPARE(line("devices")->text(), QStringLiteral("0"));
+        const auto plan = m_page->draft().plan(uitest::twoCores(), {});
+        QVERIFY(plan.has_value());
+        for (const core::PlannedRun &run : plan->runs)
+            QCOMPARE(run.config.devices, std::vector<std::string>{"0"});
+        QTest::mouseClick(boxes[0], Qt::LeftButton); // the last one stays
+        QVERIFY(boxes[0]->isChecked());
+        QTest::mouseClick(boxes[1], Qt::LeftButton);
+        QCOMPARE(line("devices")->text(), QStringLiteral("0,1"));
     }
 
     void resetGoesBackToTheRecipe() {

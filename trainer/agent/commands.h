@@ -28,4 +28,7 @@ int statusCommand(const std::string &runId);
 /// The MachineRecord of this machine as JSON.
 int machineCommand(int coresPerDevice);
 
+/// How this machine's devices stand now, and who uses them, as one line of JSON.
+int devicesCommand(int coresPerDevice);
+
 } // namespace lockstep::agent

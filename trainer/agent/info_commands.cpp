@@ -6,6 +6,7 @@
 #include "ipc/file_system.h"
 #include "trainer/agent/attach_target.h"
 #include "trainer/agent/commands.h"
+#include "trainer/agent/device_use.h"
 #include "trainer/agent/machine.h"
 
 namespace lockstep::agent {
@@ -70,6 +71,31 @@ int machineCommand(int coresPerDevice) {
     if (json.is_discarded() || !json.contains("machines"))
         return 1;
     std::printf("%s\n", oneLine(json["machines"].front()).c_str());
+    return 0;
+}
+
+int devicesCommand(int coresPerDevice) {
+    const auto nvml = Nvml::load();
+    const auto orNull = [](const auto &value) { return value ? Json(*value) : Json(nullptr); };
+    Json json = {{"devices", Json::array()}};
+    for (const DeviceUse &use : lookAtDevices(coresPerDevice, nvml.get())) {
+        Json device = {{"device", use.record.device},
+                       {"kind", use.record.kind},
+                       {"name", use.record.name},
+                       {"cores", use.record.cores},
+                       {"uuid", use.record.uuid},
+                       {"memory_total_bytes", orNull(use.record.memoryTotalBytes)},
+                       {"memory_used_bytes", orNull(use.memoryUsedBytes)},
+                       {"busy", orNull(use.busy)},
+                       {"users", Json::array()}};
+        for (const DeviceUser &user : use.users)
+            device["users"].push_back({{"pid", user.pid},
+                                       {"name", user.name},
+                                       {"share", orNull(user.share)},
+                                       {"memory_bytes", orNull(user.memoryBytes)}});
+        json["devices"].push_back(std::move(device));
+    }
+    std::printf("%s\n", oneLine(json).c_str());
     return 0;
 }
 

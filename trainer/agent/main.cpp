@@ -85,9 +85,12 @@ int main(int argc, char **argv) {
     status->add_option("RUN", runId, "Run id")->required();
     auto *machine =
         app.add_subcommand("machine", "Print this machine's record as JSON: CPU, devices, driver, interfaces.");
-    machine->add_option("--cores-per-device", coresPerDevice, "Cores of a CPU device")
-        ->check(CLI::Range(1, 4096))
-        ->capture_default_str();
+    auto *devices =
+        app.add_subcommand("devices", "Print how this machine's devices stand now and who uses them, as JSON.");
+    for (CLI::App *command : {machine, devices})
+        command->add_option("--cores-per-device", coresPerDevice, "Cores of a CPU device")
+            ->check(CLI::Range(1, 4096))
+            ->capture_default_str();
     app.add_subcommand("version", "Print the version.");
     try {
         app.parse(argc, argv);
@@ -116,6 +119,8 @@ int main(int argc, char **argv) {
         return statusCommand(runId);
     if (command == "machine")
         return machineCommand(coresPerDevice);
+    if (command == "devices")
+        return devicesCommand(coresPerDevice);
     std::printf("lockstep-agent %s\n", agentVersion());
     return 0;
 }

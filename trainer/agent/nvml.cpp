@@ -23,6 +23,11 @@ struct Utilization {
 struct Memory {
     unsigned long long total, free, used;
 };
+struct ProcessInfo {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpuInstance, computeInstance;
+};
 struct GpmSupport {
     unsigned version, isSupported;
 };
@@ -59,6 +64,7 @@ struct Nvml::Impl {
     Return (*clock)(Handle, int, unsigned *) = nullptr;
     Return (*temperature)(Handle, int, unsigned *) = nullptr;
     Return (*throttle)(Handle, unsigned long long *) = nullptr;
+    Return (*running)(Handle, unsigned *, ProcessInfo *) = nullptr;
     Return (*migMode)(Handle, unsigned *, unsigned *) = nullptr;
     Return (*migCount)(Handle, unsigned *) = nullptr;
     Return (*migByIndex)(Handle, unsigned, Handle *) = nullptr;
@@ -109,6 +115,7 @@ bool Nvml::Impl::findAll() {
     find(temperature, "nvmlDeviceGetTemperature");
     if (!find(throttle, "nvmlDeviceGetCurrentClocksEventReasons"))
         find(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    find(running, "nvmlDeviceGetComputeRunningProcesses_v3");
     find(migMode, "nvmlDeviceGetMigMode");
     find(migCount, "nvmlDeviceGetMaxMigDeviceCount");
     find(migByIndex, "nvmlDeviceGetMigDeviceHandleByIndex");
@@ -257,6 +264,21 @@ DeviceSample Nvml::sample(std::size_t index) {
         sample.throttle = throttleWords(bits);
     sample.smActivity = m_impl->smActivity(device);
     return sample;
+}
+
+std::vector<Nvml::Process> Nvml::processes(std::size_t index) {
+    std::vector<Process> out;
+    constexpr unsigned most = 256;
+    constexpr unsigned long long unknown = ~0ull;
+    std::vector<ProcessInfo> infos(most);
+    unsigned count = most;
+    if (!m_impl->running || m_impl->running(m_impl->devices[index].handle, &count, infos.data()) != 0)
+        return out;
+    for (unsigned i = 0; i < std::min(count, most); ++i)
+        out.push_back({static_cast<int>(infos[i].pid), infos[i].memory == unknown
+                                                           ? std::nullopt
+                                                           : std::optional(static_cast<double>(infos[i].memory))});
+    return out;
 }
 
 std::vector<Nvml::Gpu> visibleGpus(const std::vector<Nvml::Gpu> &all, const char *cudaVisibleDevices) {

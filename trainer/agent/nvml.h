@@ -32,6 +32,13 @@ public:
     /// What can be measured of one GPU now; the rest is absent. Thread safe per GPU.
     [[nodiscard]] DeviceSample sample(std::size_t gpu);
 
+    struct Process {
+        int pid = 0;
+        std::optional<double> memoryBytes; ///< absent where the driver does not tell
+    };
+    /// Programs that compute on it now; takes milliseconds.
+    [[nodiscard]] std::vector<Process> processes(std::size_t gpu);
+
 private:
     Nvml();
     struct Impl;

@@ -16,6 +16,7 @@
 #include "analysis/format.h"
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/data_notice.h"
+#include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/plan_rows.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -130,6 +131,13 @@ QWidget *PlanPage::buildForm() {
     m_data = new DataNotice(m_theme, card);
     connect(m_data, &DataNotice::arrived, this, &PlanPage::refresh);
     card->body()->addWidget(m_data);
+    m_devices = new DevicePicker(m_theme, card);
+    connect(m_devices, &DevicePicker::chosen, this, [this](const QString &kind, const QStringList &devices) {
+        m_draft.set(*findField("device"), kind.toStdString());
+        m_draft.set(*findField("devices"), devices.join(QLatin1Char(',')).toStdString());
+        refresh();
+    });
+    card->body()->addWidget(m_devices);
     m_form = new ConfigForm(m_theme, card);
     connect(m_form, &ConfigForm::edited, this, [this](const QString &key, const QString &value) {
         if (const FieldSpec *field = findField(key.toStdString()))
@@ -272,6 +280,7 @@ void PlanPage::refresh() {
         m_summary->clear();
     } else {
         m_model.setPlan(*plan);
+        showChosenDevices(*plan);
         m_rows->setCurrentIndex(
             m_model.index(std::max(0, std::min(m_rows->currentIndex().row(), m_model.rowCount() - 1)), 0));
         const int runs = plan->runnableCount();
@@ -294,6 +303,22 @@ void PlanPage::refresh() {
     m_rows->setEnabled(plan.has_value());
     showCommand();
     restyle();
+}
+
+/// What the runs that can run use; and CPU devices are blocks of as many cores as the plan says.
+void PlanPage::showChosenDevices(const core::Plan &plan) {
+    QString kind;
+    QStringList devices;
+    for (const core::PlannedRun &run : plan.runs) {
+        if (!run.runnable())
+            continue;
+        kind = QString::fromStdString(run.config.device);
+        m_devices->setCoresPerDevice(run.config.coresPerDevice);
+        for (const std::string &device : run.config.devices)
+            if (const QString name = QString::fromStdString(device); !devices.contains(name))
+                devices << name;
+    }
+    m_devices->setChosen(kind, devices);
 }
 
 /// A folder of the person's own is looked into by the trainer, which knows what it needs.

@@ -17,6 +17,7 @@ class QPushButton;
 namespace lockstep::ui {
 class ConfigForm;
 class DataNotice;
+class DevicePicker;
 class Theme;
 class Workspace;
 
@@ -31,6 +32,7 @@ public:
     [[nodiscard]] ConfigForm *form() const { return m_form; }
     [[nodiscard]] QPushButton *startButton() const { return m_start; }
     [[nodiscard]] QCheckBox *quickBox() const { return m_quick; }
+    [[nodiscard]] DevicePicker *devicePicker() const { return m_devices; }
     [[nodiscard]] DataNotice *dataNotice() const { return m_data; }
     [[nodiscard]] const PlanDraft &draft() const { return m_draft; }
     [[nodiscard]] core::PlanModel &plan() { return m_model; }
@@ -47,6 +49,7 @@ private:
     void refresh();
     void showCommand();
     [[nodiscard]] bool dataMissing();
+    void showChosenDevices(const core::Plan &plan);
     void start();
     void restyle();
 
@@ -59,6 +62,7 @@ private:
     QListWidget *m_recipes;
     ConfigForm *m_form;
     DataNotice *m_data;
+    DevicePicker *m_devices;
     QCheckBox *m_quick;
     QComboBox *m_repeats;
     QPushButton *m_reset, *m_start, *m_copy;

@@ -61,4 +61,17 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *, unsigned long long *bits) 
     return *bits = 0x20 | 0x1, 0;
 }
 
+struct ProcessInfo {
+    unsigned pid;
+    unsigned long long memory;
+    unsigned gpuInstance, computeInstance;
+};
+/// On the first GPU computes whoever asks; on the second, nobody.
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, ProcessInfo *processes) {
+    *count = numberOf(device) == 0 ? 1 : 0;
+    if (*count == 1)
+        processes[0] = {static_cast<unsigned>(getpid()), 2500, 0, 0};
+    return 0;
+}
+
 } // extern "C"

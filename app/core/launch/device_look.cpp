@@ -1,0 +1,90 @@
+#include "launch/device_look.h"
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::json;
+
+std::optional<double> numberIn(const Json &json, const char *key) {
+    return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<double>()) : std::nullopt;
+}
+
+} // namespace
+
+Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
+    try {
+        std::vector<SeenDevice> devices;
+        const Json root = Json::parse(text);
+        for (const Json &json : root.at("devices")) {
+            SeenDevice device;
+            device.device = json.at("device").get<std::string>();
+            device.kind = json.at("kind").get<std::string>();
+            device.name = json.value("name", "");
+            device.cores = json.value("cores", "");
+            device.busy = numberIn(json, "busy");
+            device.memoryTotalBytes = numberIn(json, "memory_total_bytes");
+            device.memoryUsedBytes = numberIn(json, "memory_used_bytes");
+            for (const Json &user : json.at("users"))
+                device.users.push_back({user.value("pid", 0), user.value("name", ""), numberIn(user, "share"),
+                                        numberIn(user, "memory_bytes")});
+            devices.push_back(std::move(device));
+        }
+        return devices;
+    } catch (const std::exception &exception) {
+        return fail(
+            Error::failed(std::string("lockstep-agent's list of devices is not understood: ") + exception.what(),
+                          "upgrade it to this version"));
+    }
+}
+
+DeviceLook::DeviceLook(QObject *parent) : QObject(parent) {
+    m_process.setStandardInputFile(QProcess::nullDevice());
+    connect(&m_process, &QProcess::finished, this, &DeviceLook::over);
+    connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            Q_EMIT failed(Error::failed(m_process.program().toStdString() + " can't be started",
+                                        "build it with ./run, or set LOCKSTEP_AGENT"));
+    });
+}
+
+DeviceLook::~DeviceLook() {
+    m_process.disconnect(this);
+    m_process.kill();
+    m_process.waitForFinished(500);
+}
+
+void DeviceLook::start(const CommandPrefix &prefix, int coresPerDevice) {
+    if (isLooking())
+        return;
+    CommandPrefix resolved = prefix;
+    if (prefix.local()) {
+        const Result<std::string> found = findAgent();
+        if (!found)
+            return Q_EMIT failed(found.error());
+        resolved.agent = *found;
+    }
+    QStringList words;
+    for (const std::string &word :
+         agentCommand(resolved, {"devices", "--cores-per-device", std::to_string(std::max(1, coresPerDevice))}))
+        words << QString::fromStdString(word);
+    const QString program = words.takeFirst();
+    m_process.start(program, words);
+}
+
+void DeviceLook::over() {
+    if (m_process.exitStatus() != QProcess::NormalExit || m_process.exitCode() != 0) {
+        const QString said = QString::fromUtf8(m_process.readAllStandardError()).trimmed().section(u'\n', -1);
+        return Q_EMIT failed(Error::failed("the devices can't be looked at: " +
+                                           (said.isEmpty() ? "the agent gave no word" : said.toStdString())));
+    }
+    const Result<std::vector<SeenDevice>> devices =
+        seenDevicesFromJson(m_process.readAllStandardOutput().toStdString());
+    if (devices)
+        Q_EMIT looked(*devices);
+    else
+        Q_EMIT failed(devices.error());
+}
+
+} // namespace lockstep::core
