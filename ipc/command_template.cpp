@@ -70,9 +70,10 @@ Result<std::string> configPlaceholder(const RunConfig &config, std::string_view 
     const FieldSpec *field = findField(name);
     if (field && !field->perProcess)
         return field->get(config);
-    return fail(Error::badArgument("there is no placeholder {" + std::string(name.substr(0, 60)) + "}",
-                                   "did you mean {" + std::string(nearestKey(name)) +
-                                       "}? a field's key, python, python:MODULE, scripts or recipe_folder may stand there"));
+    return fail(
+        Error::badArgument("there is no placeholder {" + std::string(name.substr(0, 60)) + "}",
+                           "did you mean {" + std::string(nearestKey(name)) +
+                               "}? a field's key, python, python:MODULE, scripts or recipe_folder may stand there"));
 }
 
 Result<void> checkPlaceholders(const std::vector<std::string> &command) {

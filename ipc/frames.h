@@ -108,9 +108,10 @@ struct DeviceEpochUse {
 
 struct EpochFrame {
     int epoch = 1;
-    std::optional<double> loss; ///< sample-weighted mean over all ranks, padded duplicates left out; scripts leave it out
-    double durationS = 0;       ///< wall time of this rank's training loop, evaluation left out
-    std::int64_t samples = 0;   ///< this rank's, padded duplicates left out
+    std::optional<double>
+        loss;                 ///< sample-weighted mean over all ranks, padded duplicates left out; scripts leave it out
+    double durationS = 0;     ///< wall time of this rank's training loop, evaluation left out
+    std::int64_t samples = 0; ///< this rank's, padded duplicates left out
     std::int64_t steps = 0;
     std::int64_t startMonoNs = 0;
     PhaseTimes phases;

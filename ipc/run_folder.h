@@ -79,10 +79,10 @@ struct MachineRecord {
 /// config.json
 struct RunRecord {
     std::string run;
-    std::string name;                 ///< "DDP ×2"
-    std::string experiment;           ///< experiment id; empty for a single run
-    std::string recipe;               ///< recipe name; empty for a free choice
-    int repeat = 1;                   ///< which repeat of how many in the experiment
+    std::string name;       ///< "DDP ×2"
+    std::string experiment; ///< experiment id; empty for a single run
+    std::string recipe;     ///< recipe name; empty for a free choice
+    int repeat = 1;         ///< which repeat of how many in the experiment
     /// Absent when all that is known is the command. With a script's command it is what the recipe claims of it.
     std::optional<RunConfig> config;
     /// Program and arguments of `lockstep-agent run -- …` and of a recipe's script; a launch request may have

@@ -7,7 +7,8 @@ readiness, what is left of it is `exposed`, and `comm` is the time in which any 
 inside backward). The hook averages as DDP itself does, so its results are the same in every bit; with
 gradient_as_bucket_view and a number of ranks that is no power of two the last bit may differ.
 On CUDA the host sees sums launched, not done: there all of it stays `backward`; exposed and comm are unknown."""
-from time import monotonic_ns as now
+import atexit
+from time import monotonic_ns as now, sleep
 
 
 def watch(run, ddp):
@@ -38,5 +39,8 @@ def watch(run, ddp):
         return "exposed"
 
     if run.on:
+        # The backend's threads let go of their last callback a moment after the sum is there; a Python that ends in that
+        # moment is aborted. So it is with every hook in Python, PyTorch's own too.
+        atexit.register(sleep, 0.1)
         ddp.register_comm_hook(None, hook)
         run.rest_of = rest_of

@@ -44,7 +44,8 @@ void writeProgram(const std::string &path, const std::string &text) {
 /// A Python that has the modules named, as far as the agent's question goes.
 void fakePython(const std::string &path, const std::string &modules) {
     writeProgram(path, "#!/bin/sh\n[ \"$1\" = -c ] || exec /bin/sh \"$@\"\nshift 2; i=100\n"
-                       "for name; do case \" " + modules + " \" in *\" $name \"*) ;; *) exit $i;; esac; i=$((i+1)); done\n");
+                       "for name; do case \" " +
+                           modules + " \" in *\" $name \"*) ;; *) exit $i;; esac; i=$((i+1)); done\n");
 }
 
 long lineCount(const std::string &text) {
@@ -72,8 +73,9 @@ TEST_CASE("a recipe's script gets its fields, its devices and the environment th
     CHECK(record->command == std::vector<std::string>{home.path() + "/python", script, "--workers=3", "{}"});
     CHECK(record->name == "train.py");
     CHECK(record->config->workers == 3);
-    CHECK(contentsOf(folder.log(0)).find("the script runs with " + home.path() + "/python (found by LOCKSTEP_PYTHON)") !=
-          std::string::npos);
+    CHECK(
+        contentsOf(folder.log(0)).find("the script runs with " + home.path() + "/python (found by LOCKSTEP_PYTHON)") !=
+        std::string::npos);
 }
 
 TEST_CASE("a script that can't be is one sentence, exit 2, and leaves nothing, for serve and for check") {
@@ -107,7 +109,8 @@ TEST_CASE("without a Python that has torch the sentence says what each lacks and
     const std::string folder = home.path() + "/bin";
     std::filesystem::create_directory(folder);
     fakePython(folder + "/python3", "nothing");
-    const Outcome named = ask("check", requestFor({"{python}", "-c", "pass"}), {{"LOCKSTEP_PYTHON", "/nowhere/python"}});
+    const Outcome named =
+        ask("check", requestFor({"{python}", "-c", "pass"}), {{"LOCKSTEP_PYTHON", "/nowhere/python"}});
     CHECK(named.code == 2);
     CHECK(named.errors.find("LOCKSTEP_PYTHON names '/nowhere/python', which can't be run") != std::string::npos);
     // A module that no Python has: every candidate is asked.

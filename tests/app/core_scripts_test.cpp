@@ -92,7 +92,8 @@ private Q_SLOTS:
         QTest::addColumn<QByteArray>("command");
         QTest::addColumn<QByteArray>("told");
         QTest::newRow("unknown") << QByteArray("[\"{python}\",\n\"{wokers}\"]")
-                                 << QByteArray("line 2: command: there is no placeholder {wokers}; did you mean {workers}?");
+                                 << QByteArray(
+                                        "line 2: command: there is no placeholder {wokers}; did you mean {workers}?");
         QTest::newRow("per process") << QByteArray("[\"{frames}\"]") << QByteArray("there is no placeholder {frames}");
         QTest::newRow("unpaired") << QByteArray("[\"a{\"]") << QByteArray("a brace without its partner");
         QTest::newRow("empty") << QByteArray("[]") << QByteArray("there is no word in it");
@@ -101,8 +102,7 @@ private Q_SLOTS:
     void aMistakeInATemplateIsToldWithItsLineAndTheNearestWord() {
         QFETCH(QByteArray, command);
         QFETCH(QByteArray, told);
-        const auto recipe =
-            recipeFromJson("{\"name\":\"a\",\"runs\":[{\"command\":" + command.toStdString() + "}]}");
+        const auto recipe = recipeFromJson("{\"name\":\"a\",\"runs\":[{\"command\":" + command.toStdString() + "}]}");
         QVERIFY(!recipe.has_value());
         const std::string all = joinErrors(recipe.error());
         QVERIFY2(all.find(told.toStdString()) != std::string::npos, all.c_str());
@@ -127,7 +127,7 @@ private Q_SLOTS:
         const PlannedRun &script = plan->runs[1];
         QCOMPARE(script.config.devices, (std::vector<std::string>{"0", "1"}));
         QCOMPARE(script.config.workerCores, std::string("2-3")); // a core for each of the two processes' workers
-        QVERIFY(!script.estimateS); // what ours took says nothing of a script
+        QVERIFY(!script.estimateS);                              // what ours took says nothing of a script
         QVERIFY(plan->runs[0].estimateS);
         QCOMPARE(plan->runs[2].name, std::string("train.py"));
         QCOMPARE(torchrunCommand(script),
@@ -143,7 +143,8 @@ private Q_SLOTS:
     void aCellThatLacksCoresForItsWorkersSaysSo() {
         const auto plan = expand(parsed(scriptRecipe), machine(3));
         QVERIFY(plan.has_value());
-        const auto lacking = std::find_if(plan->runs.begin(), plan->runs.end(), [](const auto &r) { return !r.runnable(); });
+        const auto lacking =
+            std::find_if(plan->runs.begin(), plan->runs.end(), [](const auto &r) { return !r.runnable(); });
         QVERIFY(lacking != plan->runs.end());
         QCOMPARE(lacking->notRunReason, std::string("not run: needs 4 cores (2 to train, 2 to load), has 3"));
     }
@@ -175,7 +176,8 @@ private Q_SLOTS:
         RunStore store(QStringLiteral("r"));
         store.setRecord(scriptRecord());
         QCOMPARE(store.method(), QString());
-        for (const Frame &one : scriptRecording({{"method", "ddp"}, {"backend", "gloo"}, {"workers", "2"}, {"epochs", "2"}}))
+        for (const Frame &one :
+             scriptRecording({{"method", "ddp"}, {"backend", "gloo"}, {"workers", "2"}, {"epochs", "2"}}))
             store.take(one);
         QCOMPARE(store.method(), QStringLiteral("ddp"));
         QCOMPARE(store.title(), QStringLiteral("train.py"));
@@ -190,8 +192,10 @@ private Q_SLOTS:
     }
 
     void runsOfScriptsContrastByWhatTheySay() {
-        RunOutcome one = outcomeOf(scriptRecord(), {{"method", "ddp"}, {"workers", "0"}, {"lr", "1e-2"}, {"seed", "1"}});
-        RunOutcome two = outcomeOf(scriptRecord(), {{"method", "ddp"}, {"workers", "2"}, {"lr", "0.01"}, {"hue", "red"}});
+        RunOutcome one =
+            outcomeOf(scriptRecord(), {{"method", "ddp"}, {"workers", "0"}, {"lr", "1e-2"}, {"seed", "1"}});
+        RunOutcome two =
+            outcomeOf(scriptRecord(), {{"method", "ddp"}, {"workers", "2"}, {"lr", "0.01"}, {"hue", "red"}});
         RunOutcome mute = outcomeOf(scriptRecord("other.py"), {});
         const RunOutcome ours = outcomeOf(ddpRecord(""), {});
         const ResultTable table = resultTable(std::vector{one, two, mute, ours});

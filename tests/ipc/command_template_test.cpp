@@ -49,7 +49,8 @@ private Q_SLOTS:
     }
 
     void aCommandIsCalledByItsScript() {
-        QCOMPARE(commandName({"/usr/bin/python3.11", "-u", "-W", "ignore", "/a/train.py", "--x"}), std::string("train.py"));
+        QCOMPARE(commandName({"/usr/bin/python3.11", "-u", "-W", "ignore", "/a/train.py", "--x"}),
+                 std::string("train.py"));
         QCOMPARE(commandName({"python3", "-m", "pkg.train"}), std::string("python3"));
         QCOMPARE(commandName({"/bin/sh", "run.sh"}), std::string("sh"));
         QCOMPARE(commandName({"{python:torch}", "{scripts}/a.py"}), std::string("a.py"));
@@ -65,7 +66,8 @@ private Q_SLOTS:
     void aStateSaysWhatAScriptIsAndUnknownStaysUnknown() {
         Decoder decoder;
         const std::string head = R"({"type":"state","rank":0,"rseq":0,"mono_ns":1,"wall_us":2,"state":"init","about":)";
-        const auto frame = decoder.decode(head + R"({"method":"ddp","workers":2,"affine":true,"lr":0.01,"seed":null}})");
+        const auto frame =
+            decoder.decode(head + R"({"method":"ddp","workers":2,"affine":true,"lr":0.01,"seed":null}})");
         QVERIFY2(frame.has_value(), frame ? "" : frame.error().message().c_str());
         const About &about = std::get<StateFrame>(frame->body).about;
         QCOMPARE(about, (About{{"method", "ddp"}, {"workers", "2"}, {"affine", "true"}, {"lr", "0.01"}}));

@@ -113,8 +113,8 @@ std::vector<std::pair<std::string, std::string>> scriptEnvironment(const RunConf
         return out;
     std::string visible; // LOCAL_RANK counts in this list
     for (const DevicePlan &device : devices)
-        visible += (visible.empty() ? "" : ",") +
-                   (device.name.starts_with("cuda:") ? device.name.substr(5) : device.name);
+        visible +=
+            (visible.empty() ? "" : ",") + (device.name.starts_with("cuda:") ? device.name.substr(5) : device.name);
     out.emplace_back("CUDA_VISIBLE_DEVICES", visible);
     return out;
 }

@@ -58,7 +58,8 @@ void ReportedSummary::take(int rank, const Frame &frame) {
             m_about.try_emplace(key, value);
         if (!state->backend.empty())
             m_backend = state->backend;
-    } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body); steps && steps->loss && roomFor(steps->epoch)) {
+    } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body);
+               steps && steps->loss && roomFor(steps->epoch)) {
         Epoch &epoch = m_epochs[steps->epoch];
         epoch.lossSum += steps->loss->mean * static_cast<double>(steps->samples);
         epoch.lossSamples += static_cast<double>(steps->samples);

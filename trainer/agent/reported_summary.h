@@ -21,10 +21,10 @@ public:
 private:
     struct Epoch {
         std::set<int> ranks;
-        double durationS = 0;                            ///< largest over ranks
-        std::int64_t samples = 0, steps = 0;             ///< summed; most of a rank
-        std::optional<double> loss;                      ///< as a rank gave it for all
-        double lossSum = 0, lossSamples = 0;             ///< of the windows
+        double durationS = 0;                ///< largest over ranks
+        std::int64_t samples = 0, steps = 0; ///< summed; most of a rank
+        std::optional<double> loss;          ///< as a rank gave it for all
+        double lossSum = 0, lossSamples = 0; ///< of the windows
     };
     struct Rank {
         double durationS = 0;

@@ -121,8 +121,7 @@ Result<PythonChoice> findPython(const std::vector<std::string> &modules) {
             return candidate;
         lacks += ", " + candidate.path + " " + lack;
     }
-    return fail(Error::badArgument("no Python with " + all + " was found: " + lacks,
-                                   "name one in LOCKSTEP_PYTHON"));
+    return fail(Error::badArgument("no Python with " + all + " was found: " + lacks, "name one in LOCKSTEP_PYTHON"));
 }
 
 Result<std::string> findScripts() {

@@ -12,8 +12,8 @@ std::string normalised(const FieldSpec &field, const std::string &value) {
     return field.set(scratch, value) ? field.get(scratch) : value;
 }
 
-constexpr std::array<std::string_view, 13> comparable = {"method",     "model", "dataset",  "train_samples", "epochs",
-                                                         "batch_size", "lr",    "momentum", "optimizer",     "seed",
+constexpr std::array<std::string_view, 13> comparable = {"method",     "model",  "dataset",  "train_samples", "epochs",
+                                                         "batch_size", "lr",     "momentum", "optimizer",     "seed",
                                                          "workers",    "loader", "augment"};
 
 } // namespace

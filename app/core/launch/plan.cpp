@@ -59,8 +59,8 @@ std::string takeWorkerCores(const RunConfig &config, const MachineFacts &facts, 
     int training = 0;
     if (config.device == "cpu")
         for (const std::string &device : config.devices)
-            for (const int core :
-                 coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, facts.allowedCores).value_or(CoreList{})) {
+            for (const int core : coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, facts.allowedCores)
+                                      .value_or(CoreList{})) {
                 std::erase(left, core);
                 ++training;
             }

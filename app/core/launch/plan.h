@@ -18,7 +18,7 @@ struct PlannedRun {
     int repeats = 1;
     std::string notRunReason; ///< "not run: needs 8, has 2"; empty: it runs. Listed once, not once a repeat
     std::string note;
-    std::optional<double> estimateS; ///< launch to exit; absent: never run here before, or a script's
+    std::optional<double> estimateS;  ///< launch to exit; absent: never run here before, or a script's
     std::vector<std::string> command; ///< a script's, with its placeholders; empty: lockstep-trainer
     [[nodiscard]] bool runnable() const { return notRunReason.empty(); }
     bool operator==(const PlannedRun &) const = default;

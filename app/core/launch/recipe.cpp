@@ -113,7 +113,8 @@ void fillFolder(Recipe &recipe, const std::string &folder) {
         value += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
     for (RunSpec &run : recipe.runs)
         for (std::string &word : run.command)
-            for (auto at = word.find(placeholder); at != std::string::npos; at = word.find(placeholder, at + value.size()))
+            for (auto at = word.find(placeholder); at != std::string::npos;
+                 at = word.find(placeholder, at + value.size()))
                 word.replace(at, placeholder.size(), value);
 }
 

@@ -257,7 +257,8 @@ void RecipeReader::readCommand(RunSpec &spec, const JsonNode &run) {
     if (node->kind != JsonNode::Kind::List)
         return; // texts() has said so
     if (spec.command.empty())
-        complain(node->line, "command", "there is no word in it", "write [\"{python}\", \"train.py\"], or leave it out");
+        complain(node->line, "command", "there is no word in it",
+                 "write [\"{python}\", \"train.py\"], or leave it out");
     for (std::size_t i = 0; i < spec.command.size() && i < node->items.size(); ++i)
         if (const Result<void> known = checkPlaceholders({spec.command[i]}); !known)
             complain(node->items[i].line, "command", known.error().what, known.error().wayOut);

@@ -54,7 +54,9 @@ public:
     [[nodiscard]] QString runId() const { return m_runId; }
     [[nodiscard]] QString title() const;  ///< the record's name, else the run id
     [[nodiscard]] QString method() const; ///< baseline | dp | ddp, or what a script calls it; empty when unknown
-    [[nodiscard]] const About &about() const { return m_about; } ///< what a script said of itself; empty: nothing, or ours
+    [[nodiscard]] const About &about() const {
+        return m_about;
+    } ///< what a script said of itself; empty: nothing, or ours
     [[nodiscard]] const std::optional<RunRecord> &record() const { return m_record; }
     [[nodiscard]] const std::optional<RunResult> &result() const { return m_result; }
     [[nodiscard]] LinkState link() const { return m_link; }
@@ -134,7 +136,7 @@ private:
         PhaseTimes phases;
     };
     struct RankPhases {
-        PhaseTimes finished, current; ///< whole epochs; the epoch that runs
+        PhaseTimes finished, current;        ///< whole epochs; the epoch that runs
         double lossSum = 0, lossSamples = 0; ///< of the epoch that runs
         std::int64_t finishedSteps = 0, currentSteps = 0;
         int currentEpoch = 0;
