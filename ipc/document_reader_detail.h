@@ -74,6 +74,13 @@ public:
         if (const Json *found = find(key, &Json::is_number_unsigned, "a whole number from 0 on"))
             value = found->get<std::uint64_t>();
     }
+    template <class T> void get(const char *key, std::optional<T> &value) {
+        T read{};
+        if (m_object.is_object() && m_object.contains(key) && !m_object[key].is_null()) {
+            get(key, read);
+            value = read;
+        }
+    }
     void get(const char *key, std::int64_t &value) {
         if (const auto number = readWhole(key, std::numeric_limits<std::int64_t>::max()))
             value = *number;

@@ -12,6 +12,7 @@
 // {"type":"header","format":1,"run":"20260102T030405Z-89abcdef","host":"box","mono_ns":1,"wall_us":2,"node":0,"seq":0,"crc":"…"}
 // {"type":"state","rank":0,"rseq":0,"mono_ns":1,"wall_us":2,"state":"init","detail":"…","pid":12,"host":"box","device":"cpu:0",
 //  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","total_steps":9380,"steps_per_epoch":938,"epochs":10}
+// {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script: what it says it is)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
 // {"type":"epoch",…,"epoch":1,"loss":0.71,"duration_s":4.1,"samples":60000,"steps":938,"start_mono_ns":1,
@@ -64,6 +65,8 @@ struct PhaseTime {
     std::optional<double> maxS; ///< longest single step
     bool operator==(const PhaseTime &) const = default;
 };
+/// What a script says of itself, as text; keys are RunConfig's where it has one (method, workers, batch_size, …).
+using About = std::map<std::string, std::string, std::less<>>;
 /// By phase name; a phase that was not measured is absent.
 using PhaseTimes = std::map<std::string, PhaseTime, std::less<>>;
 
@@ -78,6 +81,7 @@ struct StateFrame {
     std::optional<std::int64_t> totalSteps, stepsPerEpoch;
     /// DP: samples each replica takes, e.g. {32, 32}.
     std::vector<std::int64_t> replicaBatch;
+    About about; ///< of scripts, with `init`
     bool operator==(const StateFrame &) const = default;
 };
 
@@ -104,9 +108,10 @@ struct DeviceEpochUse {
 
 struct EpochFrame {
     int epoch = 1;
-    std::optional<double> loss; ///< sample-weighted mean over all ranks, padded duplicates left out
-    double durationS = 0;       ///< wall time of this rank's training loop, evaluation left out
-    std::int64_t samples = 0;   ///< this rank's, padded duplicates left out
+    std::optional<double>
+        loss;                 ///< sample-weighted mean over all ranks, padded duplicates left out; scripts leave it out
+    double durationS = 0;     ///< wall time of this rank's training loop, evaluation left out
+    std::int64_t samples = 0; ///< this rank's, padded duplicates left out
     std::int64_t steps = 0;
     std::int64_t startMonoNs = 0;
     PhaseTimes phases;

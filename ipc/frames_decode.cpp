@@ -44,6 +44,22 @@ ProcessSample readProcess(ObjectReader &reader) {
     return process;
 }
 
+/// Texts, numbers and switches as text; null is unknown.
+void readAbout(ObjectReader &reader, About &about) {
+    auto object = reader.object("about");
+    if (!object)
+        return;
+    object->each([&](std::string_view key, const dom::element &value) {
+        std::string_view text;
+        if (value.is_object() || value.is_array())
+            reader.mistake().set("about", "an object of texts, numbers and switches");
+        else if (!value.get_string().get(text))
+            about.emplace(key, text);
+        else if (!value.is_null())
+            about.emplace(key, simdjson::minify(value));
+    });
+}
+
 void read(ObjectReader &reader, HeaderFrame &header) {
     reader.integer("format", header.format, 1, maxInt);
     reader.text("run", header.run, true);
@@ -76,6 +92,7 @@ void read(ObjectReader &reader, StateFrame &state) {
             reader.mistake().set("replica_batch", "a list of whole numbers");
         state.replicaBatch.push_back(samples);
     });
+    readAbout(reader, state.about);
 }
 
 void read(ObjectReader &reader, StepsFrame &steps) {

@@ -95,6 +95,12 @@ struct BodyWriter {
         put(json, "steps_per_epoch", state.stepsPerEpoch);
         put(json, "epochs", state.epochs);
         putArray(json, "replica_batch", state.replicaBatch);
+        if (state.about.empty())
+            return;
+        json.key("about").beginObject();
+        for (const auto &[key, value] : state.about)
+            json.field(key, value);
+        json.endObject();
     }
 
     void operator()(const StepsFrame &steps) const {

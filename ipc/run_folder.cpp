@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <random>
 
 #include "ipc/crc32c.h"
@@ -180,6 +181,10 @@ RunStatus readRunStatus(const RunFolder &folder) {
     if (!exists(folder.lock(0)))
         return unfinished(Kind::Starting, "starting");
     return unfinished(Kind::AgentDied, "failed: agent died");
+}
+
+bool isScript(const RunRecord &record) {
+    return !record.command.empty() && std::filesystem::path(record.command.front()).filename() != "lockstep-trainer";
 }
 
 } // namespace lockstep

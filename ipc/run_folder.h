@@ -79,22 +79,28 @@ struct MachineRecord {
 /// config.json
 struct RunRecord {
     std::string run;
-    std::string name;                 ///< "DDP ×2"
-    std::string experiment;           ///< experiment id; empty for a single run
-    std::string recipe;               ///< recipe name; empty for a free choice
-    int repeat = 1;                   ///< which repeat of how many in the experiment
-    std::optional<RunConfig> config;  ///< absent when the command is someone's own script
-    std::vector<std::string> command; ///< the script and its arguments, for `lockstep-agent run -- …`
+    std::string name;       ///< "DDP ×2"
+    std::string experiment; ///< experiment id; empty for a single run
+    std::string recipe;     ///< recipe name; empty for a free choice
+    int repeat = 1;         ///< which repeat of how many in the experiment
+    /// Absent when all that is known is the command. With a script's command it is what the recipe claims of it.
+    std::optional<RunConfig> config;
+    /// Program and arguments of `lockstep-agent run -- …` and of a recipe's script; a launch request may have
+    /// placeholders (ipc/command_template.h), which the agent fills in. Empty: lockstep-trainer by its config.
+    std::vector<std::string> command;
     int processes = 1;
     std::vector<std::string> deviceNames; ///< "cpu:0", …, one a device in config order
     std::vector<MachineRecord> machines;
     std::string lockstepVersion;
     std::int64_t startWallUs = 0;
 };
+/// Whether the ranks run somebody's script and not lockstep-trainer.
+[[nodiscard]] bool isScript(const RunRecord &record);
 [[nodiscard]] std::string toJson(const RunRecord &record);
 [[nodiscard]] Result<RunRecord> runRecordFromJson(std::string_view text);
 
-/// What the trainer's --summary says (DESIGN.md 7); also inside result.json.
+/// What the trainer's --summary says (DESIGN.md 7); also inside result.json. For a script the agent makes it of what was
+/// reported; there unknown is empty or absent.
 struct EpochSummary {
     int epoch = 1;
     std::optional<double> loss;
@@ -106,10 +112,11 @@ struct Summary {
     std::string method, backend, loader, model, dataset, optimizer, precision, augment;
     int worldSize = 1;
     std::vector<std::string> devices;
-    int coresPerDevice = 1, threads = 1, workers = 0, workersTotal = 0;
-    std::uint64_t seed = 0;
-    std::int64_t batchSize = 0, steps = 0;
-    double lr = 0;
+    std::optional<int> coresPerDevice, threads, workers, workersTotal;
+    std::optional<std::uint64_t> seed;
+    std::optional<std::int64_t> batchSize;
+    std::int64_t steps = 0;
+    std::optional<double> lr;
     std::vector<EpochSummary> epochs;
     std::optional<double> totalTrainingTimeS; ///< sum of epoch durations
     std::optional<double> runTimeS;           ///< launch to exit

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "export/export.h"
 #include "ipc/file_system.h"
+#include "launch/command_prefix.h"
 #include "launch/recipe.h"
 #include "loaded_runs.h"
 #include "output.h"
@@ -140,8 +141,20 @@ int showCommand(const std::string &id, bool json) {
         return Done;
     }
     std::string text = id + "  " + store.title().toStdString() + "  " + store.stateSentence().toStdString() + "\n";
+    if (store.record() && isScript(*store.record())) {
+        text += "  command";
+        for (const std::string &word : store.record()->command)
+            text += " " + core::quoteForShell(word);
+        text += "\n";
+    }
+    if (!store.about().empty()) {
+        text += "  it says";
+        for (const auto &[key, value] : store.about())
+            text += " " + key + "=" + value;
+        text += "\n";
+    }
     for (const auto &[rank, info] : store.ranks())
-        text += "  rank " + std::to_string(rank) + "  " + info.device + "  cores " +
+        text += "  rank " + std::to_string(rank) + "  " + (info.device.empty() ? "-" : info.device) + "  cores " +
                 (info.cores.empty() ? "-" : info.cores) + "  " + info.host + "\n";
     for (const core::AlertLine &alert : store.alerts())
         text += "  ! " + alert.alert.message + "\n";

@@ -71,6 +71,28 @@ std::string measuredText(const ResultTable &table) {
     return aligned(rows);
 }
 
+/// Where the training time went, of each run's slowest rank: the phases that add up to it.
+std::string phaseText(const ResultTable &table) {
+    Rows rows = {{"time in"}};
+    for (const std::string_view phase : additivePhases())
+        rows.front().emplace_back(phase);
+    for (const ResultRow &row : table.rows) {
+        double sum = 0;
+        for (const std::string_view phase : additivePhases())
+            if (const auto found = row.phasesS.find(phase); found != row.phasesS.end())
+                sum += found->second;
+        if (sum <= 0)
+            continue;
+        std::vector<std::string> line = {row.name};
+        for (const std::string_view phase : additivePhases()) {
+            const auto found = row.phasesS.find(phase);
+            line.push_back(found == row.phasesS.end() ? "-" : share(found->second / sum, 1));
+        }
+        rows.push_back(std::move(line));
+    }
+    return rows.size() > 1 ? aligned(rows) : std::string();
+}
+
 std::string publishedText(const ResultTable &table) {
     Rows rows = {
         {"published", "workers", "time s", "speed-up", "printed", "efficiency", "accuracy", "utilisation", "kind"}};
@@ -96,6 +118,8 @@ std::string resultText(const ResultTable &table) {
     for (const ResultRow &row : table.rows)
         if (!row.published && !row.notes.empty())
             out += "  " + row.name + ": " + joined(row.notes) + "\n";
+    if (const std::string phases = phaseText(table); !phases.empty())
+        out += "\nWhere the training time goes (the slowest rank's)\n" + phases;
     if (const std::string published = publishedText(table); !published.empty())
         out += "\n" + published;
     if (const core::VerdictText verdict = core::verdictText(table); !verdict.sentence.empty())

@@ -19,6 +19,7 @@
 #include "ipc/logging.h"
 #include "launch/experiment_runner.h"
 #include "launch/machine_facts.h"
+#include "launch/script_check.h"
 #include "loaded_runs.h"
 #include "output.h"
 #include "progress_printer.h"
@@ -86,7 +87,13 @@ tl::expected<core::Experiment, Errors> prepare(const RunOptions &options) {
             errors.push_back(Error::badArgument(run.name + ": " + run.notRunReason));
         return tl::unexpected(errors);
     }
-    return core::makeExperiment(*expanded, *recipe, options.quick, *prefix);
+    core::Experiment experiment = core::makeExperiment(*expanded, *recipe, options.quick, *prefix);
+    const auto pythons = core::checkScripts(*prefix, experiment);
+    if (!pythons)
+        return tl::unexpected(pythons.error());
+    for (const std::string &python : *pythons)
+        std::fprintf(stderr, "scripts run with %s\n", python.c_str());
+    return experiment;
 }
 
 std::string consoleTail(const std::string &path) {

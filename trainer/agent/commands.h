@@ -12,6 +12,10 @@ namespace lockstep::agent {
 /// Reads a LaunchRequest from stdin, answers ready or error on stdout, and serves the run (detached when it says so).
 int serveCommand();
 
+/// Reads launch requests from stdin, one a line, and answers each: {"type":"fit",…} or the error that serve would give.
+/// Starts nothing.
+int checkCommand();
+
 /// The same supervisor in the foreground, for anybody's command.
 int runCommand(const CommandOptions &options);
 

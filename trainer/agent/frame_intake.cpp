@@ -29,11 +29,13 @@ FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolde
 
 void FrameIntake::startOver() {
     m_gate.startOver();
+    m_reported = {};
     m_training.clear();
     m_allTraining = false;
 }
 
 void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame) {
+    m_reported.take(rank, frame);
     if (const auto *epoch = std::get_if<EpochFrame>(&frame.body)) {
         takeEpoch(line, *epoch, frame.monoNs);
         return m_journal.requestSync();

@@ -7,6 +7,7 @@
 
 #include "ipc/run_folder.h"
 #include "trainer/agent/frame_gate.h"
+#include "trainer/agent/reported_summary.h"
 #include "trainer/agent/run_journal.h"
 
 namespace lockstep::agent {
@@ -29,6 +30,7 @@ public:
     void startOver(); ///< the ranks were started again
 
     [[nodiscard]] std::uint64_t malformedLines() const { return m_malformed; }
+    [[nodiscard]] const ReportedSummary &reported() const { return m_reported; }
 
 private:
     void takeFrame(int rank, std::string_view line, const Frame &frame);
@@ -49,6 +51,7 @@ private:
     std::set<int> m_ranks, m_training, m_gapAlerted;
     Handlers m_handlers;
     FrameGate m_gate;
+    ReportedSummary m_reported;
     std::map<int, Quarantine> m_quarantine;
     std::uint64_t m_malformed = 0;
     bool m_allTraining = false;

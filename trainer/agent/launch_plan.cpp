@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <sstream>
 
+#include "ipc/command_template.h"
 #include "trainer/agent/machine.h"
 #include "trainer/agent/master_port.h"
+#include "trainer/agent/script_command.h"
 
 namespace lockstep::agent {
 
@@ -91,6 +93,32 @@ std::vector<std::pair<std::string, std::string>> rankEnvironment(int rank, int l
             {"LOCAL_WORLD_SIZE", std::to_string(localSize)}};
 }
 
+/// The devices of a rank by name; of one process all of them.
+std::string devicesOfRank(const std::vector<DevicePlan> &devices, int rank) {
+    std::string names;
+    for (const DevicePlan &device : devices)
+        if (!device.rank || *device.rank == rank)
+            names += (names.empty() ? "" : ",") + device.name;
+    return names;
+}
+
+/// What a script needs to know of its devices, in the words that PyTorch and OpenMP read. Our trainer has its flags.
+std::vector<std::pair<std::string, std::string>> scriptEnvironment(const RunConfig &config,
+                                                                   const std::vector<DevicePlan> &devices, int rank) {
+    const int threads = config.threads > 0 ? config.threads : config.device == "cpu" ? config.coresPerDevice : 1;
+    std::vector<std::pair<std::string, std::string>> out = {{"LOCKSTEP_DEVICE", devicesOfRank(devices, rank)},
+                                                            {"OMP_NUM_THREADS", std::to_string(threads)},
+                                                            {"GROUP_RANK", "0"}};
+    if (config.device != "cuda")
+        return out;
+    std::string visible; // LOCAL_RANK counts in this list
+    for (const DevicePlan &device : devices)
+        visible +=
+            (visible.empty() ? "" : ",") + (device.name.starts_with("cuda:") ? device.name.substr(5) : device.name);
+    out.emplace_back("CUDA_VISIBLE_DEVICES", visible);
+    return out;
+}
+
 /// CPU devices when there is no GPU: one a rank where ranks are pinned, else all allowed cores as one.
 std::vector<DevicePlan> devicesOfCommand(const CommandOptions &options, const MachineRecord &machine,
                                          const Nvml *nvml) {
@@ -170,17 +198,32 @@ Result<std::string> findTrainer() {
                                    "build it with ./run, or name it in LOCKSTEP_TRAINER"));
 }
 
+namespace {
+Result<std::vector<std::string>> trainerCommand(const RunConfig &config) {
+    auto trainer = findTrainer();
+    if (!trainer)
+        return fail(trainer.error());
+    RunConfig own = config;
+    own.frames.clear(); // the agent's to give
+    own.summary.clear();
+    std::vector<std::string> command = toArguments(own);
+    command.insert(command.begin(), std::move(*trainer));
+    return command;
+}
+} // namespace
+
 tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nvml) {
     const RunConfig &config = *record.config;
     const MachineFacts facts = machineFacts(nvml);
     Errors errors = validate(config);
     const Errors lacking = checkMachine(config, facts);
     errors.insert(errors.end(), lacking.begin(), lacking.end());
-    const auto trainer = findTrainer();
-    if (!trainer)
-        errors.push_back(trainer.error());
     LaunchPlan plan;
-    plan.master.passListener = true;
+    const bool script = isScript(record);
+    auto command = script ? resolveScript(record.command, config, plan.python) : trainerCommand(config);
+    if (!command)
+        errors.push_back(command.error());
+    plan.master.passListener = !script;
     if (!config.interface.empty()) {
         if (auto address = addressOfInterface(config.interface))
             plan.master.address = *address;
@@ -194,18 +237,19 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     record.deviceNames = deviceNames(config, facts);
     record.machines = {takeMachineRecord(0, config.coresPerDevice, nvml)};
     if (record.name.empty())
-        record.name = defaultName(config);
+        record.name = script ? commandName(*command) : defaultName(config);
+    if (script)
+        record.command = *command;
     plan.worldSize = record.processes;
-    RunConfig own = config;
-    own.frames.clear(); // the agent's to give
-    own.summary.clear();
     plan.devices = devicesOf(config, record.deviceNames, record.machines.front());
     for (int rank = 0; rank < record.processes; ++rank) {
         RankPlan process;
         process.rank = process.localRank = rank;
-        process.command = toArguments(own);
-        process.command.insert(process.command.begin(), *trainer);
+        process.command = *command;
         process.environment = rankEnvironment(rank, rank, record.processes, record.processes);
+        if (script)
+            for (auto &[name, value] : scriptEnvironment(config, plan.devices, rank))
+                process.environment.emplace_back(name, value);
         process.affinity = affinityOf(config, plan.devices, rank);
         plan.ranks.push_back(std::move(process));
     }
@@ -258,8 +302,9 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         plan.devices = devicesOfCommand(options, record.machines.front(), nvml);
     for (const DevicePlan &device : plan.devices)
         record.deviceNames.push_back(device.name);
-    const std::string fileName = std::filesystem::path(options.command.front()).filename();
-    record.name = !options.name.empty() ? options.name : record.config ? defaultName(*record.config) : fileName;
+    record.name = !options.name.empty() ? options.name
+                  : record.config       ? defaultName(*record.config)
+                                        : commandName(options.command);
 
     for (int local = 0; local < options.processes; ++local) {
         RankPlan process;
@@ -271,8 +316,10 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         process.environment.emplace_back("GROUP_RANK", std::to_string(options.nodeRank));
         if (!ours && options.processes > 1 && !::getenv("OMP_NUM_THREADS"))
             process.environment.emplace_back("OMP_NUM_THREADS", "1"); // as torchrun does: N ranks × all cores thrash
-        if (options.coresPerRank > 0)
+        if (options.coresPerRank > 0) {
             process.affinity = plan.devices[static_cast<std::size_t>(local)].cores;
+            process.environment.emplace_back("LOCKSTEP_DEVICE", devicesOfRank(plan.devices, process.rank));
+        }
         plan.ranks.push_back(std::move(process));
     }
     return plan;

@@ -37,6 +37,7 @@ struct LaunchPlan {
     int worldSize = 1;
     int maxRestarts = 0;
     bool echoConsole = false; ///< ranks' lines also go to stdout
+    std::string python;       ///< of a script: the Python that was chosen and where it was found, for people
 };
 
 /// What `lockstep-agent run` was told.
@@ -50,7 +51,8 @@ struct CommandOptions {
     std::string name;
 };
 
-/// A run of lockstep-trainer by its RunConfig. Every mistake of the config and of this machine is one error.
+/// A run of lockstep-trainer by its RunConfig, or of the record's command on the config's devices. Every mistake of the
+/// config, of the command and of this machine is one error.
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromConfig(RunRecord record, const Nvml *nvml);
 
 /// A run of anybody's command.

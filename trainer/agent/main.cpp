@@ -72,6 +72,7 @@ int main(int argc, char **argv) {
 
     app.add_subcommand("serve",
                        "Serve one run: a launch request (one JSON line) on stdin, a ready or error line on stdout.");
+    app.add_subcommand("check", "Say of launch requests on stdin, one a line, whether serve would start them.");
     addRun(app, options);
     auto *attach =
         app.add_subcommand("attach", "Bridge stdin and stdout to a run's agent: a follower's hello in, log lines out.");
@@ -109,6 +110,8 @@ int main(int argc, char **argv) {
     setUpLogging(logging);
     if (command == "serve")
         return serveCommand();
+    if (command == "check")
+        return checkCommand();
     if (command == "run")
         return runCommand(options);
     if (command == "attach")

@@ -78,7 +78,7 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
         return fail(socket.error());
     m_socket = std::move(*socket);
 
-    if (m_plan.record.config) // the trainer's own report, into the run's folder
+    if (m_plan.record.config && !isScript(m_plan.record)) // the trainer's own report, into the run's folder
         for (RankPlan &rank : m_plan.ranks)
             if (std::none_of(rank.command.begin(), rank.command.end(),
                              [](const std::string &argument) { return argument.starts_with("--summary"); }))
@@ -87,6 +87,8 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
     makeSupervisor(std::move(onConsoleLine));
     openSocketHandlers();
     say(RunState::Init, m_plan.record.name);
+    if (!m_plan.python.empty())
+        m_journal->append(LogFrame{"info", "the script runs with " + m_plan.python, "agent"});
     if (auto started = m_supervisor->start(); !started)
         return started;
     watchSignals();
@@ -285,6 +287,8 @@ Result<void> Session::writeResult() {
     if (const auto text = realFileSystem().readAll(folder().summary()))
         if (auto summary = summaryFromJson(*text))
             result.summary = std::move(*summary);
+    if (!result.summary && result.state == RunState::Done)
+        result.summary = m_intake->reported().summary(m_plan.record, result.runTimeS);
     result.logLines = m_journal->nextSeq();
     return realFileSystem().writeAtomically(folder().result(), toJson(result));
 }

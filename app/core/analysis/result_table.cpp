@@ -6,6 +6,7 @@
 
 #include "analysis/format.h"
 #include "analysis/row_figures.h"
+#include "analysis/run_facts.h"
 #include "launch/plan.h"
 
 namespace lockstep::core {
@@ -137,20 +138,38 @@ void computeSpeedUps(ResultTable &table) {
 }
 
 /// The first fairness hint: what differs besides what is meant to.
-void addFairnessHints(const std::vector<std::pair<std::string, RunConfig>> &configs, ResultTable &table) {
+void addFairnessHints(const std::vector<std::pair<std::string, RunFacts>> &facts,
+                      const std::vector<std::string> &varies, ResultTable &table) {
     const auto reference =
-        std::find_if(configs.begin(), configs.end(), [&](const auto &pair) { return pair.first == table.reference; });
-    if (reference == configs.end())
+        std::find_if(facts.begin(), facts.end(), [&](const auto &pair) { return pair.first == table.reference; });
+    if (reference == facts.end())
         return;
-    for (const auto &[name, config] : configs) {
-        std::string text;
-        for (const Difference &difference : differences(reference->second, config))
-            if (!difference.meant)
-                text += (text.empty() ? "" : "; ") + difference.key + " " + difference.a + " and " + difference.b;
-        if (!text.empty())
+    for (const auto &[name, own] : facts)
+        if (const std::string text = unlikeText(reference->second, own, varies); !text.empty())
             addNote(table.notes,
                     "Unlike besides method and devices: " + table.reference + " and " + name + " (" + text + ").");
+}
+
+using Group = std::vector<const RunOutcome *>;
+
+std::string nameOf(const RunOutcome &outcome) {
+    return outcome.name.empty() ? outcome.run : outcome.name;
+}
+
+/// Runs of a script often share its name: what they said of themselves tells them apart, "train.py, workers 2".
+std::string nameApart(const Group &group, const std::vector<Group> &all) {
+    std::string name = nameOf(*group.front());
+    const RunFacts own = factsOf(*group.front());
+    for (const auto &[key, value] : own) {
+        const auto unlike = [&, &key = key, &value = value](const Group &other) {
+            const RunFacts facts = factsOf(*other.front());
+            const auto found = facts.find(key);
+            return nameOf(*other.front()) == nameOf(*group.front()) && found != facts.end() && found->second != value;
+        };
+        if (!group.front()->config && std::any_of(all.begin(), all.end(), unlike))
+            name += ", " + key + " " + value;
     }
+    return name;
 }
 
 std::string thousands(std::int64_t number) {
@@ -178,12 +197,12 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     table.reference = experiment.reference;
     std::vector<std::string> order;
     std::map<std::string, std::vector<const ExperimentEntry *>> groups;
-    std::vector<std::pair<std::string, RunConfig>> configs;
+    std::vector<std::pair<std::string, RunFacts>> facts;
     for (const ExperimentEntry &entry : experiment.entries) {
         auto &group = groups[entry.planned.name];
         if (group.empty()) {
             order.push_back(entry.planned.name);
-            configs.emplace_back(entry.planned.name, entry.planned.config);
+            facts.emplace_back(entry.planned.name, factsOf(entry.planned.config));
         }
         group.push_back(&entry);
     }
@@ -194,7 +213,7 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
         addNote(table.notes, "Figures of one repeat: small differences may be chance.");
     for (const std::string &note : experiment.recipe.notes)
         addNote(table.notes, note);
-    addFairnessHints(configs, table);
+    addFairnessHints(facts, experiment.recipe.varies, table);
     addPublished(experiment.recipe, table);
     if (!experiment.entries.empty())
         table.datasetNote = dataText(experiment.entries.front().planned.config, experiment.quick);
@@ -204,10 +223,11 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
 ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
     ResultTable table;
     table.title = "Runs side by side";
-    std::vector<std::vector<const RunOutcome *>> groups;
+    std::vector<Group> groups;
     for (const RunOutcome &outcome : outcomes) {
         const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &group) {
-            return group.front()->name == outcome.name && group.front()->config == outcome.config;
+            return group.front()->name == outcome.name && group.front()->config == outcome.config &&
+                   group.front()->about == outcome.about && group.front()->processes == outcome.processes;
         });
         if (same == groups.end())
             groups.push_back({&outcome});
@@ -215,20 +235,21 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
             same->push_back(&outcome);
     }
     std::map<std::string, int> seen;
-    std::vector<std::pair<std::string, RunConfig>> configs;
-    for (const auto &group : groups) {
+    std::vector<std::pair<std::string, RunFacts>> facts;
+    for (const Group &group : groups) {
         ResultRow row;
-        row.name = group.front()->name.empty() ? group.front()->run : group.front()->name;
+        row.name = nameApart(group, groups);
         if (const int again = ++seen[row.name]; again > 1) // the same name with another config
             row.name += " #" + std::to_string(again);
         row.kind = measuredHere;
         row.planned = int(group.size());
         const auto state = group.back()->state;
         row.state = group.back()->agentDied ? "failed" : state ? std::string(toString(*state)) : "starting";
-        if (group.front()->config) {
+        if (group.front()->config)
             takeConfig(*group.front()->config, row);
-            configs.emplace_back(row.name, *group.front()->config);
-        }
+        else
+            takeAbout(*group.front(), row);
+        facts.emplace_back(row.name, factsOf(*group.front()));
         for (const RunOutcome *run : group)
             row.runs.push_back(run->run);
         takeOutcomes(group, row);
@@ -240,7 +261,7 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
     if (table.reference.empty() && !table.rows.empty())
         table.reference = table.rows.front().name;
     computeSpeedUps(table);
-    addFairnessHints(configs, table);
+    addFairnessHints(facts, {}, table);
     return table;
 }
 
@@ -249,9 +270,8 @@ std::vector<Difference> differences(const RunConfig &a, const RunConfig &b) {
     for (const FieldSpec &field : runConfigFields()) {
         if (field.perProcess || field.get(a) == field.get(b))
             continue;
-        const bool meant =
-            field.key == "method" || field.key == "devices" || field.key == "backend" || field.key == "dp_replicas";
-        out.push_back({std::string(field.key), std::string(field.label), field.get(a), field.get(b), meant});
+        out.push_back(
+            {std::string(field.key), std::string(field.label), field.get(a), field.get(b), isMeant(field.key)});
     }
     return out;
 }

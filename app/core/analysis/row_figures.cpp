@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/format.h"
+#include "analysis/run_facts.h"
 
 namespace lockstep::core {
 namespace {
@@ -114,6 +115,27 @@ void takeConfig(const RunConfig &config, ResultRow &row) {
     row.backend = config.method == Method::Ddp ? config.backend : "";
 }
 
+void takeAbout(const RunOutcome &outcome, ResultRow &row) {
+    const auto text = [&](std::string_view key) {
+        const auto said = outcome.about.find(key);
+        return said == outcome.about.end() ? std::string() : said->second;
+    };
+    row.method = text("method");
+    row.loader = text("loader");
+    row.augment = text("augment");
+    row.model = text("model");
+    row.dataset = text("dataset");
+    bool whole = false;
+    if (const int workers = QString::fromStdString(text("workers")).toInt(&whole); whole && workers >= 0)
+        row.workers = workers;
+    if (!outcome.deviceNames.empty())
+        row.device = outcome.deviceNames.front().starts_with("cpu") ? "cpu" : "cuda";
+    // A device a process, as PyTorch's DDP has it; one process that is not a baseline may use all the run was given.
+    const bool all = outcome.processes == 1 && row.method != "baseline";
+    row.devices = std::max(1, all ? int(outcome.deviceNames.size()) : outcome.processes);
+    row.backend = row.method == "ddp" ? outcome.backend : "";
+}
+
 void takeEpochFigures(ResultRow &row) {
     std::vector<double> later;
     for (const MergedEpoch &epoch : row.epochs) {
@@ -158,6 +180,10 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
         row.backend = middle->backend;
     row.devicesUse = deviceUse(runs);
     row.utilisation = useText(row.devicesUse);
+    for (const RunOutcome *run : all)
+        for (const std::string &contradiction : contradictions(*run))
+            if (std::find(row.notes.begin(), row.notes.end(), contradiction) == row.notes.end())
+                row.notes.push_back(contradiction);
     for (const RunOutcome *run : all)
         if (run->oversubscribed) {
             row.notes.emplace_back("not comparable: oversubscribed");

@@ -32,6 +32,8 @@ Json entryToJson(const ExperimentEntry &entry) {
         json["earlier_runs"] = entry.earlierRuns;
     json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
     json["config"] = Json::parse(toJson(entry.planned.config));
+    if (!entry.planned.command.empty())
+        json["command"] = entry.planned.command;
     return json;
 }
 
@@ -46,6 +48,7 @@ ExperimentEntry entryFromJson(const Json &json) {
         entry.planned.estimateS = json["estimate_s"].get<double>();
     entry.state = entryStateFrom(json.value("state", "")).value_or(EntryState::Queued);
     entry.run = json.value("run", "");
+    entry.planned.command = json.value("command", std::vector<std::string>());
     entry.reason = json.value("reason", "");
     entry.earlierRuns = json.value("earlier_runs", std::vector<std::string>());
     if (const auto config = runConfigFromJson(json.at("config").dump()))
@@ -159,6 +162,20 @@ Result<Experiment> experimentFromJson(std::string_view text) {
 
 ExperimentFolder experimentFolder(std::string_view id) {
     return {experimentsFolder() + "/" + std::string(id)};
+}
+
+LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry) {
+    LaunchRequest request;
+    RunRecord &record = request.record;
+    record.run = entry.run;
+    record.name = entry.planned.name;
+    record.experiment = experiment.id;
+    record.recipe = experiment.recipe.name;
+    record.repeat = entry.planned.repeat;
+    record.config = entry.planned.config;
+    record.command = entry.planned.command;
+    record.processes = processCount(entry.planned.config);
+    return request;
 }
 
 Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where) {

@@ -65,6 +65,8 @@ struct ExperimentFolder {
 };
 [[nodiscard]] ExperimentFolder experimentFolder(std::string_view id);
 
+/// What lockstep-agent is asked to start for an entry.
+[[nodiscard]] LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry);
 /// A new one for a plan, not yet on disk.
 [[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
 [[nodiscard]] Result<Experiment> readExperiment(std::string_view id);

@@ -21,19 +21,6 @@ constexpr int mostAttempts = 5;
 constexpr std::size_t mostInterruptions = 3; ///< a run that takes the machine down must not do so for ever
 constexpr int badArguments = 2, stoppedCode = 130;
 
-LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry) {
-    LaunchRequest request;
-    RunRecord &record = request.record;
-    record.run = entry.run;
-    record.name = entry.planned.name;
-    record.experiment = experiment.id;
-    record.recipe = experiment.recipe.name;
-    record.repeat = entry.planned.repeat;
-    record.config = entry.planned.config;
-    record.processes = processCount(entry.planned.config);
-    return request;
-}
-
 /// Whether a run was refused before its first step.
 bool neverTrained(const RunStore &store) {
     return store.epochs().empty() && store.loss().points().empty();

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "ipc/command_template.h"
+#include "ipc/cores.h"
 #include "launch/command_prefix.h"
 #include "launch/machine_facts.h"
 
@@ -48,6 +50,29 @@ void takeAllDevices(const RunSpec &spec, const MachineFacts &facts, Resolved &ou
     out.run.note = spec.note.empty() ? why : spec.note + "; " + why;
 }
 
+/// A core for each worker, none of them a device's; nothing when there are too few.
+std::string takeWorkerCores(const RunConfig &config, const MachineFacts &facts, std::string &cores) {
+    if (config.workers == 0)
+        return {};
+    const int processes = processCount(config), wanted = processes * config.workers;
+    CoreList left = facts.allowedCores;
+    int training = 0;
+    if (config.device == "cpu")
+        for (const std::string &device : config.devices)
+            for (const int core : coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, facts.allowedCores)
+                                      .value_or(CoreList{})) {
+                std::erase(left, core);
+                ++training;
+            }
+    if (int(left.size()) < wanted)
+        return "not run: needs " + std::to_string(training + wanted) + " cores (" +
+               (training > 0 ? std::to_string(training) + " to train, " : std::string()) + std::to_string(wanted) +
+               " to load), has " + std::to_string(facts.allowedCores.size());
+    left.resize(std::size_t(wanted)); // workers of several processes share them
+    cores = formatCores(left);
+    return {};
+}
+
 void applyQuick(const QuickVariant &quick, RunConfig &config) {
     if (config.trainSamples == 0 || config.trainSamples > quick.trainSamples)
         config.trainSamples = quick.trainSamples;
@@ -86,6 +111,7 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     out.named = !spec.name.empty();
     out.run.name = spec.name;
     out.run.note = spec.note;
+    out.run.command = spec.command;
     RunConfig &config = out.run.config;
     config = spec.config;
     if (spec.autoDevice)
@@ -107,6 +133,8 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
         std::erase_if(out.errors, [](const Error &error) { return error.where == "batch_size"; });
     if (out.errors.empty() && !lacks.empty())
         out.run.notRunReason = "not run: " + joinReasons(lacks);
+    else if (out.errors.empty() && spec.autoWorkerCores && !sets(options, "worker_cores"))
+        out.run.notRunReason = takeWorkerCores(config, facts, config.workerCores);
     return out;
 }
 
@@ -118,7 +146,9 @@ void nameApart(std::vector<Resolved> &runs) {
         if (one.run.config.method == Method::Ddp)
             ddpBackends.insert(one.run.config.backend);
     for (Resolved &one : runs) {
-        if (!one.named)
+        if (!one.named && !one.run.command.empty())
+            one.run.name = commandName(one.run.command);
+        else if (!one.named)
             one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && one.run.config.method == Method::Ddp);
         groups[one.run.name].push_back(&one);
     }
@@ -148,7 +178,7 @@ void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource 
             PlannedRun &run = plan.runs.emplace_back(one.run);
             run.repeat = repeat;
             run.repeats = repeats;
-            if (estimate)
+            if (estimate && run.command.empty()) // a script is other work by the same config
                 run.estimateS = estimate(run.config);
             known = known && run.estimateS.has_value();
             sum += run.estimateS.value_or(0);
@@ -189,8 +219,10 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
             if (std::none_of(errors.begin(), errors.end(),
                              [&](const Error &e) { return e.message() == error.message(); }))
                 errors.push_back(error);
-        const bool doubled = std::any_of(runs.begin(), runs.end(),
-                                         [&](const Resolved &earlier) { return earlier.run.config == one.run.config; });
+        const bool doubled = std::any_of(runs.begin(), runs.end(), [&](const Resolved &earlier) {
+            return earlier.run.config == one.run.config && earlier.run.command == one.run.command &&
+                   earlier.run.notRunReason == one.run.notRunReason;
+        });
         if (!doubled)
             runs.push_back(std::move(one));
     }
@@ -234,6 +266,21 @@ std::string torchrunCommand(const RunConfig &config) {
     command += "lockstep-trainer";
     for (const std::string &argument : toArguments(config))
         command += " " + quoteForShell(argument);
+    return command;
+}
+
+std::string torchrunCommand(const PlannedRun &run) {
+    if (run.command.empty())
+        return torchrunCommand(run.config);
+    std::vector<std::string> words = shownCommand(run.command, run.config);
+    if (run.config.method == Method::Ddp && pythonScript(run.command) == std::size_t(1))
+        words.erase(words.begin()); // torchrun brings its own Python
+    std::string command;
+    if (run.config.method == Method::Ddp)
+        command = "torchrun " + std::string(words.size() == run.command.size() ? "--no-python " : "") +
+                  "--nproc-per-node " + std::to_string(processCount(run.config)) + " ";
+    for (const std::string &word : words)
+        command += (&word == words.data() ? "" : " ") + quoteForShell(word);
     return command;
 }
 

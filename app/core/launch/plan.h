@@ -18,7 +18,8 @@ struct PlannedRun {
     int repeats = 1;
     std::string notRunReason; ///< "not run: needs 8, has 2"; empty: it runs. Listed once, not once a repeat
     std::string note;
-    std::optional<double> estimateS; ///< launch to exit; absent: never run here before
+    std::optional<double> estimateS;  ///< launch to exit; absent: never run here before, or a script's
+    std::vector<std::string> command; ///< a script's, with its placeholders; empty: lockstep-trainer
     [[nodiscard]] bool runnable() const { return notRunReason.empty(); }
     bool operator==(const PlannedRun &) const = default;
 };
@@ -51,5 +52,7 @@ struct PlanOptions {
 
 /// What torchrun (or a shell) would run for the same: "torchrun --no-python --nproc-per-node 2 lockstep-trainer …".
 [[nodiscard]] std::string torchrunCommand(const RunConfig &config);
+/// The same of a planned run, which may be a script's: "torchrun --nproc-per-node 2 {scripts}/…" or "python3 …".
+[[nodiscard]] std::string torchrunCommand(const PlannedRun &run);
 
 } // namespace lockstep::core

@@ -49,7 +49,11 @@ Json runToJson(const RunSpec &spec) {
     }
     if (spec.autoDevice)
         json["device"] = "auto";
+    if (spec.autoWorkerCores)
+        json["worker_cores"] = "auto";
     json["devices"] = devicesToJson(spec);
+    if (!spec.command.empty())
+        json["command"] = spec.command;
     return json;
 }
 
@@ -103,6 +107,18 @@ Json publishedToJson(const Published &published) {
 constexpr auto resourceFolder = ":/recipes/";
 constexpr qint64 largestRecipe = 4 << 20;
 
+void fillFolder(Recipe &recipe, const std::string &folder) {
+    constexpr std::string_view placeholder = "{recipe_folder}";
+    std::string value; // a brace in a folder's name is no placeholder
+    for (const char c : folder)
+        value += c == '{' || c == '}' ? std::string(2, c) : std::string(1, c);
+    for (RunSpec &run : recipe.runs)
+        for (std::string &word : run.command)
+            for (auto at = word.find(placeholder); at != std::string::npos;
+                 at = word.find(placeholder, at + value.size()))
+                word.replace(at, placeholder.size(), value);
+}
+
 tl::expected<Recipe, std::vector<Error>> readFile(const QString &path, std::string_view shown) {
     QFile file(path);
     if (!file.open(QIODevice::ReadOnly))
@@ -113,7 +129,10 @@ tl::expected<Recipe, std::vector<Error>> readFile(const QString &path, std::stri
         return tl::unexpected(std::vector{
             Error::badArgument("is larger than a recipe can be (4 MiB)", "give a recipe file", std::string(shown))});
     const QByteArray bytes = file.readAll();
-    return recipeFromJson(std::string_view(bytes.data(), std::size_t(bytes.size())), shown);
+    auto recipe = recipeFromJson(std::string_view(bytes.data(), std::size_t(bytes.size())), shown);
+    if (recipe && !path.startsWith(u':'))
+        fillFolder(*recipe, QFileInfo(path).absolutePath().toStdString());
+    return recipe;
 }
 
 } // namespace
@@ -144,6 +163,8 @@ std::string toJson(const Recipe &recipe) {
     if (!recipe.reference.empty())
         json["reference"] = recipe.reference;
     json["repeats"] = recipe.repeats;
+    if (!recipe.varies.empty())
+        json["varies"] = recipe.varies;
     if (recipe.quick)
         json["quick"] = {{"train_samples", recipe.quick->trainSamples},
                          {"epochs", recipe.quick->epochs},
@@ -191,7 +212,7 @@ Recipe recipeFromConfigs(std::string title, const std::vector<RunConfig> &config
     recipe.repeats = repeats;
     recipe.quick = QuickVariant{};
     for (const RunConfig &config : configs)
-        recipe.runs.push_back({{}, config, {}, false, {}});
+        recipe.runs.push_back({{}, config, {}, false});
     return recipe;
 }
 

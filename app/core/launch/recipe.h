@@ -22,7 +22,12 @@ struct RunSpec {
     RunConfig config; ///< base with this run's own keys set
     DeviceRequest devices;
     bool autoDevice = false; ///< "device":"auto": cuda where GPUs are, else cpu
-    std::string note;        ///< shown with the run
+    std::string note = {};   ///< shown with the run
+    /// "worker_cores":"auto": a core for each loading worker, none of them a device's.
+    bool autoWorkerCores = false;
+    /// A script in lockstep-trainer's place, word by word, with placeholders (ipc/command_template.h); the config is then
+    /// what the recipe claims of it. Empty: lockstep-trainer.
+    std::vector<std::string> command = {};
     bool operator==(const RunSpec &) const = default;
 };
 
@@ -75,6 +80,7 @@ struct Recipe {
     std::vector<RunSpec> runs;
     std::string reference; ///< name of the run all speed-ups are measured from; empty: the first
     int repeats = 1;
+    std::vector<std::string> varies; ///< keys in which the runs differ on purpose, besides method and devices
     std::optional<QuickVariant> quick;
     std::optional<Published> published;
     std::vector<std::string> notes; ///< shown beside the result, e.g. what differs from the publication
@@ -89,7 +95,8 @@ struct Recipe {
 
 /// Names of the built-in ones (Qt resource :/recipes), in the order they are shown.
 [[nodiscard]] std::vector<std::string> builtInRecipes();
-/// A built-in name, a saved one (recipe_shelf.h) or the path of a file; an unknown name is answered with the nearest one.
+/// A built-in name, a saved one (recipe_shelf.h) or the path of a file, whose folder is filled in for {recipe_folder}; an
+/// unknown name is answered with the nearest one.
 [[nodiscard]] tl::expected<Recipe, std::vector<Error>> loadRecipe(std::string_view nameOrFile);
 /// A recipe of configs chosen freely, in that order; the first baseline (else the first) is the reference.
 [[nodiscard]] Recipe recipeFromConfigs(std::string title, const std::vector<RunConfig> &configs, int repeats);

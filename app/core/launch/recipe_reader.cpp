@@ -4,13 +4,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "ipc/command_template.h"
+
 namespace lockstep::core {
 namespace {
 
 constexpr double noLimit = 1e300;
 
 std::vector<std::string> runKeys() {
-    std::vector<std::string> keys = {"name", "note"};
+    std::vector<std::string> keys = {"name", "note", "command"};
     for (const FieldSpec &field : runConfigFields())
         if (!field.perProcess)
             keys.emplace_back(field.key);
@@ -220,6 +222,11 @@ void RecipeReader::setKey(RunSpec &spec, const std::string &key, const JsonNode 
         if (spec.autoDevice)
             return;
     }
+    if (key == "worker_cores") {
+        spec.autoWorkerCores = value.kind == JsonNode::Kind::Text && value.text == "auto";
+        if (spec.autoWorkerCores)
+            return;
+    }
     if (value.kind == JsonNode::Kind::Null && field->get(RunConfig()).empty())
         return (void)field->set(spec.config, "");
     if (!fits(field->type, value))
@@ -238,8 +245,31 @@ void RecipeReader::setKey(RunSpec &spec, const std::string &key, const JsonNode 
 
 void RecipeReader::setKeys(RunSpec &spec, const JsonNode &object) {
     for (const auto &[key, value] : object.members)
-        if (key != "name" && key != "note")
+        if (key != "name" && key != "note" && key != "command")
             setKey(spec, key, value);
+}
+
+void RecipeReader::readCommand(RunSpec &spec, const JsonNode &run) {
+    const JsonNode *node = run.member("command");
+    if (!node)
+        return;
+    spec.command = texts(run, "command");
+    if (node->kind != JsonNode::Kind::List)
+        return; // texts() has said so
+    if (spec.command.empty())
+        complain(node->line, "command", "there is no word in it",
+                 "write [\"{python}\", \"train.py\"], or leave it out");
+    for (std::size_t i = 0; i < spec.command.size() && i < node->items.size(); ++i)
+        if (const Result<void> known = checkPlaceholders({spec.command[i]}); !known)
+            complain(node->items[i].line, "command", known.error().what, known.error().wayOut);
+}
+
+void RecipeReader::readVaries(Recipe &recipe, const JsonNode &root) {
+    recipe.varies = texts(root, "varies");
+    for (const std::string &key : recipe.varies)
+        if (!findField(key))
+            complain(root.member("varies")->line, "varies", "\"" + key + "\" is no key of a run",
+                     "did you mean \"" + std::string(nearestKey(key)) + "\"?");
 }
 
 void RecipeReader::checkRun(const RunSpec &spec, const JsonNode &run, const JsonNode *base) {
@@ -262,6 +292,7 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
     if (base && isObject(*base, "base")) {
         refuseUnknown(*base, runKeys());
         setKeys(first, *base);
+        readCommand(first, *base);
     }
     const JsonNode *runs = root.member("runs");
     if (!runs || runs->kind != JsonNode::Kind::List || runs->items.empty())
@@ -275,6 +306,7 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         spec.name = text(run, "name");
         spec.note = text(run, "note");
         setKeys(spec, run);
+        readCommand(spec, run);
         if (m_errors.size() == before)
             checkRun(spec, run, base);
         recipe.runs.push_back(std::move(spec));
@@ -355,8 +387,8 @@ Recipe RecipeReader::read(const JsonNode &root) {
     Recipe recipe;
     if (!isObject(root, ""))
         return recipe;
-    refuseUnknown(root, {"name", "title", "summary", "question", "base", "runs", "reference", "repeats", "quick",
-                         "published", "notes"});
+    refuseUnknown(root, {"name", "title", "summary", "question", "base", "runs", "reference", "repeats", "varies",
+                         "quick", "published", "notes"});
     recipe.name = text(root, "name", true);
     recipe.title = text(root, "title");
     if (recipe.title.empty())
@@ -366,6 +398,7 @@ Recipe RecipeReader::read(const JsonNode &root) {
     recipe.reference = text(root, "reference");
     recipe.repeats = int(whole(root, "repeats", 1, 1000).value_or(1));
     recipe.notes = texts(root, "notes");
+    readVaries(recipe, root);
     readRuns(recipe, root);
     if (const JsonNode *quick = root.member("quick"))
         readQuick(recipe, *quick);

@@ -32,6 +32,8 @@ private:
     void setKey(RunSpec &spec, const std::string &key, const JsonNode &value);
     void setDevices(RunSpec &spec, const JsonNode &value);
     void setKeys(RunSpec &spec, const JsonNode &object);
+    void readCommand(RunSpec &spec, const JsonNode &run);
+    void readVaries(Recipe &recipe, const JsonNode &root);
     void readRuns(Recipe &recipe, const JsonNode &root);
     void checkRun(const RunSpec &spec, const JsonNode &run, const JsonNode *base);
     void readQuick(Recipe &recipe, const JsonNode &quick);

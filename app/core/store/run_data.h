@@ -42,6 +42,7 @@ struct MergedEpoch {
     std::map<int, double> rankDurationS;
     std::vector<DeviceUse> devices; ///< each device once
     std::optional<EvalFrame> eval;
+    double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch tells no loss: scripts
 };
 
 /// A device's sample in its lane.
@@ -98,6 +99,8 @@ struct RunOutcome {
     std::string run, name, experiment, recipe;
     int repeat = 1;
     std::optional<RunConfig> config;
+    About about; ///< what a script said of itself
+    int processes = 1;
     std::vector<std::string> deviceNames;
     std::optional<RunState> state; ///< final or present; absent: nothing heard yet
     bool agentDied = false;

@@ -91,6 +91,13 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.epochs = config.epochs;
 }
 
+void takeWords(const Summary &summary, IndexedRun &row) {
+    row.method = summary.method;
+    row.model = summary.model;
+    row.dataset = summary.dataset;
+    row.epochs = int(summary.epochs.size());
+}
+
 void takeStatus(const RunStatus &status, IndexedRun &row) {
     using Kind = RunStatus::Kind;
     switch (status.kind) {
@@ -114,6 +121,8 @@ void takeStatus(const RunStatus &status, IndexedRun &row) {
         row.runTimeS = result.runTimeS;
     if (!result.summary)
         return;
+    if (row.method.empty()) // a script: what it said of itself
+        takeWords(*result.summary, row);
     row.totalTrainingTimeS = result.summary->totalTrainingTimeS;
     row.testAccuracy = result.summary->testAccuracy;
     if (row.method == "ddp" && !result.summary->backend.empty())
@@ -258,7 +267,8 @@ Result<void> RunIndex::readRun(const std::string &run) {
                                  orNull(row.runTimeS),
                                  orNull(row.testAccuracy),
                                  orNull(row.finalLoss),
-                                 record->config ? text(workKey(*record->config)) : QVariant(QString())};
+                                 record->config && !isScript(*record) ? text(workKey(*record->config))
+                                                                      : QVariant(QString())};
     for (const QVariant &value : values)
         query.addBindValue(value);
     if (!query.exec())

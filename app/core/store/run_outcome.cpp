@@ -66,6 +66,7 @@ RunOutcome RunStore::outcome() const {
         out.recipe = m_record->recipe;
         out.repeat = m_record->repeat;
         out.config = m_record->config;
+        out.processes = m_record->processes;
         out.deviceNames = m_record->deviceNames;
         out.startWallUs = m_record->startWallUs;
         out.nodes = std::max<int>(1, int(m_record->machines.size()));
@@ -76,6 +77,7 @@ RunOutcome RunStore::outcome() const {
             out.backend = out.config->method == Method::Ddp ? out.config->backend : "";
         }
     }
+    out.about = m_about;
     out.state = state();
     out.agentDied = m_link == LinkState::AgentDied && !(out.state && isFinal(*out.state));
     out.reason = out.agentDied ? "agent died" : m_result ? m_result->reason : m_stateDetail;

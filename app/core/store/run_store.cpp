@@ -86,8 +86,10 @@ QString RunStore::title() const {
 }
 
 QString RunStore::method() const {
-    if (!m_record || !m_record->config)
-        return {};
+    if (!m_record || !m_record->config) {
+        const auto said = m_about.find("method");
+        return said == m_about.end() ? QString() : QString::fromStdString(said->second);
+    }
     const std::string_view name = toString(m_record->config->method);
     return QString::fromUtf8(name.data(), qsizetype(name.size()));
 }
@@ -176,6 +178,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
             info.threads = body.threads;
         if (!body.replicaBatch.empty())
             info.replicaBatch = body.replicaBatch;
+        takeAbout(info, body.about);
     }
     if (body.worldSize) {
         m_worldSize = body.worldSize;
@@ -188,7 +191,26 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
         m_totalSteps = body.totalSteps;
     if (body.stepsPerEpoch)
         m_stepsPerEpoch = body.stepsPerEpoch;
+    if (!body.totalSteps && body.stepsPerEpoch && m_epochsTotal) // a script knows its loader's length, epoch by epoch
+        m_totalSteps = *body.stepsPerEpoch * *m_epochsTotal;
     tell(State | ProgressChange);
+}
+
+void RunStore::takeAbout(RankInfo &info, const About &about) {
+    if (about.empty())
+        return;
+    m_about.insert(about.begin(), about.end()); // the first rank that says it
+    const auto keep = [&](const char *key, std::string &own) {
+        if (const auto said = about.find(key); said != about.end() && own.empty())
+            own = said->second;
+    };
+    keep("backend", info.backend);
+    keep("device", info.device);
+    bool whole = false;
+    if (const auto epochs = about.find("epochs"); epochs != about.end() && !m_epochsTotal)
+        if (const int count = QString::fromStdString(epochs->second).toInt(&whole); whole && count > 0)
+            m_epochsTotal = count;
+    tell(Record);
 }
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
@@ -212,7 +234,12 @@ void RunStore::addPhases(int rank, const Frame &frame, const StepsFrame &body) {
         phases.finishedSteps += phases.currentSteps;
         phases.current.clear();
         phases.currentSteps = 0;
+        phases.lossSum = phases.lossSamples = 0;
         phases.currentEpoch = body.epoch;
+    }
+    if (body.loss) {
+        phases.lossSum += body.loss->mean * double(body.samples);
+        phases.lossSamples += double(body.samples);
     }
     add(phases.current, body.phases);
     phases.currentSteps += body.count;
@@ -251,11 +278,17 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     MergedEpoch &epoch = merged(body.epoch);
     if (!epoch.loss)
         epoch.loss = body.loss;
+    if (!body.loss) {
+        epoch.lossSum += m_phases[rank].lossSum;
+        epoch.lossSamples += m_phases[rank].lossSamples;
+    }
     epoch.durationS = std::max(epoch.durationS, body.durationS);
     epoch.samples += body.samples;
     epoch.rankDurationS[rank] = body.durationS;
     epoch.ranksReported = int(epoch.rankDurationS.size());
     epoch.complete = epoch.ranksReported >= std::max(1, worldSize());
+    if (epoch.complete && !epoch.loss && epoch.lossSamples > 0)
+        epoch.loss = epoch.lossSum / epoch.lossSamples;
     mergeDevices(epoch.devices, body.devices);
 
     RankPhases &phases = m_phases[rank];
@@ -263,6 +296,7 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     phases.finishedSteps += body.phases.empty() ? phases.currentSteps : body.steps;
     phases.current.clear();
     phases.currentSteps = 0;
+    phases.lossSum = phases.lossSamples = 0;
     tell(Changes(Epochs) | Phases);
 }
 

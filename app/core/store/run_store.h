@@ -53,7 +53,10 @@ public:
 
     [[nodiscard]] QString runId() const { return m_runId; }
     [[nodiscard]] QString title() const;  ///< the record's name, else the run id
-    [[nodiscard]] QString method() const; ///< baseline | dp | ddp; empty when unknown
+    [[nodiscard]] QString method() const; ///< baseline | dp | ddp, or what a script calls it; empty when unknown
+    [[nodiscard]] const About &about() const {
+        return m_about;
+    } ///< what a script said of itself; empty: nothing, or ours
     [[nodiscard]] const std::optional<RunRecord> &record() const { return m_record; }
     [[nodiscard]] const std::optional<RunResult> &result() const { return m_result; }
     [[nodiscard]] LinkState link() const { return m_link; }
@@ -119,6 +122,7 @@ private:
     void takeBody(const Frame &frame, const ExitFrame &body);
     void takeBody(const Frame &frame, const HeaderFrame &body);
     void takeBody(const Frame &frame, const UnknownFrame &body);
+    void takeAbout(RankInfo &info, const About &about);
     RankInfo &rankInfo(int rank);
     MergedEpoch &merged(int epoch);
     void tell(Changes what);
@@ -132,7 +136,8 @@ private:
         PhaseTimes phases;
     };
     struct RankPhases {
-        PhaseTimes finished, current; ///< whole epochs; the epoch that runs
+        PhaseTimes finished, current;        ///< whole epochs; the epoch that runs
+        double lossSum = 0, lossSamples = 0; ///< of the epoch that runs
         std::int64_t finishedSteps = 0, currentSteps = 0;
         int currentEpoch = 0;
         std::optional<std::int64_t> firstMonoNs; ///< of its first window: clocks of unlike nodes need not agree
@@ -146,6 +151,7 @@ private:
     QString m_linkSentence;
     std::optional<RunState> m_state;
     std::string m_stateDetail;
+    About m_about;
     std::optional<int> m_worldSize, m_epochsTotal;
     std::optional<std::int64_t> m_totalSteps, m_stepsPerEpoch;
     std::map<int, RankInfo> m_ranks;

@@ -333,7 +333,7 @@ void PlanPage::showCommand() {
     int row = m_rows->currentIndex().row();
     if (row < 0 || row >= m_model.rowCount())
         return m_command->clear();
-    m_command->setPlainText(wrapCommand(QString::fromStdString(core::torchrunCommand(m_model.runAt(row).config))));
+    m_command->setPlainText(wrapCommand(QString::fromStdString(core::torchrunCommand(m_model.runAt(row)))));
 }
 
 void PlanPage::start() {

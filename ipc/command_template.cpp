@@ -1,0 +1,129 @@
+#include "ipc/command_template.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> ownNames = {"python", "scripts", "recipe_folder"};
+
+bool isModuleName(std::string_view name) {
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    });
+}
+
+Error unpaired(std::string_view word) {
+    return Error::badArgument("\"" + std::string(word.substr(0, 80)) + "\" has a brace without its partner",
+                              "write {{ or }} for a brace");
+}
+
+} // namespace
+
+Result<std::string> fillPlaceholders(std::string_view word, const PlaceholderValue &value) {
+    std::string out;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        const char c = word[i];
+        const bool doubled = i + 1 < word.size() && word[i + 1] == c;
+        if ((c == '{' || c == '}') && doubled) {
+            out += c;
+            ++i;
+        } else if (c == '{') {
+            const std::size_t end = word.find_first_of("{}", i + 1);
+            if (end == std::string_view::npos || word[end] == '{')
+                return fail(unpaired(word));
+            auto filled = value(word.substr(i + 1, end - i - 1));
+            if (!filled)
+                return filled;
+            out += *filled;
+            i = end;
+        } else if (c == '}') {
+            return fail(unpaired(word));
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+std::optional<std::vector<std::string>> pythonModules(std::string_view name) {
+    if (name == "python")
+        return std::vector<std::string>{"torch"};
+    if (!name.starts_with("python:"))
+        return std::nullopt;
+    name.remove_prefix(7);
+    std::vector<std::string> modules;
+    for (std::size_t from = 0; from <= name.size();) {
+        const std::size_t comma = std::min(name.find(',', from), name.size());
+        modules.emplace_back(name.substr(from, comma - from));
+        if (!isModuleName(modules.back()))
+            return std::nullopt;
+        from = comma + 1;
+    }
+    return modules;
+}
+
+Result<std::string> configPlaceholder(const RunConfig &config, std::string_view name) {
+    const FieldSpec *field = findField(name);
+    if (field && !field->perProcess)
+        return field->get(config);
+    return fail(
+        Error::badArgument("there is no placeholder {" + std::string(name.substr(0, 60)) + "}",
+                           "did you mean {" + std::string(nearestKey(name)) +
+                               "}? a field's key, python, python:MODULE, scripts or recipe_folder may stand there"));
+}
+
+Result<void> checkPlaceholders(const std::vector<std::string> &command) {
+    const RunConfig any;
+    for (const std::string &word : command) {
+        const auto filled = fillPlaceholders(word, [&](std::string_view name) -> Result<std::string> {
+            const bool own = std::find(ownNames.begin(), ownNames.end(), name) != ownNames.end();
+            return own || pythonModules(name) ? Result<std::string>(std::string()) : configPlaceholder(any, name);
+        });
+        if (!filled)
+            return fail(filled.error());
+    }
+    return {};
+}
+
+std::vector<std::string> shownCommand(const std::vector<std::string> &command, const RunConfig &config) {
+    std::vector<std::string> out;
+    for (const std::string &word : command)
+        out.push_back(fillPlaceholders(word, [&](std::string_view name) -> Result<std::string> {
+                          if (pythonModules(name))
+                              return std::string("python3");
+                          if (findField(name))
+                              return configPlaceholder(config, name);
+                          return "{" + std::string(name) + "}";
+                      }).value_or(word));
+    return out;
+}
+
+std::optional<std::size_t> pythonScript(const std::vector<std::string> &command) {
+    if (command.empty())
+        return std::nullopt;
+    const std::string program = std::filesystem::path(command.front()).filename();
+    if (!program.starts_with("python") && !command.front().starts_with("{python"))
+        return std::nullopt;
+    for (std::size_t i = 1; i < command.size(); ++i) {
+        const std::string &word = command[i];
+        if (word == "-m" || word == "-c" || word == "-")
+            return std::nullopt;
+        if (word == "-W" || word == "-X")
+            ++i; // its value
+        else if (!word.starts_with('-'))
+            return i;
+    }
+    return std::nullopt;
+}
+
+std::string commandName(const std::vector<std::string> &command) {
+    if (command.empty())
+        return {};
+    return std::filesystem::path(command[pythonScript(command).value_or(0)]).filename();
+}
+
+} // namespace lockstep

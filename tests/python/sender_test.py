@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""lockstep.py against a real lockstep-agent, and recipes that name a script. Needs no torch."""
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+import support
+from support import HERE, RESOURCES, Case, wait_for
+
+TRAIN = HERE / "train.py"
+
+
+class Sender(Case):
+    def test_is_short_and_needs_nothing(self):
+        text = (RESOURCES / "lockstep.py").read_text()
+        self.assertLessEqual(len(text.splitlines()), 100)
+        self.call(sys.executable, "-S", "-c", "import lockstep; lockstep.Run(method='x').close()")
+
+    def test_its_frames_are_whole_and_good(self):
+        self.agent("run", "--nproc-per-node", 2, "--", sys.executable, TRAIN, "epoch_sleep=1.2")
+        (run,) = self.runs()
+        by_rank = self.check_frames(run, 2)
+        for rank, sent in by_rank.items():
+            init = sent[0]
+            self.assertEqual((init["state"], init["world_size"], init["about"]["method"]), ("init", 2, "ddp"))
+            self.assertNotIn("model", {k: v for k, v in init["about"].items() if v is not None})
+            self.assertEqual([f["state"] for f in sent if f["type"] == "state"], ["init", "training", "training", "done"])
+            self.assertTrue([f for f in sent if f["type"] == "heartbeat"], "a heartbeat while it does something long")
+            windows = [f for f in sent if f["type"] == "steps"]
+            self.assertLess(len(windows), 30)  # some 100 ms each, not one a step
+            self.assertEqual(windows[0]["count"], 1)  # the first step is shown at once
+            phases = windows[1]["phases"]
+            self.assertGreaterEqual(phases["forward"]["sum_s"], 0.004 * windows[1]["count"])
+            self.assertGreater(phases["forward"]["sum_s"], phases["optimizer"]["sum_s"])
+            self.assertLessEqual(windows[1]["loss"]["min"], windows[1]["loss"]["mean"])
+        self.assertEqual([f["accuracy"] for f in by_rank[0] if f["type"] == "eval"], [0.6, 0.7])
+        summary = self.result(run)["summary"]
+        self.assertEqual((summary["method"], summary["workers"], summary["batch_size"]), ("ddp", 0, 64))
+        self.assertEqual((summary["test_accuracy"], len(summary["epochs"]), summary["steps"]), (0.7, 2, 60))
+        self.assertNotIn("seed", summary)
+
+    def test_a_loss_that_is_no_number_is_told_as_such(self):
+        self.agent("run", "--", sys.executable, TRAIN, "nan_at=3", "epochs=1")
+        sent = self.check_frames(self.runs()[0], 1)[0]
+        means = [frame["loss"]["mean"] for frame in sent if frame["type"] == "steps"]
+        self.assertIn("NaN", means)
+        self.assertTrue([mean for mean in means if isinstance(mean, float)])
+
+    def test_a_stop_reaches_the_script(self):
+        agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", "--", sys.executable, TRAIN, "steps=100000"],
+                                 env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(agent.kill)
+        run = wait_for(self.runs, 20, "the run")[0]
+        log = run / "node-0.ndjson"
+        wait_for(lambda: log.exists() and '"steps"' in log.read_text(), 20, "its first steps")
+        self.agent("stop", run.name, code=0)
+        self.assertEqual(agent.wait(20), 130)
+        agent.stderr.close()
+        result = self.result(run)
+        self.assertEqual((result["state"], result["ranks"][0]["code"]), ("stopped", 130))
+        self.assertEqual(self.frames(run)[-1]["state"], "stopped")
+
+    def test_nobody_listening_harms_nothing(self):
+        self.assertEqual(self.call(sys.executable, TRAIN).stderr, "")
+        alone = self.call(sys.executable, TRAIN, LOCKSTEP_FRAMES="unix:/nowhere/socket").stderr
+        self.assertIn("rank 0 is no longer shown", alone)
+        self.assertEqual(alone.count("\n"), 1)
+
+    def test_an_agent_that_goes_away_harms_nothing(self):
+        path = str(self.home / "socket")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
+            script = subprocess.Popen([sys.executable, TRAIN, "steps=60"], stderr=subprocess.PIPE, text=True,
+                                      env={**self.environment, "LOCKSTEP_FRAMES": "unix:" + path})
+            peer, _ = server.accept()
+            peer.recv(4096)
+            peer.close()
+        self.assertIn("training goes on", script.communicate(timeout=30)[1])
+        self.assertEqual(script.returncode, 0)
+
+    def test_a_full_socket_makes_longer_windows_and_training_never_waits(self):
+        path = str(self.home / "socket")
+        code = ("import lockstep, time, sys\n"
+                "run = lockstep.Run()\n"
+                "while not run._out: run.send('log', level='info', message='x' * 20000)\n"
+                "begun = time.monotonic()\n"
+                "for _ in run.epoch(1, range(100)):\n"
+                "    with run.phase('forward'): time.sleep(0.005)\n"
+                "    run.step(1.0, 1)\n"
+                "print(time.monotonic() - begun, flush=True)\n"
+                "sys.stdin.read()\n"
+                "for _ in range(50): run.send('heartbeat'); time.sleep(0.02)\n"
+                "sys.exit(run.close())\n")
+        received = bytearray()
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
+            script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                      env={**self.environment, "LOCKSTEP_FRAMES": "unix:" + path})
+            peer, _ = server.accept()
+            self.assertLess(float(script.stdout.readline()), 5)  # 0.5 s of work; the reader never read
+
+            def read():
+                while part := peer.recv(1 << 20):
+                    received.extend(part)
+
+            reader = threading.Thread(target=read)
+            reader.start()
+            script.stdin.close()
+            self.assertEqual(script.wait(30), 0)
+            script.stdout.close()
+            reader.join(10)
+            peer.close()
+        frames = [json.loads(line) for line in received.splitlines()[1:]]
+        self.assertEqual([frame["rseq"] for frame in frames], list(range(len(frames))))
+        windows = [frame for frame in frames if frame["type"] == "steps"]
+        self.assertEqual([(w["first_step"], w["last_step"], w["count"]) for w in windows], [(0, 99, 100)])
+        self.assertAlmostEqual(windows[0]["phases"]["forward"]["sum_s"], 0.55, delta=0.3)
+
+
+class Recipe(Case):
+    """A recipe that names a script, from lockstepctl to the exports. The trainer beside it is a fake rank."""
+
+    def setUp(self):
+        super().setUp()
+        self.environment.update(LOCKSTEP_AGENT=str(support.BIN / "lockstep-agent"), FAKE_RANK="epochs=2;steps=30",
+                                LOCKSTEP_TRAINER=os.environ["FAKE_RANK_PROGRAM"])
+
+    def recipe(self, *command):
+        path = self.home / "mine.json"
+        (self.home / "train.py").write_text(TRAIN.read_text())
+        path.write_text(json.dumps({"name": "mine", "base": {"epochs": 2, "devices": 1}, "runs": [
+            {"name": "ours", "method": "baseline"},
+            {"name": "script", "method": "baseline", "loader": "item", "command": list(command)}]}))
+        return path
+
+    def test_runs_shows_contrasts_and_exports_like_ours(self):
+        path = self.recipe(sys.executable, "{recipe_folder}/train.py", "epochs={epochs}", "method=baseline")
+        said = json.loads(self.ctl("run", path, "--json", "--out", self.home / "out").stdout)
+        ours, script = said["results"]["rows"]
+        self.assertEqual((script["run"], script["state"], script["method"]), ("script", "done", "baseline"))
+        self.assertEqual((script["test_accuracy"], len(script["epochs"])), (0.7, 2))
+        self.assertGreater(script["speed_up_training"], 0)
+        self.assertAlmostEqual(sum(script["phases_s"].values()), script["total_training_time_s"], delta=1e-3)
+        self.assertIn("\nscript,measured here,baseline,1,cpu", (self.home / "out/results.csv").read_text().replace("\r", ""))
+        run = script["runs"][0]
+        self.check_frames(self.home / "runs" / run, 1)
+        record = json.loads((self.home / "runs" / run / "config.json").read_text())
+        self.assertEqual(record["command"][1:3], [str(self.home / "train.py"), "epochs=2"])
+        self.assertEqual(record["device_names"], ["cpu:0"])
+        shown = self.ctl("show", run).stdout
+        self.assertIn("train.py epochs=2 method=baseline", shown)
+        self.assertIn("it says batch_size=64", shown)
+        self.assertIn("cpu:0", shown)
+        self.assertIn("time in", shown)
+        listed = next(row for row in json.loads(self.ctl("list", "--json").stdout)["runs"] if row["run"] == run)
+        self.assertEqual((listed["method"], listed["test_accuracy"]), ("baseline", 0.7))
+        self.assertIn("script", self.ctl("compare", run, ours["runs"][0]).stdout)
+
+    def test_a_script_run_by_hand_is_contrasted_by_what_it_says(self):
+        for method in ("ddp", "baseline"):
+            self.agent("run", "--", sys.executable, TRAIN, "epochs=1", "steps=10", f"method={method}")
+        table = json.loads(self.ctl("compare", *[run.name for run in self.runs()], "--json").stdout)
+        self.assertEqual({row["run"] for row in table["rows"]}, {"train.py, method ddp", "train.py, method baseline"})
+        self.assertEqual(table["reference"], "train.py, method baseline")
+
+    def test_what_cannot_run_is_refused_before_anything_starts(self):
+        for command, sentence in (
+            ((sys.executable, "/nowhere/train.py"), "there is no script /nowhere/train.py"),
+            (("{python:no_such_module_here}", "{recipe_folder}/train.py"), "no Python with no_such_module_here was found"),
+            ((sys.executable, "{recipe_folder}/train.py", "{wokers}"), "did you mean {workers}?"),
+        ):
+            refused = self.ctl("run", self.recipe(*command), code=2)
+            self.assertIn(sentence, refused.stderr)
+            self.assertEqual(refused.stderr.strip().count("\n"), 0, refused.stderr)
+            self.assertEqual(self.runs(), [])
+            experiments = self.home / "experiments"
+            self.assertEqual(list(experiments.iterdir()) if experiments.is_dir() else [], [])
+
+
+if __name__ == "__main__":
+    support.main()
