@@ -37,6 +37,8 @@ Workspace::Workspace(QObject *parent) : QObject(parent), m_history(std::make_uni
             Q_EMIT stripChanged();
     });
     connect(&m_strip, &core::ExperimentModel::changed, this, &Workspace::stripChanged);
+    connect(&m_runHistory, &core::RunHistory::listed, m_history.get(),
+            [this](const core::RunList &runs) { m_history->setRuns(*runs); });
 }
 
 Workspace::~Workspace() {
