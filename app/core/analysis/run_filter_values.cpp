@@ -41,7 +41,7 @@ FilterQuantity timeSpan(const QDateTime &from, const QDateTime &to) {
 
 std::optional<FilterQuantity> timeFrom(const QString &text, std::int64_t nowUs) {
     const QDate today = QDateTime::fromMSecsSinceEpoch(nowUs / 1000).date();
-    QDate day = QDate::fromString(text, Qt::ISODate);
+    QDate day = QDate::fromString(text, QStringLiteral("yyyy-MM-dd"));
     if (text == u"today")
         day = today;
     if (text == u"yesterday")

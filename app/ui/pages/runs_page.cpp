@@ -101,7 +101,7 @@ QWidget *RunsPage::buildBody() {
     card->body()->addWidget(m_tableStack, 1);
 
     m_side = new QStackedWidget(m_split);
-    m_side->setMinimumWidth(38 * grid);
+    m_side->setMinimumWidth(44 * grid);
     m_details = new RunDetails(m_theme, m_side);
     connect(m_details, &RunDetails::changeWanted, &m_history, &core::RunHistory::change);
     connect(m_details, &RunDetails::starWanted, this, &RunsPage::star);
@@ -116,7 +116,7 @@ QWidget *RunsPage::buildBody() {
     m_side->addWidget(m_details);
     m_side->addWidget(m_diff);
     m_split->setStretchFactor(0, 1);
-    m_split->setSizes({800, 38 * grid});
+    m_split->setSizes({800, 44 * grid});
     return body;
 }
 
@@ -209,9 +209,9 @@ void RunsPage::buildTable(QWidget *parent) {
     connect(m_table, &QTableView::doubleClicked, this, &RunsPage::open);
     connect(m_columns, &RunColumns::changed, this, &RunsPage::keep);
     connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPage::showChosen);
-    connect(&m_list, &RunListModel::renameAsked, this, [this](const QString &run, const QString &name) {
+    connect(&m_list, &RunListModel::renameAsked, this, [this](const QString &run, const QString &given) {
         m_history.change({run.toStdString()},
-                         [given = name.toStdString()](core::RunNotes &notes) { notes.name = given; });
+                         [text = given.toStdString()](core::RunNotes &notes) { notes.name = text; });
     });
     connect(&m_list, &QAbstractItemModel::modelAboutToBeReset, this, &RunsPage::rememberChoice);
     connect(&m_list, &QAbstractItemModel::modelReset, this, &RunsPage::restoreChoice);
