@@ -83,6 +83,18 @@ void addKeys(const QString &begun, FilterCompletion &out) {
 
 } // namespace
 
+bool beginsKey(const QString &line) {
+    const std::vector<FilterToken> tokens = filterTokens(line);
+    if (tokens.empty() || tokens.back().end() != line.size() || tokens.back().quoted ||
+        tokens.back().kind != Kind::Word)
+        return false;
+    const bool value = tokens.size() > 1 && tokens[tokens.size() - 2].kind == Kind::Operator;
+    const auto columns = runColumns();
+    return !value && std::any_of(columns.begin(), columns.end(), [&](const RunColumn &column) {
+        return text(column.key).startsWith(tokens.back().text, Qt::CaseInsensitive);
+    });
+}
+
 FilterCompletion completeFilter(const QString &line, qsizetype cursor, const std::vector<IndexedRun> &runs) {
     const std::vector<FilterToken> tokens = filterTokens(line);
     FilterCompletion out;

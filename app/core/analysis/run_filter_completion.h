@@ -21,4 +21,7 @@ struct FilterCompletion {
 [[nodiscard]] FilterCompletion completeFilter(const QString &line, qsizetype cursor,
                                               const std::vector<IndexedRun> &runs);
 
+/// Whether the line ends in a word that may yet become a column's name.
+[[nodiscard]] bool beginsKey(const QString &line);
+
 } // namespace lockstep::core

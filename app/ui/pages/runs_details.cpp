@@ -212,6 +212,9 @@ void RunDetails::showSeveral(const std::vector<const core::IndexedRun *> &runs) 
 }
 
 void RunDetails::showFacts(const QList<std::pair<QString, QString>> &facts) {
+    if (facts == m_shownFacts && m_facts) // a window that is filtered with every key makes nothing anew for it
+        return;
+    m_shownFacts = facts;
     delete m_facts;
     m_facts = new QWidget(m_place->parentWidget());
     auto *form = new QFormLayout(m_facts);

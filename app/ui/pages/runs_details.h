@@ -54,6 +54,7 @@ private:
     QLineEdit *m_tags;
     QPlainTextEdit *m_note;
     QWidget *m_facts = nullptr;
+    QList<std::pair<QString, QString>> m_shownFacts;
     class QVBoxLayout *m_place;
     QPushButton *m_duplicate;
     QTimer m_pause;

@@ -2,6 +2,7 @@
 
 #include <QAbstractItemView>
 #include <QKeyEvent>
+#include <QTimer>
 
 #include "analysis/run_filter_completion.h"
 #include "app/ui/theme/theme.h"
@@ -28,12 +29,20 @@ RunFilterLine::RunFilterLine(std::function<const std::vector<core::IndexedRun> &
     m_completer.setMaxVisibleItems(10);
     connect(&m_completer, qOverload<const QModelIndex &>(&QCompleter::activated), this, &RunFilterLine::take);
     connect(this, &QLineEdit::textChanged, this, &RunFilterLine::read);
-    connect(this, &QLineEdit::textEdited, this, &RunFilterLine::offer);
+    connect(this, &QLineEdit::textEdited, this, [this] {
+        m_writing = true;
+        read();
+        offer();
+    });
 }
 
 void RunFilterLine::read() {
-    const auto filter = core::RunFilter::parse(text());
+    auto filter = core::RunFilter::parse(text());
     const QString mistake = filter ? QString() : QString::fromStdString(filter.error().message());
+    if (!filter) // what stands before the mistake holds
+        filter = core::RunFilter::parse(text().left(filter.error().at));
+    else if (m_writing && core::beginsKey(text()))
+        filter = core::RunFilter::parse(text().section(QLatin1Char(' '), 0, -2));
     setStyleProperty(this, "mistake", !mistake.isEmpty());
     if (mistake != m_mistake) {
         m_mistake = mistake;
@@ -71,13 +80,18 @@ void RunFilterLine::take(const QModelIndex &choice) {
     line.replace(m_from, m_length, key ? word : word + QLatin1Char(' '));
     setText(line);
     setCursorPosition(int(m_from + word.size() + (key ? 0 : 1)));
-    if (key)
-        offer();
+    if (key) // once the list that was chosen from is gone
+        QTimer::singleShot(0, this, &RunFilterLine::offer);
 }
 
 void RunFilterLine::keyPressEvent(QKeyEvent *event) {
-    if (event->key() == Qt::Key_Escape || event->key() == Qt::Key_Down || event->key() == Qt::Key_Return) {
-        m_completer.popup()->hide();
+    const int key = event->key();
+    const bool chooses = key == Qt::Key_Escape || key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Tab;
+    if (chooses && m_completer.popup()->isVisible())
+        return event->ignore(); // the list of choices takes it
+    if (key == Qt::Key_Escape || key == Qt::Key_Down || key == Qt::Key_Return || key == Qt::Key_Enter) {
+        m_writing = false;
+        read();
         Q_EMIT left();
         return;
     }
@@ -87,6 +101,11 @@ void RunFilterLine::keyPressEvent(QKeyEvent *event) {
 void RunFilterLine::focusOutEvent(QFocusEvent *event) {
     if (event->reason() != Qt::PopupFocusReason)
         m_completer.popup()->hide();
+    // Another window, or this one on its way out, is no end of the writing.
+    if (m_writing && event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) {
+        m_writing = false;
+        read();
+    }
     QLineEdit::focusOutEvent(event);
 }
 

@@ -10,7 +10,7 @@
 namespace lockstep::ui {
 
 /// The line that says which runs show: offers keys and values while it is written, marks a mistake and says where it is.
-/// A line that is wrong changes nothing: what it last said goes on.
+/// What stands before a mistake holds; a word that may become a column's name is not looked for before it is finished.
 class RunFilterLine : public QLineEdit {
     Q_OBJECT
 public:
@@ -37,6 +37,7 @@ private:
     QStandardItemModel m_choices;
     QCompleter m_completer;
     QString m_mistake;
+    bool m_writing = false;
     qsizetype m_from = 0, m_length = 0; ///< what a choice replaces
 };
 
