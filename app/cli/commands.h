@@ -20,7 +20,28 @@ int runCommand(const RunOptions &options);
 /// Internal: owns an experiment's queue in the background.
 int ownCommand(const std::string &experiment);
 
-int listCommand(bool json);
+/// Which runs: named, or all that a filter accepts.
+struct RunChoice {
+    std::vector<std::string> runs;
+    std::string filter;
+};
+
+struct ListOptions {
+    std::string filter, sort, columns; ///< sort: a column, "-" before it: largest first
+    bool group = false, json = false;
+};
+int listCommand(const ListOptions &options);
+int tagCommand(const RunChoice &choice, const std::string &tags, bool remove);
+int renameCommand(const std::string &run, const std::string &name);
+/// Without a text it prints the note; "-" reads stdin.
+int noteCommand(const std::string &run, const std::optional<std::string> &text);
+int starCommand(const RunChoice &choice, bool off);
+int deleteCommand(const RunChoice &choice, bool json);
+/// Runs, or what was deleted together; none: what was deleted last.
+int restoreCommand(const std::vector<std::string> &ids, bool json);
+int trashCommand(bool empty, bool json);
+int diffCommand(const std::string &a, const std::string &b, bool all, bool json);
+
 int recipesCommand(bool json);
 int showCommand(const std::string &id, bool json);
 int compareCommand(const std::vector<std::string> &runs, bool json);

@@ -1,4 +1,4 @@
-// What looks and changes nothing: list, recipes, show, compare, export.
+// What looks at results and changes nothing: recipes, show, compare, export.
 #include <nlohmann/json.hpp>
 #include <QFile>
 
@@ -11,7 +11,6 @@
 #include "loaded_runs.h"
 #include "output.h"
 #include "result_text.h"
-#include "store/run_index.h"
 
 namespace lockstep::cli {
 namespace {
@@ -21,87 +20,8 @@ using Json = nlohmann::ordered_json;
 std::string dump(const Json &json) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
-Json orNull(std::optional<double> value) {
-    return value ? Json(*value) : Json(nullptr);
-}
-
-std::string experimentState(const core::Experiment &experiment) {
-    if (!experiment.over())
-        return core::isOwned(experiment.id) ? "running" : "waits for an owner";
-    for (const core::ExperimentEntry &entry : experiment.entries)
-        if (entry.state == core::EntryState::Failed || entry.state == core::EntryState::Stopped)
-            return std::string(core::toString(entry.state));
-    return "done";
-}
-
-Json runJson(const core::IndexedRun &run) {
-    return {{"run", run.run},
-            {"name", run.name},
-            {"experiment", run.experiment},
-            {"recipe", run.recipe},
-            {"repeat", run.repeat},
-            {"state", run.state},
-            {"reason", run.reason},
-            {"method", run.method},
-            {"devices", run.devices},
-            {"device_kind", run.device},
-            {"backend", run.backend},
-            {"start_wall_us", run.startWallUs},
-            {"total_training_time_s", orNull(run.totalTrainingTimeS)},
-            {"run_time_s", orNull(run.runTimeS)},
-            {"test_accuracy", orNull(run.testAccuracy)},
-            {"final_loss", orNull(run.finalLoss)}};
-}
-
-void listJson(const std::vector<core::Experiment> &experiments, const std::vector<core::IndexedRun> &runs) {
-    Json json = {{"experiments", Json::array()}, {"runs", Json::array()}};
-    for (const core::Experiment &experiment : experiments)
-        json["experiments"].push_back({{"experiment", experiment.id},
-                                       {"title", experiment.title},
-                                       {"state", experimentState(experiment)},
-                                       {"runs", experiment.runnableCount()},
-                                       {"over", experiment.overCount()}});
-    for (const core::IndexedRun &run : runs)
-        json["runs"].push_back(runJson(run));
-    print(dump(json));
-}
 
 } // namespace
-
-int listCommand(bool json) {
-    auto index = core::RunIndex::open();
-    if (!index)
-        return complain(index.error());
-    if (const auto refreshed = index->refresh(); !refreshed)
-        return complain(refreshed.error());
-    const std::vector<core::IndexedRun> runs = index->runs();
-    std::vector<core::Experiment> experiments;
-    for (const std::string &id : core::listExperiments())
-        if (auto experiment = core::readExperiment(id))
-            experiments.push_back(std::move(*experiment));
-    if (json) {
-        listJson(experiments, runs);
-        return Done;
-    }
-    if (experiments.empty() && runs.empty()) {
-        print("No runs yet. Start one: lockstepctl run lenet-dp-vs-ddp --quick\n");
-        return Done;
-    }
-    std::vector<std::vector<std::string>> rows = {{"experiment", "title", "runs", "state"}};
-    for (const core::Experiment &experiment : experiments)
-        rows.push_back({experiment.id, experiment.title,
-                        std::to_string(experiment.overCount()) + "/" + std::to_string(experiment.runnableCount()),
-                        experimentState(experiment)});
-    std::string text = experiments.empty() ? std::string() : aligned(rows) + "\n";
-    rows = {{"run", "started", "name", "state", "training s", "run s", "accuracy", "experiment"}};
-    for (const core::IndexedRun &run : runs)
-        rows.push_back({run.run, core::wallTime(run.startWallUs).toStdString(), run.name.empty() ? "-" : run.name,
-                        run.state, core::significant(run.totalTrainingTimeS).toStdString(),
-                        core::significant(run.runTimeS).toStdString(), core::percent(run.testAccuracy).toStdString(),
-                        run.experiment.empty() ? "-" : run.experiment});
-    print(text + aligned(rows));
-    return Done;
-}
 
 int recipesCommand(bool json) {
     Json all = Json::array();

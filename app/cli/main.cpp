@@ -5,6 +5,7 @@
 #include <QCoreApplication>
 
 #include "commands.h"
+#include "history_options.h"
 #include "ipc/logging.h"
 
 using namespace lockstep;
@@ -108,9 +109,8 @@ int main(int argc, char **argv) {
     addRun(app, run, exitCode);
     addQueue(app, queue, exitCode);
     addGetData(app, getData, exitCode);
-    auto *list = app.add_subcommand("list", "List experiments and runs, newest first");
-    list->add_flag("--json", json, "Print JSON");
-    list->callback([&] { exitCode = cli::listCommand(json); });
+    cli::HistoryOptions history;
+    cli::addHistory(app, history, exitCode);
     auto *recipes = app.add_subcommand("recipes", "List the recipes and their published figures");
     recipes->add_flag("--json", json, "Print JSON");
     recipes->callback([&] { exitCode = cli::recipesCommand(json); });

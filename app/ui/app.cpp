@@ -90,8 +90,10 @@ int runApp(const AppOptions &options) {
     Theme theme(options.dark ? ThemeMode::Dark : options.light ? ThemeMode::Light : ThemeMode::System);
     Workspace workspace;
     workspace.setMayControl(!options.offscreen());
-    if (const auto looked = workspace.history().refresh(); !looked && !options.offscreen())
-        std::fprintf(stderr, "lockstep: %s\n", looked.error().message().c_str());
+    if (!options.offscreen())
+        workspace.runHistory().refresh(); // thousands may be new: the window does not wait for them
+    else if (const auto looked = workspace.history().refresh(); !looked)
+        return complain(looked.error());
     MainWindow window(theme, workspace, core::localMachineFacts());
     if (!options.open.isEmpty()) {
         if (const auto opened = workspace.open(options.open); !opened)

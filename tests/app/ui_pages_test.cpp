@@ -19,6 +19,7 @@
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live_page.h"
 #include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/runs_filter_line.h"
 #include "app/ui/pages/runs_page.h"
 #include "app/ui/pages/verdict_page.h"
 #include "app/ui/shell/command_palette.h"
@@ -29,6 +30,7 @@
 #include "app/ui/shell/status_strip.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "models/run_list_model.h"
 #include "ui_fixture.h"
 
 using namespace lockstep;
@@ -171,16 +173,16 @@ private Q_SLOTS:
         QVERIFY(m_window->verdictPage()->table()->model()->rowCount() >= 6);
     }
 
-    void runsAreFilteredByWordsAndReopened() {
+    void runsAreFilteredAndReopened() {
         m_window->showPage(Page::Runs);
         RunsPage *page = m_window->runsPage();
-        QTRY_COMPARE(page->filter()->rowCount(), 6);
+        QTRY_COMPARE(page->list().rowCount(), 6);
         QTest::keyClick(m_window.get(), Qt::Key_F, Qt::ControlModifier);
         QTRY_COMPARE(QApplication::focusWidget(), page->filterLine());
-        QTest::keyClicks(page->filterLine(), "auto done");
-        QCOMPARE(page->filter()->rowCount(), 2);
+        QTest::keyClicks(page->filterLine(), "backend=auto state=done");
+        QCOMPARE(page->list().rowCount(), 2);
         page->table()->setFocus();
-        page->table()->setCurrentIndex(page->filter()->index(0, 0));
+        page->table()->setCurrentIndex(page->list().index(0, 0));
         QTest::keyClick(page->table(), Qt::Key_Return);
         QTRY_COMPARE(m_window->page(), Page::Verdict);
         QCOMPARE(m_workspace->openId(), QString::fromStdString(m_id));
@@ -189,8 +191,8 @@ private Q_SLOTS:
     void aRunCanBeOpenedWithoutItsExperiment() {
         m_window->showPage(Page::Runs);
         RunsPage *page = m_window->runsPage();
-        QTRY_VERIFY(page->filter()->rowCount() > 0);
-        page->table()->setCurrentIndex(page->filter()->index(0, 0));
+        QTRY_VERIFY(page->list().rowCount() > 0);
+        page->table()->setCurrentIndex(page->list().index(0, 0));
         QTest::keyClick(m_window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
         QTRY_VERIFY(isRunId(m_workspace->openId().toStdString()));
         QCOMPARE(m_workspace->runs().count(), 1);

@@ -1,11 +1,13 @@
 #include "store/run_index.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
-#include <map>
+#include <filesystem>
+#include <unordered_map>
 #include <utility>
 
-#include <QDir>
 #include <QFileInfo>
 #include <QSqlError>
 #include <QSqlQuery>
@@ -14,39 +16,40 @@
 #include "analysis/result_table.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
+#include "store/run_index_rows_detail.h"
 
 namespace lockstep::core {
 namespace {
 
-constexpr int schemaVersion = 1;
-
-const char *const createTable =
-    "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, stamp TEXT, name TEXT, experiment TEXT, recipe TEXT,"
-    " method TEXT, device TEXT, backend TEXT, model TEXT, dataset TEXT, host TEXT, repeat INTEGER, devices INTEGER,"
-    " epochs INTEGER, state TEXT, reason TEXT, start_us INTEGER, training_s REAL, run_s REAL, accuracy REAL, loss REAL,"
-    " work TEXT)";
-
-QVariant orNull(std::optional<double> value) {
-    return value ? QVariant(*value) : QVariant(QMetaType(QMetaType::Double));
-}
-
-std::optional<double> orNothing(const QVariant &value) {
-    return value.isNull() ? std::nullopt : std::optional(value.toDouble());
-}
+constexpr int schemaVersion = 2, rowsACommit = 500;
 
 QVariant text(const std::string &value) {
     return QString::fromStdString(value);
 }
 
-/// What must be the same for a row to stand: a run that lives has another one at every look.
+/// What must be the same for a row to stand. config, result and notes come by rename, which the folder's own time tells;
+/// notes.json also by its own, since people edit it by hand. A run that lives is read at every look anyway.
 QString stampOf(const RunFolder &folder) {
-    const QFileInfo config(QString::fromStdString(folder.config())), result(QString::fromStdString(folder.result()));
-    const auto of = [](const QFileInfo &file) {
-        return QStringLiteral("%1:%2")
-            .arg(file.exists() ? file.lastModified().toMSecsSinceEpoch() : 0)
-            .arg(file.size());
-    };
-    return of(config) + u'/' + of(result);
+    QString out;
+    for (const std::string &path : {folder.path, folder.notes()}) {
+        struct stat info {};
+        if (::stat(path.c_str(), &info) == 0)
+            out += QStringLiteral("%1.%2:%3/")
+                       .arg(qlonglong(info.st_mtim.tv_sec))
+                       .arg(qlonglong(info.st_mtim.tv_nsec))
+                       .arg(S_ISDIR(info.st_mode) ? 0 : qlonglong(info.st_size));
+    }
+    return out;
+}
+
+std::vector<std::string> runsIn(const std::string &folder) {
+    std::vector<std::string> out;
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        if (std::string name = at->path().filename().string(); isRunId(name))
+            out.push_back(std::move(name));
+    std::sort(out.begin(), out.end(), std::greater<>()); // the newest show first
+    return out;
 }
 
 Error sqlError(const QSqlQuery &query) {
@@ -63,72 +66,14 @@ bool prepare(const QString &connection) {
     query.finish();
     if (version != 0 && version != schemaVersion)
         return false;
-    query.exec(QStringLiteral("PRAGMA journal_mode=WAL"));
+    query.exec(QStringLiteral("PRAGMA busy_timeout=10000"));
     query.exec(QStringLiteral("PRAGMA synchronous=OFF")); // only an index: a torn one is rebuilt
-    query.exec(QStringLiteral("PRAGMA busy_timeout=3000"));
-    return query.exec(QString::fromLatin1(createTable)) &&
+    if (version == schemaVersion)
+        return true; // nothing is written: another one may be writing
+    query.exec(QStringLiteral("PRAGMA journal_mode=WAL"));
+    return query.exec(QStringLiteral("CREATE TABLE IF NOT EXISTS runs (%1)").arg(detail::tableColumns())) &&
+           query.exec(QStringLiteral("CREATE INDEX IF NOT EXISTS runs_by_work ON runs (work)")) &&
            query.exec(QStringLiteral("PRAGMA user_version=%1").arg(schemaVersion));
-}
-
-void takeRecord(const RunRecord &record, IndexedRun &row) {
-    row.name = record.name;
-    row.experiment = record.experiment;
-    row.recipe = record.recipe;
-    row.repeat = record.repeat;
-    row.startWallUs = record.startWallUs;
-    row.devices = std::max<int>(1, int(record.deviceNames.size()));
-    if (!record.machines.empty())
-        row.host = record.machines.front().host;
-    if (!record.config)
-        return;
-    const RunConfig &config = *record.config;
-    row.method = toString(config.method);
-    row.devices = deviceCount(config);
-    row.device = config.device;
-    row.backend = config.method == Method::Ddp ? config.backend : "";
-    row.model = config.model;
-    row.dataset = config.dataset;
-    row.epochs = config.epochs;
-}
-
-void takeWords(const Summary &summary, IndexedRun &row) {
-    row.method = summary.method;
-    row.model = summary.model;
-    row.dataset = summary.dataset;
-    row.epochs = int(summary.epochs.size());
-}
-
-void takeStatus(const RunStatus &status, IndexedRun &row) {
-    using Kind = RunStatus::Kind;
-    switch (status.kind) {
-    case Kind::Starting:
-        row.state = "starting";
-        return;
-    case Kind::Running:
-        row.state = "running";
-        return;
-    case Kind::AgentDied:
-        row.state = "failed";
-        row.reason = status.sentence;
-        return;
-    case Kind::Finished:
-        break;
-    }
-    const RunResult &result = *status.result;
-    row.state = toString(result.state);
-    row.reason = result.reason;
-    if (result.runTimeS > 0)
-        row.runTimeS = result.runTimeS;
-    if (!result.summary)
-        return;
-    if (row.method.empty()) // a script: what it said of itself
-        takeWords(*result.summary, row);
-    row.totalTrainingTimeS = result.summary->totalTrainingTimeS;
-    row.testAccuracy = result.summary->testAccuracy;
-    if (row.method == "ddp" && !result.summary->backend.empty())
-        row.backend = result.summary->backend;
-    if (!result.summary->epochs.empty())
-        row.finalLoss = result.summary->epochs.back().loss;
 }
 
 } // namespace
@@ -195,80 +140,83 @@ RunIndex &RunIndex::operator=(RunIndex &&other) noexcept {
     return *this;
 }
 
-Result<int> RunIndex::refresh() {
+Result<int> RunIndex::refresh(const IndexProgress &progress) {
     QSqlDatabase database = QSqlDatabase::database(m_connection);
     QSqlQuery query(database);
-    std::map<std::string, std::pair<QString, std::string>> known;
+    query.setForwardOnly(true);
+    std::unordered_map<std::string, QString> known; // run → stamp; empty: it lives, so it is read again
     if (!query.exec(QStringLiteral("SELECT run, stamp, state FROM runs")))
         return fail(sqlError(query));
-    while (query.next())
-        known[query.value(0).toString().toStdString()] = {query.value(1).toString(),
-                                                          query.value(2).toString().toStdString()};
-    database.transaction();
-    int changed = 0;
-    const QDir folder(QString::fromStdString(m_runs));
-    for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
-        const std::string run = name.toStdString();
-        const RunFolder place{m_runs + "/" + run};
-        if (!isRunId(run) || !QFile::exists(QString::fromStdString(place.config())))
-            continue;
-        const auto found = known.find(run);
-        const bool settled = found != known.end() && found->second.first == stampOf(place) &&
-                             found->second.second != "running" && found->second.second != "starting";
-        if (found != known.end())
-            known.erase(found);
-        if (settled)
-            continue;
-        if (const Result<void> read = readRun(run); read)
-            ++changed;
+    while (query.next()) {
+        const QString state = query.value(2).toString();
+        known[query.value(0).toString().toStdString()] =
+            state == u"running" || state == u"starting" ? QString() : query.value(1).toString();
     }
-    query.prepare(QStringLiteral("DELETE FROM runs WHERE run = ?"));
-    for (const auto &[run, row] : known) { // gone from the disk
-        query.bindValue(0, text(run));
-        query.exec();
-        ++changed;
+    query.finish();
+    const std::vector<std::string> folders = runsIn(m_runs);
+    database.transaction();
+    int changed = 0, done = 0;
+    bool whole = true;
+    for (const std::string &run : folders) {
+        if (progress && !progress(done++, int(folders.size()))) {
+            whole = false;
+            break;
+        }
+        const auto found = known.find(run);
+        const bool settled =
+            found != known.end() && !found->second.isEmpty() && found->second == stampOf({m_runs + "/" + run});
+        if (!settled && !readRun(run))
+            continue;
+        known.erase(run);
+        if (!settled && ++changed % rowsACommit == 0) { // others write too, and what is read may be shown
+            database.commit();
+            database.transaction();
+        }
+    }
+    if (whole) { // what is left is gone from the disk, or can't be read any more
+        std::vector<std::string> gone;
+        for (const auto &[run, stamp] : known)
+            gone.push_back(run);
+        forget(gone);
+        changed += int(gone.size());
     }
     database.commit();
     return changed;
 }
 
+Result<void> RunIndex::refresh(const std::vector<std::string> &runs) {
+    QSqlDatabase database = QSqlDatabase::database(m_connection);
+    database.transaction();
+    std::vector<std::string> gone;
+    for (const std::string &run : runs)
+        if (!readRun(run))
+            gone.push_back(run);
+    forget(gone);
+    if (!database.commit())
+        return fail(Error::failed("the index of runs can't be written: " + database.lastError().text().toStdString(),
+                                  "delete index.sqlite: it is rebuilt"));
+    return {};
+}
+
+void RunIndex::forget(const std::vector<std::string> &runs) {
+    QSqlQuery query(QSqlDatabase::database(m_connection));
+    query.prepare(QStringLiteral("DELETE FROM runs WHERE run = ?"));
+    for (const std::string &run : runs) {
+        query.bindValue(0, text(run));
+        query.exec();
+    }
+}
+
 Result<void> RunIndex::readRun(const std::string &run) {
     const RunFolder folder{m_runs + "/" + run};
-    const Result<std::string> json = realFileSystem().readAll(folder.config());
-    if (!json)
-        return fail(json.error());
-    const Result<RunRecord> record = runRecordFromJson(*json);
-    if (!record)
-        return fail(record.error());
-    IndexedRun row;
-    row.run = run;
-    takeRecord(*record, row);
-    takeStatus(readRunStatus(folder), row);
+    const QString stamp = stampOf(folder); // before the reading: what comes meanwhile is read at the next look
+    const Result<IndexedRun> row = detail::readRow(run, folder);
+    if (!row)
+        return fail(row.error());
+    const QVariantList values = detail::valuesOf(*row, stamp);
     QSqlQuery query(QSqlDatabase::database(m_connection));
-    query.prepare(QStringLiteral("INSERT OR REPLACE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
-    const QVariantList values = {text(run),
-                                 stampOf(folder),
-                                 text(row.name),
-                                 text(row.experiment),
-                                 text(row.recipe),
-                                 text(row.method),
-                                 text(row.device),
-                                 text(row.backend),
-                                 text(row.model),
-                                 text(row.dataset),
-                                 text(row.host),
-                                 row.repeat,
-                                 row.devices,
-                                 row.epochs,
-                                 text(row.state),
-                                 text(row.reason),
-                                 qlonglong(row.startWallUs),
-                                 orNull(row.totalTrainingTimeS),
-                                 orNull(row.runTimeS),
-                                 orNull(row.testAccuracy),
-                                 orNull(row.finalLoss),
-                                 record->config && !isScript(*record) ? text(workKey(*record->config))
-                                                                      : QVariant(QString())};
+    query.prepare(QStringLiteral("INSERT OR REPLACE INTO runs VALUES (?%1)")
+                      .arg(QStringLiteral(",?").repeated(int(values.size()) - 1)));
     for (const QVariant &value : values)
         query.addBindValue(value);
     if (!query.exec())
@@ -279,35 +227,10 @@ Result<void> RunIndex::readRun(const std::string &run) {
 std::vector<IndexedRun> RunIndex::runs() const {
     std::vector<IndexedRun> out;
     QSqlQuery query(QSqlDatabase::database(m_connection));
-    query.exec(
-        QStringLiteral("SELECT run, name, experiment, recipe, method, device, backend, model, dataset, host, repeat,"
-                       " devices, epochs, state, reason, start_us, training_s, run_s, accuracy, loss FROM runs"
-                       " ORDER BY start_us DESC, run DESC"));
-    const auto word = [&](int column) { return query.value(column).toString().toStdString(); };
-    while (query.next()) {
-        IndexedRun row;
-        row.run = word(0);
-        row.name = word(1);
-        row.experiment = word(2);
-        row.recipe = word(3);
-        row.method = word(4);
-        row.device = word(5);
-        row.backend = word(6);
-        row.model = word(7);
-        row.dataset = word(8);
-        row.host = word(9);
-        row.repeat = query.value(10).toInt();
-        row.devices = query.value(11).toInt();
-        row.epochs = query.value(12).toInt();
-        row.state = word(13);
-        row.reason = word(14);
-        row.startWallUs = query.value(15).toLongLong();
-        row.totalTrainingTimeS = orNothing(query.value(16));
-        row.runTimeS = orNothing(query.value(17));
-        row.testAccuracy = orNothing(query.value(18));
-        row.finalLoss = orNothing(query.value(19));
-        out.push_back(std::move(row));
-    }
+    query.setForwardOnly(true);
+    query.exec(QStringLiteral("SELECT * FROM runs ORDER BY start_us DESC, run DESC"));
+    while (query.next())
+        out.push_back(detail::rowOf(query));
     return out;
 }
 

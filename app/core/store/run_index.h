@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace lockstep::core {
 
-/// One run of the history.
+/// One run of the history. Seconds, bytes, 0..1; absent is unknown.
 struct IndexedRun {
     std::string run, name, experiment, recipe, method, device, backend, model, dataset, host;
     int repeat = 1, devices = 1, epochs = 0;
@@ -19,11 +20,27 @@ struct IndexedRun {
     std::string reason; ///< why not done
     std::int64_t startWallUs = 0;
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
+    std::optional<double> samplesPerS;             ///< all samples ÷ total training time
+    std::optional<double> loadShare, exposedShare; ///< of the slowest rank's step
+    std::optional<double> peakRssBytes;            ///< summed over ranks
+    std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
+    std::string work;     ///< workKey(), or someone's own command: what repeats have in common
+    // What people say (notes.json):
+    std::string givenName, tags, note; ///< tags: "a, b"
+    bool starred = false;
     bool operator==(const IndexedRun &) const = default;
+
+    /// The name given by a person, else the run's own with its repeat: "DDP ×2 #3".
+    [[nodiscard]] std::string title() const;
+    /// A config field's value as text; absent when the run has no config.
+    [[nodiscard]] std::optional<std::string> setting(const FieldSpec &field) const;
 };
 
+/// Told while an index reads: how many folders of how many. False stops it; what was read is kept.
+using IndexProgress = std::function<bool(int done, int all)>;
+
 /// SQLite as an index of runsFolder(): only what can be read from the runs themselves. Delete it and it is rebuilt.
-/// One thread.
+/// One thread; several indexes may have one file open, each on its own thread.
 class RunIndex {
 public:
     /// Opens or creates dataHome()/index.sqlite; a damaged file is replaced.
@@ -34,7 +51,9 @@ public:
     RunIndex &operator=(RunIndex &&other) noexcept;
 
     /// Reads what is new or changed on disk and forgets what is gone. Returns how many rows changed.
-    Result<int> refresh();
+    Result<int> refresh(const IndexProgress &progress = {});
+    /// Reads these alone, whatever their files' age.
+    Result<void> refresh(const std::vector<std::string> &runs);
     /// Newest first.
     [[nodiscard]] std::vector<IndexedRun> runs() const;
     /// Median run_time_s of earlier done runs of the same config (seed and files aside) on this host.
@@ -43,6 +62,7 @@ public:
 private:
     RunIndex() = default;
     Result<void> readRun(const std::string &run);
+    void forget(const std::vector<std::string> &runs);
     QString m_connection;
     std::string m_runs;
 };

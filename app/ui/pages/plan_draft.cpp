@@ -34,6 +34,17 @@ PlanDraft PlanDraft::freeChoice() {
     return PlanDraft(recipe);
 }
 
+PlanDraft PlanDraft::ofRun(const RunConfig &config, const std::string &name) {
+    RunConfig copy = config;
+    const RunConfig defaults;
+    for (const FieldSpec &field : runConfigFields())
+        if (field.perProcess)
+            (void)field.set(copy, field.get(defaults));
+    core::Recipe recipe = core::recipeFromConfigs("Copy of " + name, {copy}, 1);
+    recipe.summary = "As it was run; change what you like";
+    return PlanDraft(recipe);
+}
+
 std::optional<std::string> PlanDraft::value(const FieldSpec &field) const {
     if (const auto changed = m_changes.find(field.key); changed != m_changes.end())
         return changed->second;

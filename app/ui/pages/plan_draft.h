@@ -22,6 +22,9 @@ public:
     /// Baseline, DP and DDP on the machine's devices, everything else as the defaults say.
     [[nodiscard]] static PlanDraft freeChoice();
 
+    /// One run as it was configured, to be run again or changed; what a launcher gives each process is left out.
+    [[nodiscard]] static PlanDraft ofRun(const RunConfig &config, const std::string &name);
+
     [[nodiscard]] const core::Recipe &recipe() const { return m_recipe; }
 
     /// A field's value in all runs; absent where the runs differ (devices, method …).

@@ -213,23 +213,32 @@ QWidget *PlanPage::buildPlan() {
     return card;
 }
 
+void PlanPage::addDraft(PlanDraft draft, const QString &name) {
+    const core::Recipe &recipe = draft.recipe();
+    auto *item = new QListWidgetItem(QString::fromStdString(recipe.title), m_recipes);
+    item->setData(RecipeDelegate::SummaryRole, QString::fromStdString(recipe.summary));
+    const QString published = publishedLine(recipe);
+    item->setData(RecipeDelegate::PublishedLineRole, published.isEmpty() ? QString() : tr("Published, ") + published);
+    item->setData(RecipeDelegate::NameRole, name);
+    item->setToolTip(QString::fromStdString(recipe.question));
+    m_drafts.push_back(std::move(draft));
+}
+
+void PlanPage::fillIn(const RunConfig &config, const QString &name) {
+    m_recipes->blockSignals(true);
+    addDraft(PlanDraft::ofRun(config, name.toStdString()), QStringLiteral("copy"));
+    m_recipes->blockSignals(false);
+    m_quick->setChecked(false); // it would change what was duplicated
+    m_recipes->setCurrentRow(m_recipes->count() - 1);
+    m_recipes->scrollToItem(m_recipes->currentItem());
+}
+
 void PlanPage::loadRecipes() {
-    const auto add = [this](PlanDraft draft, const QString &name) {
-        const core::Recipe &recipe = draft.recipe();
-        auto *item = new QListWidgetItem(QString::fromStdString(recipe.title), m_recipes);
-        item->setData(RecipeDelegate::SummaryRole, QString::fromStdString(recipe.summary));
-        const QString published = publishedLine(recipe);
-        item->setData(RecipeDelegate::PublishedLineRole,
-                      published.isEmpty() ? QString() : tr("Published, ") + published);
-        item->setData(RecipeDelegate::NameRole, name);
-        item->setToolTip(QString::fromStdString(recipe.question));
-        m_drafts.push_back(std::move(draft));
-    };
     m_recipes->blockSignals(true);
     for (const std::string &name : core::builtInRecipes())
         if (auto recipe = core::loadRecipe(name))
-            add(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
-    add(PlanDraft::freeChoice(), QStringLiteral("free"));
+            addDraft(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
+    addDraft(PlanDraft::freeChoice(), QStringLiteral("free"));
     m_recipes->blockSignals(false);
     if (!choose(QStringLiteral("lenet-dp-vs-ddp")))
         m_recipes->setCurrentRow(0);

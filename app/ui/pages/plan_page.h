@@ -29,6 +29,8 @@ public:
 
     /// Chooses a recipe by name; "free" is the free choice. False when there is none of that name.
     bool choose(const QString &recipe);
+    /// Shows this one config as a choice of its own, below the recipes.
+    void fillIn(const RunConfig &config, const QString &name);
     [[nodiscard]] ConfigForm *form() const { return m_form; }
     [[nodiscard]] QPushButton *startButton() const { return m_start; }
     [[nodiscard]] QCheckBox *quickBox() const { return m_quick; }
@@ -45,6 +47,7 @@ private:
     QWidget *buildForm();
     QWidget *buildPlan();
     void loadRecipes();
+    void addDraft(PlanDraft draft, const QString &name);
     void takeDraft(PlanDraft draft);
     void refresh();
     void showCommand();

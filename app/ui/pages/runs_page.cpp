@@ -4,55 +4,41 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QLineEdit>
 #include <QPushButton>
+#include <QSettings>
 #include <QShortcut>
+#include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
 #include <algorithm>
 
+#include "app/ui/pages/runs_columns.h"
+#include "app/ui/pages/runs_details.h"
+#include "app/ui/pages/runs_diff.h"
+#include "app/ui/pages/runs_filter_line.h"
+#include "app/ui/pages/runs_table.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
 #include "app/ui/widgets/tables.h"
-#include "models/roles.h"
+#include "models/run_list_model.h"
 
 namespace lockstep::ui {
 
 using core::RunListModel;
 
-RunFilter::RunFilter(QObject *parent) : QSortFilterProxyModel(parent) {
-    setSortRole(core::ValueRole);
-}
-
-void RunFilter::setText(const QString &text) {
-    m_words = text.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-    invalidateFilter();
-}
-
-bool RunFilter::filterAcceptsRow(int row, const QModelIndex &parent) const {
-    return std::all_of(m_words.begin(), m_words.end(), [&](const QString &word) {
-        for (int column = 0; column < sourceModel()->columnCount(parent); ++column)
-            if (sourceModel()->index(row, column, parent).data().toString().contains(word, Qt::CaseInsensitive))
-                return true;
-        return false;
-    });
-}
-
-bool RunFilter::lessThan(const QModelIndex &a, const QModelIndex &b) const {
-    const QVariant left = a.data(core::ValueRole), right = b.data(core::ValueRole);
-    if (left.isValid() != right.isValid())
-        return !left.isValid(); // unknown sorts below everything
-    return QSortFilterProxyModel::lessThan(a, b);
-}
+namespace {
+enum Side { DetailsSide, DiffSide };
+constexpr int lookMs = 2000, dutyFactor = 50; // a look never takes more than a fiftieth of its thread's time
+} // namespace
 
 RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
-    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_stack(new QStackedWidget(this)) {
+    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_list(workspace.history()),
+      m_history(workspace.runHistory()), m_stack(new QStackedWidget(this)) {
     setObjectName(QStringLiteral("page"));
-    m_filter.setSourceModel(&workspace.history());
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addWidget(m_stack);
@@ -62,61 +48,10 @@ RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
                                  tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &RunsPage::planWanted);
     m_stack->addWidget(empty);
-
-    auto *body = new QWidget(this);
-    body->setObjectName(QStringLiteral("pageBody"));
-    auto *layout = new QVBoxLayout(body);
-    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
-    auto *card = new Card(tr("Runs"), body);
-    layout->addWidget(card);
-    m_line = new QLineEdit(card);
-    m_line->setPlaceholderText(tr("Filter: words found in any column, for example “ddp gloo failed”  (Ctrl+F)"));
-    m_line->setClearButtonEnabled(true);
-    m_line->setAccessibleName(tr("Filter"));
-    connect(m_line, &QLineEdit::textChanged, this, [this](const QString &text) {
-        m_filter.setText(text);
-        updateState();
-    });
-    auto *find = new QShortcut(QKeySequence::Find, this);
-    connect(find, &QShortcut::activated, m_line, [this] { m_line->setFocus(); });
-    m_count = makeLabel({}, "muted", card);
-    m_open = new QPushButton(tr("Open"), card);
-    m_open->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_O));
-    m_open->setToolTip(tr("Opens the whole experiment the run belongs to (Enter, Ctrl+O)"));
-    connect(m_open, &QPushButton::clicked, this, [this] { openCurrent(false); });
-    m_alone = new QPushButton(tr("Open run alone"), card);
-    m_alone->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O));
-    m_alone->setToolTip(tr("Opens this run without the others of its experiment (Ctrl+Shift+O)"));
-    connect(m_alone, &QPushButton::clicked, this, [this] { openCurrent(true); });
-    auto *line = new QHBoxLayout;
-    line->setSpacing(grid);
-    line->addWidget(m_line, 1);
-    line->addWidget(m_count);
-    line->addWidget(m_alone);
-    line->addWidget(m_open);
-    card->body()->addLayout(line);
-    m_table = makeTable(theme, card, RunListModel::Name);
-    m_table->setModel(&m_filter);
-    moveColumns(m_table, {RunListModel::Started, RunListModel::Name, RunListModel::State, RunListModel::TotalTraining,
-                          RunListModel::Accuracy, RunListModel::FinalLoss, RunListModel::Recipe, RunListModel::Devices,
-                          RunListModel::Backend, RunListModel::Epochs, RunListModel::RunTime});
-    m_table->setSortingEnabled(true);
-    m_table->sortByColumn(RunListModel::Started, Qt::DescendingOrder);
-    m_table->setAccessibleName(tr("Runs"));
-    m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-    auto *openAction = new QAction(tr("Open experiment"), m_table);
-    openAction->setShortcut(QKeySequence(Qt::Key_Return));
-    openAction->setShortcutContext(Qt::WidgetShortcut);
-    connect(openAction, &QAction::triggered, this, [this] { openCurrent(false); });
-    auto *aloneAction = new QAction(tr("Open run alone"), m_table);
-    connect(aloneAction, &QAction::triggered, this, [this] { openCurrent(true); });
-    m_table->addActions({openAction, aloneAction});
-    connect(m_table, &QTableView::doubleClicked, this, [this] { openCurrent(false); });
-    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPage::updateState);
-    card->body()->addWidget(m_table, 1);
-    m_stack->addWidget(body);
-
-    m_timer.setInterval(2000);
+    m_stack->addWidget(buildBody());
+    buildActions();
+    connectHistory();
+    m_timer.setInterval(lookMs);
     connect(&m_timer, &QTimer::timeout, this, [this] {
         if (isVisible())
             refresh();
@@ -124,7 +59,210 @@ RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
     m_timer.start();
     connect(&m_theme, &Theme::changed, this, &RunsPage::restyle);
     restyle();
-    updateState();
+    showChosen();
+}
+
+RunsPage::~RunsPage() {
+    m_details->flush();
+    m_list.disconnect(this); // it outlives the page
+}
+
+QWidget *RunsPage::buildBody() {
+    auto *body = new QWidget(this);
+    body->setObjectName(QStringLiteral("pageBody"));
+    auto *layout = new QVBoxLayout(body);
+    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
+    m_split = new QSplitter(Qt::Horizontal, body);
+    m_split->setHandleWidth(2 * grid);
+    m_split->setChildrenCollapsible(false);
+    layout->addWidget(m_split);
+    auto *card = new Card(tr("Runs"), m_split);
+    card->setMinimumWidth(50 * grid);
+    buildTools(*card);
+    card->body()->addWidget(buildLine(card));
+    m_mistake = makeLabel({}, "wrong", card);
+    m_mistake->setWordWrap(true);
+    m_mistake->hide();
+    card->body()->addWidget(m_mistake);
+    card->body()->addWidget(buildNotice(card));
+    buildTable(card);
+    m_tableStack = new QStackedWidget(card);
+    m_tableStack->addWidget(m_table);
+    auto *none = new EmptyState(m_theme, QStringLiteral("search"), tr("No run matches"),
+                                tr("The filter above accepts none of the runs."), tr("Clear the filter"), card);
+    auto *clear = none->findChild<QPushButton *>();
+    clear->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Backspace));
+    clear->setToolTip(tr("Shows all runs again (Ctrl+Backspace)"));
+    connect(none, &EmptyState::clicked, this, [this] {
+        m_line->clear();
+        m_line->setFocus();
+    });
+    m_tableStack->addWidget(none);
+    card->body()->addWidget(m_tableStack, 1);
+
+    m_side = new QStackedWidget(m_split);
+    m_side->setMinimumWidth(44 * grid);
+    m_details = new RunDetails(m_theme, m_side);
+    connect(m_details, &RunDetails::changeWanted, &m_history, &core::RunHistory::change);
+    connect(m_details, &RunDetails::starWanted, this, &RunsPage::star);
+    connect(m_details, &RunDetails::duplicateWanted, this, &RunsPage::duplicate);
+    m_diff = new RunsDiff(m_theme, m_side);
+    connect(m_diff, &RunsDiff::closed, this, [this] {
+        m_side->setCurrentIndex(DetailsSide);
+        m_diff->clear();
+        m_split->setSizes({3 * width() / 4, width() / 4});
+        m_table->setFocus();
+    });
+    m_side->addWidget(m_details);
+    m_side->addWidget(m_diff);
+    m_split->setStretchFactor(0, 1);
+    m_split->setSizes({800, 44 * grid});
+    return body;
+}
+
+QWidget *RunsPage::buildLine(QWidget *parent) {
+    auto *box = new QWidget(parent);
+    auto *line = new QHBoxLayout(box);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->setSpacing(grid);
+    m_line = new RunFilterLine([this]() -> const std::vector<core::IndexedRun> & { return m_list.runs(); }, box);
+    connect(m_line, &RunFilterLine::filterChanged, this, [this](const core::RunFilter &filter) {
+        m_list.setFilter(filter);
+        updateState();
+    });
+    connect(m_line, &RunFilterLine::mistakeChanged, this, [this](const QString &sentence) {
+        m_mistake->setText(sentence);
+        m_mistake->setVisible(!sentence.isEmpty());
+    });
+    connect(m_line, &RunFilterLine::left, this, [this] { m_table->setFocus(); });
+    m_count = makeLabel({}, "muted", box);
+    line->addWidget(m_line, 1);
+    line->addWidget(m_count);
+    return box;
+}
+
+void RunsPage::buildTools(Card &card) {
+    const auto button = [&card](const QString &words, Qt::Key key, const QString &hint) {
+        auto *out = new QPushButton(words, &card);
+        out->setShortcut(QKeySequence(Qt::ALT | key));
+        out->setToolTip(hint);
+        return out;
+    };
+    m_groupButton = button(tr("Group"), Qt::Key_G, tr("Repeats of the same configuration on the same machine in one row: "
+                                                      "mean ± standard deviation of the done ones (Alt+G, G)"));
+    m_groupButton->setCheckable(true);
+    connect(m_groupButton, &QPushButton::toggled, this, &RunsPage::setGrouped);
+    m_columnsButton = button(tr("Columns"), Qt::Key_L, tr("Chooses what the table shows (Alt+L)"));
+    m_compareButton = button(tr("Compare"), Qt::Key_D, tr("What the two chosen runs differ in (Alt+D, D); choose the "
+                                                          "second one with Ctrl"));
+    connect(m_compareButton, &QPushButton::clicked, this, &RunsPage::compare);
+    m_alone = new QPushButton(tr("Open run alone"), &card);
+    m_alone->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O));
+    m_alone->setToolTip(tr("Opens this run without the others of its experiment (Ctrl+Shift+O)"));
+    connect(m_alone, &QPushButton::clicked, this, &RunsPage::openAlone);
+    m_open = new QPushButton(tr("Open"), &card);
+    m_open->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_O));
+    m_open->setToolTip(tr("Opens the whole experiment the run belongs to (Enter, Ctrl+O)"));
+    connect(m_open, &QPushButton::clicked, this, &RunsPage::open);
+    for (QWidget *tool :
+         std::initializer_list<QWidget *>{m_groupButton, m_columnsButton, m_compareButton, m_alone, m_open})
+        card.addTool(tool);
+}
+
+QWidget *RunsPage::buildNotice(QWidget *parent) {
+    auto *frame = new QFrame(parent);
+    frame->setObjectName(QStringLiteral("notice"));
+    auto *line = new QHBoxLayout(frame);
+    line->setContentsMargins(grid, grid / 2, grid / 2, grid / 2);
+    m_noticeText = makeLabel({}, "secondary", frame);
+    m_noticeText->setWordWrap(true);
+    m_undoButton = new QPushButton(tr("Undo"), frame);
+    m_undoButton->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Z));
+    m_undoButton->setToolTip(tr("Takes it back (Ctrl+Z, Alt+Z)"));
+    connect(m_undoButton, &QPushButton::clicked, this, &RunsPage::undo);
+    auto *close = new QPushButton(tr("Good"), frame);
+    close->setShortcut(QKeySequence(Qt::ALT | Qt::Key_X));
+    close->setToolTip(tr("Closes this line (Alt+X)"));
+    connect(close, &QPushButton::clicked, frame, &QWidget::hide);
+    line->addWidget(m_noticeText, 1);
+    line->addWidget(m_undoButton);
+    line->addWidget(close);
+    frame->hide();
+    m_notice = frame;
+    return frame;
+}
+
+void RunsPage::buildTable(QWidget *parent) {
+    const int name = core::runColumn("name");
+    m_table = makeTable(m_theme, parent, name);
+    auto *delegate = new RunsDelegate(m_theme, name, m_table);
+    m_table->setItemDelegate(delegate);
+    m_table->setModel(&m_list);
+    m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    m_columns = new RunColumns(m_table);
+    m_columnsButton->setMenu(m_columns->menu());
+    m_table->sortByColumn(core::runColumn("started"), Qt::DescendingOrder);
+    m_table->setSortingEnabled(true);
+    m_table->setColumnHidden(RunListModel::countColumn(), true);
+    m_table->setAccessibleName(tr("Runs"));
+    new GroupToggle(m_table, [this](int row, bool open) { m_list.setOpen(row, open); });
+    connect(m_table, &QTableView::doubleClicked, this, &RunsPage::open);
+    connect(m_columns, &RunColumns::changed, this, &RunsPage::keep);
+    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPage::showChosen);
+    connect(&m_list, &RunListModel::renameAsked, this, [this](const QString &run, const QString &given) {
+        m_history.change({run.toStdString()},
+                         [text = given.toStdString()](core::RunNotes &notes) { notes.name = text; });
+    });
+    connect(&m_list, &QAbstractItemModel::modelAboutToBeReset, this, &RunsPage::rememberChoice);
+    connect(&m_list, &QAbstractItemModel::modelReset, this, &RunsPage::restoreChoice);
+    for (auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
+        connect(&m_list, signal, this, &RunsPage::updateState);
+    connect(&m_list, &QAbstractItemModel::dataChanged, this, &RunsPage::showChosen);
+}
+
+void RunsPage::connectHistory() {
+    connect(&m_history, &core::RunHistory::listed, this, [this] {
+        m_looked = m_looked || !m_list.runs().empty();
+        updateState();
+        if (!m_fitted && m_list.rowCount() > 0) {
+            m_columns->fit();
+            if (!m_table->currentIndex().isValid())
+                m_table->setCurrentIndex(m_list.index(0, core::runColumn("name")));
+            m_fitted = true;
+        }
+    });
+    connect(&m_history, &core::RunHistory::progressed, this, [this](int done, int all) {
+        m_reading = tr("reading %L1 of %L2…").arg(done).arg(all);
+        updateState();
+    });
+    connect(&m_history, &core::RunHistory::looked, this, [this](int tookMs) {
+        m_looked = true;
+        m_reading.clear();
+        m_timer.setInterval(std::max(lookMs, dutyFactor * tookMs));
+        updateState();
+    });
+    connect(&m_history, &core::RunHistory::noted, this, [this](const core::NotesBefore &before) {
+        m_undo.push_back({tr("the change is taken back"), [this, before] { m_history.revert(before); }});
+    });
+    connect(&m_history, &core::RunHistory::trashed, this, [this](const core::TrashedRuns &batch) {
+        m_undo.push_back({{}, [this, id = batch.id] { m_history.restore(id); }});
+        const int count = int(batch.runs.size());
+        notice((count == 1 ? tr("1 run deleted.") : tr("%1 runs deleted.").arg(count)) + QLatin1Char(' ') +
+                   tr("The trash keeps what is deleted for %1 days.").arg(core::trashKept.count()),
+               true);
+    });
+    connect(&m_history, &core::RunHistory::restored, this, [this](const core::TrashedRuns &batch) {
+        const int count = int(batch.runs.size());
+        notice(count == 1 ? tr("1 run is back.") : tr("%1 runs are back.").arg(count), false);
+        m_kept = batch.runs;
+        m_current = batch.runs.front();
+        restoreChoice();
+    });
+    connect(&m_history, &core::RunHistory::emptied, this, [this](int runs) {
+        notice(runs == 1 ? tr("1 run was removed for good.") : tr("%1 runs were removed for good.").arg(runs), false);
+    });
+    connect(&m_history, &core::RunHistory::failed, this,
+            [this](const QString &sentence) { notice(sentence, false); });
 }
 
 void RunsPage::showEvent(QShowEvent *event) {
@@ -133,39 +271,98 @@ void RunsPage::showEvent(QShowEvent *event) {
 }
 
 void RunsPage::refresh() {
-    if (const auto done = m_workspace.history().refresh(); !done)
-        m_count->setText(QString::fromStdString(done.error().message()));
+    m_history.refresh();
+}
+
+std::vector<const core::IndexedRun *> RunsPage::chosen() const {
+    std::vector<int> rows;
+    for (const QModelIndex &index : m_table->selectionModel()->selectedRows(core::runColumn("name")))
+        rows.push_back(index.row());
+    std::sort(rows.begin(), rows.end());
+    std::vector<const core::IndexedRun *> out;
+    for (const int row : rows)
+        for (const core::IndexedRun *run : m_list.runsAt(row))
+            if (std::find(out.begin(), out.end(), run) == out.end())
+                out.push_back(run);
+    return out;
+}
+
+void RunsPage::rememberChoice() {
+    m_kept.clear();
+    for (const QModelIndex &index : m_table->selectionModel()->selectedRows(core::runColumn("name")))
+        m_kept.push_back(m_list.runAt(index.row()).run);
+    const QModelIndex current = m_table->currentIndex();
+    m_current = current.isValid() ? m_list.runAt(current.row()).run : std::string();
+}
+
+void RunsPage::restoreChoice() {
+    QItemSelection selection;
+    constexpr std::size_t most = 500; // looked up one by one
+    for (std::size_t i = 0; i < std::min(most, m_kept.size()); ++i)
+        if (const int row = m_list.rowOf(m_kept[i]); row >= 0)
+            selection.select(m_list.index(row, 0), m_list.index(row, m_list.columnCount() - 1));
+    const int row = std::max(0, m_list.rowOf(m_current));
+    if (row < m_list.rowCount())
+        m_table->selectionModel()->setCurrentIndex(m_list.index(row, core::runColumn("name")),
+                                                   QItemSelectionModel::NoUpdate);
+    m_table->selectionModel()->select(selection, QItemSelectionModel::ClearAndSelect);
     updateState();
-    if (!m_fitted && m_filter.rowCount() > 0) {
-        fitColumns(m_table, 56, 240);
-        m_table->setCurrentIndex(m_filter.index(0, RunListModel::Started));
-        m_fitted = true;
-    }
+    showChosen();
+}
+
+void RunsPage::showChosen() {
+    const std::vector<const core::IndexedRun *> runs = chosen();
+    m_details->show(runs);
+    m_compareButton->setEnabled(runs.size() == 2);
+    m_open->setEnabled(!runs.empty());
+    m_alone->setEnabled(runs.size() == 1);
 }
 
 void RunsPage::updateState() {
-    const int all = m_workspace.history().rowCount(), shown = m_filter.rowCount();
-    m_stack->setCurrentIndex(all > 0 ? 1 : 0);
-    m_count->setText(shown == all ? tr("%1 runs").arg(all) : tr("%1 of %2 runs").arg(shown).arg(all));
-    const bool chosen = m_table->selectionModel()->hasSelection();
-    m_open->setEnabled(chosen);
-    m_alone->setEnabled(chosen);
+    const int all = int(m_list.runs().size()), shown = m_list.matched();
+    m_stack->setCurrentIndex(all > 0 || !m_looked ? 1 : 0);
+    m_tableStack->setCurrentIndex(shown == 0 && all > 0 ? 1 : 0);
+    m_count->setText(!m_reading.isEmpty() ? m_reading
+                     : shown == all       ? tr("%L1 runs").arg(all)
+                                          : tr("%L1 of %L2 runs").arg(shown).arg(all));
 }
 
-void RunsPage::openCurrent(bool alone) {
-    const QModelIndex current = m_filter.mapToSource(m_table->currentIndex());
-    if (!current.isValid())
+void RunsPage::setGrouped(bool grouped) {
+    m_list.setGrouped(grouped);
+    m_groupButton->setChecked(grouped);
+    m_table->setColumnHidden(RunListModel::countColumn(), !grouped);
+    keep();
+}
+
+void RunsPage::notice(const QString &sentence, bool undoable) {
+    m_noticeText->setText(sentence);
+    m_undoButton->setVisible(undoable);
+    m_notice->show();
+}
+
+void RunsPage::keepIn(const QString &file) {
+    const QSettings settings(file, QSettings::IniFormat);
+    m_columns->restore(settings);
+    m_groupButton->setChecked(settings.value(QStringLiteral("runs/grouped"), false).toBool());
+    m_settings = file;
+}
+
+void RunsPage::keep() const {
+    if (m_settings.isEmpty())
         return;
-    const core::IndexedRun &run = m_workspace.history().runAt(current.row());
-    const QString id = QString::fromStdString(run.run);
-    if (alone || run.experiment.empty())
-        Q_EMIT runWanted(id);
-    else
-        Q_EMIT experimentWanted(QString::fromStdString(run.experiment));
+    QSettings settings(m_settings, QSettings::IniFormat);
+    m_columns->save(settings);
+    settings.setValue(QStringLiteral("runs/grouped"), m_list.grouped());
 }
 
 void RunsPage::restyle() {
-    m_theme.setIcon(m_open, QStringLiteral("open"), m_theme.palette().textSecondary);
+    const QColor ink = m_theme.palette().textSecondary;
+    for (const auto &[button, icon] : {std::pair(m_open, "open"),
+                                       {m_groupButton, "group"},
+                                       {m_columnsButton, "columns"},
+                                       {m_compareButton, "compare"},
+                                       {m_undoButton, "undo"}})
+        m_theme.setIcon(button, QString::fromLatin1(icon), ink);
 }
 
 } // namespace lockstep::ui

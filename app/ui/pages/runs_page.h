@@ -1,67 +1,118 @@
 #pragma once
-#include <QSortFilterProxyModel>
 #include <QTimer>
 #include <QWidget>
 
+#include <functional>
+#include <vector>
+
+#include "ipc/run_config.h"
+#include "store/run_history.h"
+
+class QAction;
 class QLabel;
-class QLineEdit;
 class QPushButton;
+class QSplitter;
 class QStackedWidget;
 class QTableView;
 
+namespace lockstep::core {
+class RunListModel;
+}
+
 namespace lockstep::ui {
+class Card;
+class RunColumns;
+class RunDetails;
+class RunFilterLine;
+class RunsDiff;
 class Theme;
 class Workspace;
 
-/// Runs whose every filter word is found in some column.
-class RunFilter : public QSortFilterProxyModel {
-    Q_OBJECT
-public:
-    explicit RunFilter(QObject *parent = nullptr);
-    void setText(const QString &text);
-
-protected:
-    [[nodiscard]] bool filterAcceptsRow(int row, const QModelIndex &parent) const override;
-    [[nodiscard]] bool lessThan(const QModelIndex &a, const QModelIndex &b) const override;
-
-private:
-    QStringList m_words;
-};
-
-/// Runs: the history, filtered by a line, reopened by Enter or double click.
+/// Runs: the history. A filter line, the table (sorted, repeats together, columns chosen), beside it what is known and said
+/// of the chosen run, or two runs compared. What is done to runs can be undone.
 class RunsPage : public QWidget {
     Q_OBJECT
 public:
     RunsPage(Theme &theme, Workspace &workspace, QWidget *parent = nullptr);
+    ~RunsPage() override;
     [[nodiscard]] QTableView *table() const { return m_table; }
-    [[nodiscard]] QLineEdit *filterLine() const { return m_line; }
-    [[nodiscard]] RunFilter *filter() { return &m_filter; }
+    [[nodiscard]] RunFilterLine *filterLine() const { return m_line; }
+    [[nodiscard]] RunDetails *details() const { return m_details; }
+    [[nodiscard]] RunsDiff *diff() const { return m_diff; }
+    [[nodiscard]] RunColumns *columns() const { return m_columns; }
+    [[nodiscard]] core::RunListModel &list() const { return m_list; }
     /// Looks at the disk again.
     void refresh();
+    /// Chosen rows' runs, a group's all, in the table's order.
+    [[nodiscard]] std::vector<const core::IndexedRun *> chosen() const;
+    /// Columns, sorting and grouping are read from this settings file and kept in it.
+    void keepIn(const QString &file);
 
 Q_SIGNALS:
     void experimentWanted(const QString &id); ///< experiment, or run when it has none
     void runWanted(const QString &runId);     ///< the run alone
     void planWanted();
+    void duplicateWanted(const lockstep::RunConfig &config, const QString &name); ///< into Plan
 
 protected:
     void showEvent(QShowEvent *event) override;
 
 private:
+    struct Undo {
+        QString what;
+        std::function<void()> undo;
+    };
+    QWidget *buildBody();
+    QWidget *buildLine(QWidget *parent);
+    void buildTools(Card &card);
+    QWidget *buildNotice(QWidget *parent);
+    void buildTable(QWidget *parent);
+    void buildActions();
+    QAction *addAction(const QString &words, const QKeySequence &keys, void (RunsPage::*slot)());
+    void addSeparator();
+    void connectHistory();
     void openCurrent(bool alone);
+    void open();
+    void openAlone();
+    void rename();
+    void star();
+    void writeTags();
+    void writeNote();
+    void compare();
+    void duplicate();
+    void copyIds();
+    void remove();
+    void undo();
+    void setGrouped(bool grouped);
+    void emptyTrash();
+    void rememberChoice();
+    void restoreChoice();
+    void showChosen();
     void updateState();
+    void notice(const QString &sentence, bool undoable);
+    void keep() const;
     void restyle();
 
     Theme &m_theme;
     Workspace &m_workspace;
-    RunFilter m_filter;
-    QStackedWidget *m_stack;
-    QLineEdit *m_line;
+    core::RunListModel &m_list;
+    core::RunHistory &m_history;
+    QStackedWidget *m_stack, *m_tableStack, *m_side;
+    RunFilterLine *m_line;
+    QLabel *m_mistake, *m_count, *m_noticeText;
+    QWidget *m_notice;
+    QPushButton *m_undoButton, *m_groupButton, *m_columnsButton, *m_compareButton, *m_open, *m_alone;
     QTableView *m_table;
-    QLabel *m_count;
-    QPushButton *m_open, *m_alone;
+    QSplitter *m_split;
+    RunColumns *m_columns;
+    RunDetails *m_details;
+    RunsDiff *m_diff;
+    QString m_settings, m_reading;
+    std::vector<Undo> m_undo;
+    std::vector<std::string> m_kept; ///< chosen runs while the rows are made anew
+    std::string m_current;
     QTimer m_timer;
-    bool m_fitted = false;
+    bool m_looked = false, m_fitted = false;
 };
 
 } // namespace lockstep::ui

@@ -78,6 +78,10 @@ void MainWindow::connectPages() {
         m_startPressed = true;
         m_workspace.start(request);
     });
+    connect(m_runs, &RunsPage::duplicateWanted, this, [this](const RunConfig &config, const QString &name) {
+        m_plan->fillIn(config, name);
+        showPage(Page::Plan);
+    });
     connect(m_runs, &RunsPage::experimentWanted, this, [this](const QString &id) { openAndShow(id, false); });
     connect(m_runs, &RunsPage::runWanted, this, [this](const QString &id) { openAndShow(id, true); });
     connect(m_strip, &StatusStrip::showRunning, this, [this] {
@@ -187,6 +191,7 @@ void MainWindow::restore(const QString &file) {
     m_theme.setMode(ThemeMode(std::clamp(settings.value(QStringLiteral("theme"), 0).toInt(), 0, 2)));
     restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
     m_drawer->setUnfolded(settings.value(QStringLiteral("drawer"), false).toBool());
+    m_runs->keepIn(file);
 }
 
 void MainWindow::closeEvent(QCloseEvent *event) {

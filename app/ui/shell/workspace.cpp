@@ -38,6 +38,8 @@ Workspace::Workspace(QObject *parent) : QObject(parent), m_history(std::make_uni
     });
     connect(&m_strip, &core::ExperimentModel::changed, this, &Workspace::stripChanged);
     connect(&m_look, &QTimer::timeout, this, &Workspace::claim);
+    connect(&m_runHistory, &core::RunHistory::listed, m_history.get(),
+            [this](const core::RunList &runs) { m_history->setRuns(*runs); });
 }
 
 Workspace::~Workspace() {

@@ -19,6 +19,7 @@
 #include "models/result_model.h"
 #include "models/run_list_model.h"
 #include "models/run_set.h"
+#include "store/run_history.h"
 #include "store/run_store.h"
 
 namespace lockstep::ui {
@@ -83,6 +84,8 @@ public:
     [[nodiscard]] core::ResultModel &results() { return m_results; }
     [[nodiscard]] core::ClassAccuracyModel &classes() { return m_classes; }
     [[nodiscard]] core::RunListModel &history() { return *m_history; }
+    /// Fills history(): reads the disk and changes notes on its own thread.
+    [[nodiscard]] core::RunHistory &runHistory() { return m_runHistory; }
 
 Q_SIGNALS:
     void opened();         ///< another experiment or run is open
@@ -121,6 +124,7 @@ private:
     core::ResultModel m_results;
     core::ClassAccuracyModel m_classes;
     std::unique_ptr<core::RunListModel> m_history;
+    core::RunHistory m_runHistory;
     QTimer m_look, m_recompute;
     bool m_mayControl = true;
 };

@@ -41,7 +41,7 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
         }
         box.setLeft(box.left() + markWidth + padding);
     }
-    const QString text = index.data(Qt::DisplayRole).toString();
+    const QString text = textOf(index);
     const auto alignment = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt());
     const bool number = alignment & Qt::AlignRight;
     QFont font = number ? Theme::figures(Type(option.font.pixelSize())) : option.font;
@@ -61,12 +61,16 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
     painter->restore();
 }
 
+QString CellDelegate::textOf(const QModelIndex &index) const {
+    return index.data(Qt::DisplayRole).toString();
+}
+
 QSize CellDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {
     const bool number = Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()) & Qt::AlignRight;
     QFont font = number ? Theme::figures(Type(std::max(12, option.font.pixelSize()))) : option.font;
     if (index.column() == m_markColumn)
         font.setWeight(QFont::DemiBold);
-    int width = QFontMetrics(font).horizontalAdvance(index.data(Qt::DisplayRole).toString()) + 2 * padding + 2;
+    int width = QFontMetrics(font).horizontalAdvance(textOf(index)) + 2 * padding + 2;
     if (index.column() == m_markColumn)
         width += markWidth + padding;
     return {width, 4 * grid};
@@ -123,14 +127,17 @@ void moveColumns(QTableView *table, const QList<int> &first) {
         header->moveSection(header->visualIndex(first[i]), int(i));
 }
 
+void fitColumn(QTableView *table, int column, int least, int most) {
+    table->resizeColumnToContents(column);
+    const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
+    const int head =
+        metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) + 26;
+    table->setColumnWidth(column, std::clamp(std::max(head, table->columnWidth(column)), least, most));
+}
+
 void fitColumns(QTableView *table, int least, int most) {
-    const QAbstractItemModel *model = table->model();
-    for (int column = 0; column < model->columnCount(); ++column) {
-        table->resizeColumnToContents(column);
-        const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
-        const int head = metrics.horizontalAdvance(model->headerData(column, Qt::Horizontal).toString()) + 26;
-        table->setColumnWidth(column, std::clamp(std::max(head, table->columnWidth(column)), least, most));
-    }
+    for (int column = 0; column < table->model()->columnCount(); ++column)
+        fitColumn(table, column, least, most);
 }
 
 } // namespace lockstep::ui

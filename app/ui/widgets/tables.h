@@ -15,6 +15,11 @@ public:
     void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
     [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
 
+protected:
+    /// What a cell says; the model's text unless a page adds to it.
+    [[nodiscard]] virtual QString textOf(const QModelIndex &index) const;
+    [[nodiscard]] const Theme &theme() const { return m_theme; }
+
 private:
     const Theme &m_theme;
     int m_markColumn;
@@ -24,6 +29,8 @@ private:
 [[nodiscard]] QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn = -1);
 /// Puts these columns first, in this order; the person may move them.
 void moveColumns(QTableView *table, const QList<int> &first);
+/// A column's width by head and content, within [least, most].
+void fitColumn(QTableView *table, int column, int least, int most);
 /// Column widths by content, within [least, most].
 void fitColumns(QTableView *table, int least = 56, int most = 320);
 

@@ -1,0 +1,216 @@
+// list: the history as a table, filtered, sorted, repeats together.
+#include <nlohmann/json.hpp>
+#include <QStringList>
+
+#include "analysis/format.h"
+#include "analysis/run_rows.h"
+#include "commands.h"
+#include "launch/experiment.h"
+#include "output.h"
+#include "store/run_index.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using core::ColumnValue;
+using core::RunColumn;
+
+std::string dump(const Json &json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+Json orNull(std::optional<double> value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+std::string experimentState(const core::Experiment &experiment) {
+    if (!experiment.over())
+        return core::isOwned(experiment.id) ? "running" : "waits for an owner";
+    for (const core::ExperimentEntry &entry : experiment.entries)
+        if (entry.state == core::EntryState::Failed || entry.state == core::EntryState::Stopped)
+            return std::string(core::toString(entry.state));
+    return "done";
+}
+
+Json runJson(const core::IndexedRun &run) {
+    Json tags = Json::array();
+    for (const QString &tag : QString::fromStdString(run.tags).split(QStringLiteral(", "), Qt::SkipEmptyParts))
+        tags.push_back(tag.toStdString());
+    return {{"run", run.run},
+            {"name", run.name},
+            {"given_name", run.givenName},
+            {"tags", std::move(tags)},
+            {"note", run.note},
+            {"starred", run.starred},
+            {"experiment", run.experiment},
+            {"recipe", run.recipe},
+            {"repeat", run.repeat},
+            {"state", run.state},
+            {"reason", run.reason},
+            {"method", run.method},
+            {"devices", run.devices},
+            {"device_kind", run.device},
+            {"backend", run.backend},
+            {"host", run.host},
+            {"start_wall_us", run.startWallUs},
+            {"total_training_time_s", orNull(run.totalTrainingTimeS)},
+            {"run_time_s", orNull(run.runTimeS)},
+            {"test_accuracy", orNull(run.testAccuracy)},
+            {"final_loss", orNull(run.finalLoss)},
+            {"samples_per_s", orNull(run.samplesPerS)},
+            {"peak_rss_bytes", orNull(run.peakRssBytes)}};
+}
+
+Json groupJson(const std::vector<core::IndexedRun> &runs, const core::RunGroup &group) {
+    const core::IndexedRun &first = runs[std::size_t(group.runs.front())];
+    Json ids = Json::array(), figures = Json::object();
+    for (const int place : group.runs)
+        ids.push_back(runs[std::size_t(place)].run);
+    for (const RunColumn &column : core::runColumns()) {
+        if (!column.measured)
+            continue;
+        const core::GroupFigures found = core::figuresOf(column, runs, group.runs);
+        figures[column.key] = {
+            {"n", found.count}, {"mean", orNull(found.mean)}, {"standard_deviation", orNull(found.deviation)}};
+    }
+    return {{"name", first.name}, {"method", first.method}, {"devices", first.devices}, {"host", first.host},
+            {"runs", std::move(ids)}, {"figures", std::move(figures)}};
+}
+
+struct Listing {
+    std::vector<core::IndexedRun> runs;
+    core::RunRows rows;
+    std::vector<int> columns;
+    bool chosen = false; ///< something was asked for: runs alone, in that shape
+};
+
+std::vector<int> usualColumns(bool group) {
+    std::vector<int> out;
+    for (const char *key : {"run", "started", "name", "state", "training", "run_time", "accuracy", "experiment"})
+        if (!group || std::string(key) != "run")
+            out.push_back(core::runColumn(key));
+    return out;
+}
+
+Result<Listing> makeListing(const ListOptions &options) {
+    Listing out;
+    out.chosen = options.group || !options.filter.empty() || !options.sort.empty() || !options.columns.empty();
+    const auto filter = core::RunFilter::parse(QString::fromStdString(options.filter));
+    if (!filter)
+        return fail(Error::badArgument("the filter is wrong " + filter.error().message()));
+    const bool descending = options.sort.empty() || options.sort.front() == '-';
+    const std::string key = options.sort.empty() ? "started" : options.sort.substr(descending ? 1 : 0);
+    const int column = core::runColumnAt(key);
+    if (column < 0)
+        return fail(core::unknownColumn(key));
+    out.columns = usualColumns(options.group);
+    if (!options.columns.empty()) {
+        auto columns = core::runColumnsFrom(options.columns);
+        if (!columns)
+            return fail(columns.error());
+        out.columns = std::move(*columns);
+    }
+    auto index = core::RunIndex::open();
+    if (!index)
+        return fail(index.error());
+    if (const auto refreshed = index->refresh(); !refreshed)
+        return fail(refreshed.error());
+    out.runs = index->runs();
+    const core::RunOrder order{column, descending};
+    const std::vector<int> sorted = core::sortedRuns(out.runs, order);
+    out.rows = options.group ? core::groupedRows(out.runs, sorted, *filter, order, {})
+                             : core::flatRows(out.runs, sorted, *filter);
+    return out;
+}
+
+std::string cell(const RunColumn &column, const ColumnValue &value) {
+    const QString text = core::shownValue(column, value);
+    return text.isEmpty() ? "-" : text.section(QLatin1Char('\n'), 0, 0).toStdString();
+}
+
+std::string tableOf(const Listing &listing) {
+    std::vector<std::vector<std::string>> rows(1);
+    const bool grouped = !listing.rows.groups.empty();
+    for (const int column : listing.columns)
+        rows.front().push_back(core::runColumns()[std::size_t(column)].head);
+    if (grouped)
+        rows.front().emplace_back("Runs");
+    for (const core::RunRow &row : listing.rows.rows) {
+        std::vector<std::string> &line = rows.emplace_back();
+        const std::vector<int> *group =
+            row.run < 0 ? &listing.rows.groups[std::size_t(row.group)].runs : nullptr;
+        for (const int place : listing.columns) {
+            const RunColumn &column = core::runColumns()[std::size_t(place)];
+            line.push_back(group ? core::groupText(column, listing.runs, *group).toStdString()
+                                 : cell(column, column.value(listing.runs[std::size_t(row.run)])));
+        }
+        if (group)
+            line.push_back(std::to_string(group->size()));
+    }
+    return aligned(rows);
+}
+
+std::vector<core::Experiment> experiments() {
+    std::vector<core::Experiment> out;
+    for (const std::string &id : core::listExperiments())
+        if (auto experiment = core::readExperiment(id))
+            out.push_back(std::move(*experiment));
+    return out;
+}
+
+void printJson(const ListOptions &options, const Listing &listing, const std::vector<core::Experiment> &all) {
+    Json json = Json::object();
+    if (!listing.chosen) {
+        json["experiments"] = Json::array();
+        for (const core::Experiment &experiment : all)
+            json["experiments"].push_back({{"experiment", experiment.id},
+                                           {"title", experiment.title},
+                                           {"state", experimentState(experiment)},
+                                           {"runs", experiment.runnableCount()},
+                                           {"over", experiment.overCount()}});
+    }
+    if (options.group) {
+        json["groups"] = Json::array();
+        for (const core::RunGroup &group : listing.rows.groups)
+            json["groups"].push_back(groupJson(listing.runs, group));
+    } else {
+        json["runs"] = Json::array();
+        for (const core::RunRow &row : listing.rows.rows)
+            json["runs"].push_back(runJson(listing.runs[std::size_t(row.run)]));
+    }
+    print(dump(json));
+}
+
+} // namespace
+
+int listCommand(const ListOptions &options) {
+    const Result<Listing> listing = makeListing(options);
+    if (!listing)
+        return complain(listing.error());
+    const std::vector<core::Experiment> all = listing->chosen ? std::vector<core::Experiment>() : experiments();
+    if (options.json) {
+        printJson(options, *listing, all);
+        return Done;
+    }
+    if (all.empty() && listing->runs.empty()) {
+        print("No runs yet. Start one: lockstepctl run lenet-dp-vs-ddp --quick\n");
+        return Done;
+    }
+    if (listing->rows.rows.empty() && !listing->runs.empty()) {
+        print("No run matches: " + std::to_string(listing->runs.size()) + " are there without the filter.\n");
+        return Done;
+    }
+    std::string text;
+    if (!all.empty()) {
+        std::vector<std::vector<std::string>> rows = {{"experiment", "title", "runs", "state"}};
+        for (const core::Experiment &experiment : all)
+            rows.push_back({experiment.id, experiment.title,
+                            std::to_string(experiment.overCount()) + "/" + std::to_string(experiment.runnableCount()),
+                            experimentState(experiment)});
+        text = aligned(rows) + "\n";
+    }
+    print(text + tableOf(*listing));
+    return Done;
+}
+
+} // namespace lockstep::cli

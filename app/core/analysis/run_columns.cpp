@@ -1,0 +1,280 @@
+#include "analysis/run_columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "analysis/format.h"
+#include "launch/json_lines.h"
+
+namespace lockstep::core {
+namespace {
+
+using Kind = ColumnKind;
+
+ColumnValue textOf(const std::string &text) {
+    return text.empty() ? ColumnValue() : ColumnValue(text);
+}
+ColumnValue numberOf(std::optional<double> number) {
+    return number ? ColumnValue(*number) : ColumnValue();
+}
+
+RunColumn text(std::string key, std::string head, std::string IndexedRun::*member, std::string help) {
+    RunColumn column;
+    column.key = std::move(key);
+    column.head = std::move(head);
+    column.help = std::move(help);
+    column.value = [member](const IndexedRun &run) { return textOf(run.*member); };
+    return column;
+}
+
+template <class Get> RunColumn number(std::string key, std::string head, Kind kind, Get get, std::string help) {
+    RunColumn column;
+    column.key = std::move(key);
+    column.head = std::move(head);
+    column.help = std::move(help);
+    column.kind = kind;
+    column.value = [get](const IndexedRun &run) { return numberOf(get(run)); };
+    return column;
+}
+
+RunColumn measured(RunColumn column) {
+    column.measured = true;
+    return column;
+}
+RunColumn shown(RunColumn column) {
+    column.shown = true;
+    return column;
+}
+RunColumn spelt(std::string also, RunColumn column) {
+    column.also = std::move(also);
+    return column;
+}
+RunColumn among(std::vector<std::string> choices, RunColumn column) {
+    column.choices = std::move(choices);
+    return column;
+}
+RunColumn configured(RunColumn column) {
+    column.setting = true;
+    return column;
+}
+
+std::vector<std::string> choicesOf(std::string_view key) {
+    const FieldSpec *field = findField(key);
+    return field ? std::vector<std::string>(field->choices.begin(), field->choices.end()) : std::vector<std::string>();
+}
+
+std::vector<RunColumn> personColumns() {
+    RunColumn name = text("name", "Run", &IndexedRun::name, "The name you gave the run, else its own.");
+    name.value = [](const IndexedRun &run) { return textOf(run.title()); };
+    RunColumn tags = text("tags", "Tags", &IndexedRun::tags, "Your own words for finding runs again.");
+    tags.kind = Kind::Words;
+    return {
+        shown(spelt("starred", number(
+                                   "star", "★", Kind::Flag, [](const IndexedRun &run) { return double(run.starred); },
+                                   "Runs you marked with a star: star=yes."))),
+        shown(number(
+            "started", "Started", Kind::Time,
+            [](const IndexedRun &run) {
+                return run.startWallUs > 0 ? std::optional(double(run.startWallUs)) : std::nullopt;
+            },
+            "When the run was launched, local time.")),
+        shown(std::move(name)),
+        shown(among({"starting", "running", "done", "failed", "stopped"},
+                    text("state", "State", &IndexedRun::state,
+                         "starting, running, done, failed, or stopped by a person."))),
+        shown(spelt("tag", std::move(tags))),
+        spelt("notes", text("note", "Note", &IndexedRun::note, "What you wrote about the run.")),
+    };
+}
+
+std::vector<RunColumn> outcomeColumns() {
+    return {
+        shown(measured(spelt("time", number(
+                                         "training", "Training time (s)", Kind::Duration,
+                                         [](const IndexedRun &run) { return run.totalTrainingTimeS; },
+                                         "Sum of the epochs' durations, evaluation left out; an epoch lasts as long as "
+                                         "on its slowest rank.")))),
+        shown(measured(spelt("acc", number(
+                                        "accuracy", "Accuracy (%)", Kind::Share,
+                                        [](const IndexedRun &run) { return run.testAccuracy; },
+                                        "Share of the test images named right at the end; each counts once.")))),
+        shown(measured(number(
+            "loss", "Final loss", Kind::Number, [](const IndexedRun &run) { return run.finalLoss; },
+            "Cross-entropy of the last epoch, weighted by samples over all ranks."))),
+        shown(measured(number(
+            "throughput", "Samples/s", Kind::Number, [](const IndexedRun &run) { return run.samplesPerS; },
+            "All training samples ÷ training time."))),
+        measured(spelt("total", number(
+                                       "run_time", "Run time (s)", Kind::Duration,
+                                       [](const IndexedRun &run) { return run.runTimeS; },
+                                       "From the launch to the exit of the last rank."))),
+        measured(number(
+            "load", "Loading (%)", Kind::Share, [](const IndexedRun &run) { return run.loadShare; },
+            "Share of a step that the slowest rank waits for data.")),
+        measured(number(
+            "exposed", "Exposed (%)", Kind::Share, [](const IndexedRun &run) { return run.exposedShare; },
+            "Share of a step in communication that no computing hides, on the slowest rank.")),
+        measured(number(
+            "memory", "Memory (MiB)", Kind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
+            "Largest resident memory of the ranks' processes, summed.")),
+    };
+}
+
+std::vector<RunColumn> placeColumns() {
+    return {
+        shown(text("recipe", "Recipe", &IndexedRun::recipe, "The recipe the run belongs to.")),
+        configured(among(choicesOf("method"),
+                         text("method", "Method", &IndexedRun::method, "baseline, dp (data parallel, one process) or "
+                                                                       "ddp (distributed data parallel)."))),
+        shown(configured(number(
+            "devices", "Devices", Kind::Number, [](const IndexedRun &run) { return std::optional(double(run.devices)); },
+            "How many devices the run used."))),
+        configured(among(choicesOf("device"),
+                         text("device", "Kind of device", &IndexedRun::device, "cpu or cuda."))),
+        shown(text("backend", "Backend", &IndexedRun::backend,
+                   "The communication library that DDP used: gloo or nccl; auto until it is known.")),
+        configured(among(choicesOf("model"), text("model", "Model", &IndexedRun::model, "The network trained."))),
+        configured(among(choicesOf("dataset"), text("dataset", "Data", &IndexedRun::dataset, "The data trained on."))),
+        shown(configured(number(
+            "epochs", "Epochs", Kind::Number,
+            [](const IndexedRun &run) { return run.epochs > 0 ? std::optional(double(run.epochs)) : std::nullopt; },
+            "Passes over the training images asked for."))),
+        number(
+            "repeat", "Repeat", Kind::Number, [](const IndexedRun &run) { return std::optional(double(run.repeat)); },
+            "Which repeat of its experiment the run is, from 1."),
+        text("reason", "Reason", &IndexedRun::reason, "Why the run is not done."),
+        text("host", "Host", &IndexedRun::host, "The first node's name."),
+        text("experiment", "Experiment", &IndexedRun::experiment, "Id of the experiment the run belongs to."),
+        spelt("id", text("run", "Run id", &IndexedRun::run, "The name of the run's folder.")),
+    };
+}
+
+/// A switch counts as words "true" and "false", since that is how config.json and the flags have it.
+RunColumn fieldColumn(const FieldSpec &field) {
+    RunColumn column;
+    column.key = field.key;
+    column.head = field.label;
+    column.help = field.help;
+    column.setting = true;
+    const bool numeric = field.type == FieldType::Integer || field.type == FieldType::Real;
+    column.kind = numeric ? Kind::Number : Kind::Text;
+    column.choices.assign(field.choices.begin(), field.choices.end());
+    if (field.type == FieldType::Switch)
+        column.choices = {"true", "false"};
+    column.value = [&field, numeric](const IndexedRun &run) -> ColumnValue {
+        const std::optional<std::string> value = run.setting(field);
+        if (!value || value->empty())
+            return {};
+        if (!numeric)
+            return *value;
+        double number = 0;
+        const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+        return error == std::errc() ? ColumnValue(number) : ColumnValue();
+    };
+    return column;
+}
+
+QString lower(std::string_view text) {
+    return QString::fromUtf8(text.data(), qsizetype(text.size())).toLower();
+}
+
+} // namespace
+
+std::span<const RunColumn> runColumns() {
+    static const std::vector<RunColumn> columns = [] {
+        std::vector<RunColumn> all;
+        for (auto part : {personColumns(), outcomeColumns(), placeColumns()})
+            all.insert(all.end(), part.begin(), part.end());
+        for (const FieldSpec &field : runConfigFields())
+            if (!field.perProcess && std::none_of(all.begin(), all.end(), [&](const RunColumn &column) {
+                    return column.key == field.key;
+                }))
+                all.push_back(fieldColumn(field));
+        return all;
+    }();
+    return columns;
+}
+
+int runColumnAt(std::string_view key) {
+    const QString wanted = lower(key).replace(QLatin1Char('-'), QLatin1Char('_')); // a flag's spelling
+    const auto columns = runColumns();
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        if (wanted == lower(columns[i].key) || (!columns[i].also.empty() && wanted == lower(columns[i].also)))
+            return int(i);
+    return -1;
+}
+
+int runColumn(std::string_view key) {
+    const int at = runColumnAt(key);
+    Q_ASSERT(at >= 0);
+    return at;
+}
+
+Error unknownColumn(const std::string &key) {
+    std::vector<std::string> known;
+    for (const RunColumn &column : runColumns())
+        known.push_back(column.key);
+    const std::string near = nearestWord(lower(key).toStdString(), known);
+    return Error::badArgument("there is no column \"" + key.substr(0, 60) + "\"",
+                              near.empty() ? "name, method, devices, accuracy, training and state are some that are"
+                                           : "did you mean " + near + "?");
+}
+
+Result<std::vector<int>> runColumnsFrom(std::string_view list) {
+    std::vector<int> out;
+    for (std::size_t from = 0; from <= list.size();) {
+        const std::size_t comma = std::min(list.find(',', from), list.size());
+        const std::string key = QString::fromUtf8(list.data() + from, qsizetype(comma - from)).trimmed().toStdString();
+        const int at = runColumnAt(key);
+        if (at < 0)
+            return fail(unknownColumn(key));
+        out.push_back(at);
+        from = comma + 1;
+    }
+    return out;
+}
+
+bool isNumeric(ColumnKind kind) {
+    return kind != Kind::Text && kind != Kind::Words;
+}
+
+QString shownValue(const RunColumn &column, const ColumnValue &value) {
+    if (const auto *words = std::get_if<std::string>(&value))
+        return QString::fromStdString(*words);
+    const auto *figure = std::get_if<double>(&value);
+    if (!figure)
+        return QStringLiteral("-");
+    switch (column.kind) {
+    case Kind::Time:
+        return wallTime(std::int64_t(*figure));
+    case Kind::Share:
+        return QString::number(*figure * 100, 'f', 2);
+    case Kind::Bytes:
+        return significant(*figure / 1024 / 1024);
+    case Kind::Flag:
+        return *figure > 0 ? QStringLiteral("★") : QString();
+    case Kind::Duration:
+        return significant(*figure);
+    default: // a whole number and a setting are shown as they were given
+        if (column.setting || (std::floor(*figure) == *figure && std::fabs(*figure) < 1e15))
+            return QString::number(*figure, 'g', 15);
+        return significant(*figure);
+    }
+}
+
+bool valueBefore(const ColumnValue &a, const ColumnValue &b) {
+    if (a.index() != b.index())
+        return a.index() > b.index(); // numbers, texts, unknown
+    if (const auto *text = std::get_if<std::string>(&a)) {
+        const auto &other = std::get<std::string>(b);
+        return QString::fromStdString(*text).compare(QString::fromStdString(other), Qt::CaseInsensitive) < 0;
+    }
+    if (const auto *number = std::get_if<double>(&a)) {
+        const double x = *number, y = std::get<double>(b);
+        return std::isnan(x) || std::isnan(y) ? !std::isnan(x) && std::isnan(y) : x < y;
+    }
+    return false;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,190 @@
+#include "store/run_history.h"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include <QElapsedTimer>
+#include <QThread>
+
+namespace lockstep::core {
+
+/// What runs on the thread. Tells its owner by queued calls.
+class RunHistory::Worker : public QObject {
+public:
+    explicit Worker(RunHistory *owner) : m_owner(owner) {}
+    std::atomic<bool> leaving = false;
+
+    void refresh() {
+        QElapsedTimer timer;
+        timer.start();
+        look(timer);
+        const int tookMs = int(timer.elapsed());
+        tell([tookMs](RunHistory *owner) {
+            owner->m_looking = false;
+            Q_EMIT owner->looked(tookMs);
+        });
+    }
+
+    void change(const std::vector<std::pair<std::string, NotesChange>> &changes, bool undoable) {
+        NotesBefore before;
+        std::vector<std::string> runs;
+        for (const auto &[run, how] : changes) {
+            Result<RunNotes> was = changeRunNotes(runFolder(run), how);
+            if (!was) {
+                complain(was.error());
+                break;
+            }
+            before.emplace_back(run, std::move(*was));
+            runs.push_back(run);
+        }
+        reread(runs);
+        if (undoable && !before.empty())
+            tell([before](RunHistory *owner) { Q_EMIT owner->noted(before); });
+    }
+
+    void trash(const std::vector<std::string> &runs) {
+        const Result<TrashedRuns> batch = trashRuns(runs);
+        if (!batch)
+            return complain(batch.error());
+        reread(batch->runs);
+        tell([batch = *batch](RunHistory *owner) { Q_EMIT owner->trashed(batch); });
+    }
+
+    void restore(const std::string &id) {
+        const std::vector<TrashedRuns> trash = id.empty() ? listTrash() : std::vector<TrashedRuns>();
+        if (id.empty() && trash.empty())
+            return complain(Error::failed("there is nothing to undo: the trash is empty"));
+        const Result<TrashedRuns> batch = restoreTrashed(id.empty() ? trash.front().id : id);
+        if (!batch)
+            return complain(batch.error());
+        reread(batch->runs);
+        tell([batch = *batch](RunHistory *owner) { Q_EMIT owner->restored(batch); });
+    }
+
+    void emptyTrash(std::chrono::seconds age, bool say) {
+        const Result<int> removed = core::emptyTrash(age);
+        if (!removed)
+            return complain(removed.error());
+        if (say)
+            tell([count = *removed](RunHistory *owner) { Q_EMIT owner->emptied(count); });
+    }
+
+private:
+    static constexpr int many = 300, tellMs = 500;
+
+    bool open() {
+        if (m_index)
+            return true;
+        Result<RunIndex> index = RunIndex::open();
+        if (!index) {
+            complain(index.error());
+            return false;
+        }
+        m_index.emplace(std::move(*index));
+        return true;
+    }
+
+    void look(const QElapsedTimer &timer) {
+        if (!open())
+            return;
+        if (!m_listed)
+            list(); // what the index knows already shows at once
+        qint64 told = 0;
+        const Result<int> changed = m_index->refresh([&](int done, int all) {
+            if (all > many && timer.elapsed() - told > tellMs) {
+                if (told == 0)
+                    list(); // the newest are read first
+                told = timer.elapsed();
+                tell([done, all](RunHistory *owner) { Q_EMIT owner->progressed(done, all); });
+            }
+            return !leaving;
+        });
+        if (!changed)
+            return complain(changed.error());
+        if (*changed > 0)
+            list();
+    }
+
+    void list() {
+        m_runs = std::make_shared<const std::vector<IndexedRun>>(m_index->runs());
+        m_listed = true;
+        tell([runs = m_runs](RunHistory *owner) { Q_EMIT owner->listed(runs); });
+    }
+
+    void reread(const std::vector<std::string> &runs) {
+        if (runs.empty() || !open())
+            return;
+        if (const Result<void> read = m_index->refresh(runs); !read)
+            return complain(read.error());
+        list();
+    }
+
+    void complain(const Error &error) {
+        const QString sentence = QString::fromStdString(error.message());
+        tell([sentence](RunHistory *owner) { Q_EMIT owner->failed(sentence); });
+    }
+
+    template <class Call> void tell(Call call) {
+        QMetaObject::invokeMethod(
+            m_owner, [owner = m_owner, call] { call(owner); }, Qt::QueuedConnection);
+    }
+
+    RunHistory *m_owner;
+    std::optional<RunIndex> m_index;
+    RunList m_runs;
+    bool m_listed = false;
+};
+
+RunHistory::RunHistory(QObject *parent) : QObject(parent), m_thread(new QThread(this)), m_worker(new Worker(this)) {
+    m_thread->setObjectName(QStringLiteral("lockstep-runs"));
+    m_worker->moveToThread(m_thread);
+    connect(m_thread, &QThread::finished, m_worker, &QObject::deleteLater); // on its thread: its SQL connection is bound
+    m_thread->start(QThread::LowPriority);
+    ask([](Worker *worker) { worker->emptyTrash(trashKept, false); });
+}
+
+RunHistory::~RunHistory() {
+    m_worker->leaving = true;
+    ask([thread = m_thread](Worker *) { thread->quit(); }); // after what was asked before
+    m_thread->wait();
+}
+
+template <class Job> void RunHistory::ask(Job job) {
+    QMetaObject::invokeMethod(
+        m_worker, [worker = m_worker, job] { job(worker); }, Qt::QueuedConnection);
+}
+
+void RunHistory::refresh() {
+    if (std::exchange(m_looking, true))
+        return;
+    ask([](Worker *worker) { worker->refresh(); });
+}
+
+void RunHistory::change(const std::vector<std::string> &runs, const NotesChange &change) {
+    std::vector<std::pair<std::string, NotesChange>> changes;
+    for (const std::string &run : runs)
+        changes.emplace_back(run, change);
+    ask([changes](Worker *worker) { worker->change(changes, true); });
+}
+
+void RunHistory::revert(const NotesBefore &before) {
+    std::vector<std::pair<std::string, NotesChange>> changes;
+    for (const auto &[run, was] : before)
+        changes.emplace_back(run, [was = was](RunNotes &notes) { notes = was; });
+    ask([changes](Worker *worker) { worker->change(changes, false); });
+}
+
+void RunHistory::trash(const std::vector<std::string> &runs) {
+    ask([runs](Worker *worker) { worker->trash(runs); });
+}
+
+void RunHistory::restore(const std::string &trashId) {
+    ask([trashId](Worker *worker) { worker->restore(trashId); });
+}
+
+void RunHistory::emptyTrash() {
+    ask([](Worker *worker) { worker->emptyTrash(std::chrono::seconds(0), true); });
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,57 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <QObject>
+
+#include "store/run_index.h"
+#include "store/run_notes.h"
+#include "store/run_trash.h"
+
+class QThread;
+
+namespace lockstep::core {
+
+using RunList = std::shared_ptr<const std::vector<IndexedRun>>;
+/// Run → what was said of it before.
+using NotesBefore = std::vector<std::pair<std::string, RunNotes>>;
+
+/// The history for a window: whatever touches many files or waits for the disk happens on one thread of its own
+/// ("lockstep-runs"); answers come as signals on this object's thread. Calls return at once and are done in order.
+class RunHistory : public QObject {
+    Q_OBJECT
+public:
+    explicit RunHistory(QObject *parent = nullptr);
+    ~RunHistory() override; ///< lets what was asked be done, but cuts a reading of the runs short
+
+    /// Looks at the disk; while a look is under way, once is enough. `listed` follows when anything changed (or at the
+    /// first look), `looked` in any case.
+    void refresh();
+    void change(const std::vector<std::string> &runs, const NotesChange &change);
+    /// Puts notes back as they were.
+    void revert(const NotesBefore &before);
+    void trash(const std::vector<std::string> &runs);
+    void restore(const std::string &trashId); ///< empty: what was deleted last
+    void emptyTrash();
+
+Q_SIGNALS:
+    void listed(const lockstep::core::RunList &runs); ///< newest first
+    void progressed(int done, int all);               ///< only while many runs are read for the first time
+    void looked(int tookMs);
+    void noted(const lockstep::core::NotesBefore &before);
+    void trashed(const lockstep::core::TrashedRuns &runs);
+    void restored(const lockstep::core::TrashedRuns &runs);
+    void emptied(int runs);
+    void failed(const QString &sentence);
+
+private:
+    class Worker;
+    template <class Job> void ask(Job job);
+    QThread *m_thread;
+    Worker *m_worker; ///< lives on m_thread
+    bool m_looking = false;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,231 @@
+#include <algorithm>
+
+#include "ipc/file_system.h"
+#include "store/run_index_rows_detail.h"
+#include "store/run_notes.h"
+
+namespace lockstep::core {
+namespace {
+
+using Text = std::string IndexedRun::*;
+using Number = std::optional<double> IndexedRun::*;
+
+struct TextColumn {
+    const char *name;
+    Text member;
+};
+struct NumberColumn {
+    const char *name;
+    Number member;
+};
+constexpr TextColumn texts[] = {
+    {"name", &IndexedRun::name},         {"experiment", &IndexedRun::experiment}, {"recipe", &IndexedRun::recipe},
+    {"method", &IndexedRun::method},     {"device", &IndexedRun::device},         {"backend", &IndexedRun::backend},
+    {"model", &IndexedRun::model},       {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
+    {"state", &IndexedRun::state},       {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
+    {"work", &IndexedRun::work},         {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
+    {"note", &IndexedRun::note},
+};
+constexpr NumberColumn numbers[] = {
+    {"training_s", &IndexedRun::totalTrainingTimeS}, {"run_s", &IndexedRun::runTimeS},
+    {"accuracy", &IndexedRun::testAccuracy},         {"loss", &IndexedRun::finalLoss},
+    {"samples_s", &IndexedRun::samplesPerS},         {"load_share", &IndexedRun::loadShare},
+    {"exposed_share", &IndexedRun::exposedShare},    {"peak_bytes", &IndexedRun::peakRssBytes},
+};
+
+/// Per-process fields say nothing of the work.
+std::string settingsOf(const RunConfig &config) {
+    static const RunConfig defaults;
+    std::string text = "\n";
+    for (const FieldSpec &field : runConfigFields()) {
+        if (field.perProcess)
+            continue;
+        const std::string value = field.get(config);
+        if (value != field.get(defaults))
+            text += std::string(field.key) + "=" + value + "\n";
+    }
+    return text;
+}
+
+void takeRecord(const RunRecord &record, IndexedRun &row) {
+    row.name = record.name;
+    row.experiment = record.experiment;
+    row.recipe = record.recipe;
+    row.repeat = record.repeat;
+    row.startWallUs = record.startWallUs;
+    row.devices = std::max<int>(1, int(record.deviceNames.size()));
+    if (!record.machines.empty())
+        row.host = record.machines.front().host;
+    if (!record.config) {
+        for (const std::string &word : record.command)
+            row.work += word + "\n";
+        return;
+    }
+    const RunConfig &config = *record.config;
+    row.method = toString(config.method);
+    row.devices = deviceCount(config);
+    row.device = config.device;
+    row.backend = config.method == Method::Ddp ? config.backend : "";
+    row.model = config.model;
+    row.dataset = config.dataset;
+    row.epochs = config.epochs;
+    row.settings = settingsOf(config);
+    row.work = workKey(config);
+    if (isScript(record)) // its times are not our trainer's
+        for (const std::string &word : record.command)
+            row.work += word + "\n";
+}
+
+/// What a script said of itself.
+void takeWords(const Summary &summary, IndexedRun &row) {
+    row.method = summary.method;
+    row.model = summary.model;
+    row.dataset = summary.dataset;
+    row.epochs = int(summary.epochs.size());
+}
+
+/// Shares of what adds up to a step; nested phases and communication hidden behind computing are left out.
+void takePhases(const Summary &summary, IndexedRun &row) {
+    double sum = 0;
+    for (const std::string_view phase : additivePhases())
+        if (const auto found = summary.phasesS.find(phase); found != summary.phasesS.end())
+            sum += found->second;
+    const auto share = [&](std::string_view phase) -> std::optional<double> {
+        const auto found = summary.phasesS.find(phase);
+        return found == summary.phasesS.end() || !(sum > 0) ? std::nullopt : std::optional(found->second / sum);
+    };
+    row.loadShare = share("load");
+    row.exposedShare = share("exposed");
+}
+
+void takeSummary(const Summary &summary, IndexedRun &row) {
+    if (row.method.empty())
+        takeWords(summary, row);
+    row.totalTrainingTimeS = summary.totalTrainingTimeS;
+    row.testAccuracy = summary.testAccuracy;
+    row.peakRssBytes = summary.peakRssBytes;
+    if (row.method == "ddp" && !summary.backend.empty())
+        row.backend = summary.backend;
+    double samples = 0;
+    for (const EpochSummary &epoch : summary.epochs)
+        samples += double(epoch.samples);
+    if (samples > 0 && row.totalTrainingTimeS && *row.totalTrainingTimeS > 0)
+        row.samplesPerS = samples / *row.totalTrainingTimeS;
+    if (!summary.epochs.empty())
+        row.finalLoss = summary.epochs.back().loss;
+    takePhases(summary, row);
+}
+
+void takeStatus(const RunStatus &status, IndexedRun &row) {
+    using Kind = RunStatus::Kind;
+    switch (status.kind) {
+    case Kind::Starting:
+        row.state = "starting";
+        return;
+    case Kind::Running:
+        row.state = "running";
+        return;
+    case Kind::AgentDied:
+        row.state = "failed";
+        row.reason = status.sentence;
+        return;
+    case Kind::Finished:
+        break;
+    }
+    const RunResult &result = *status.result;
+    row.state = toString(result.state);
+    row.reason = result.reason;
+    if (result.runTimeS > 0)
+        row.runTimeS = result.runTimeS;
+    if (result.summary)
+        takeSummary(*result.summary, row);
+}
+
+void takeNotes(const RunFolder &folder, IndexedRun &row) {
+    const Result<RunNotes> notes = readRunNotes(folder);
+    if (!notes) { // the run is worth showing all the same
+        row.note = notes.error().message();
+        return;
+    }
+    row.givenName = notes->name;
+    row.tags = joinedTags(notes->tags);
+    row.note = notes->note;
+    row.starred = notes->starred;
+}
+
+} // namespace
+
+std::string IndexedRun::title() const {
+    return !givenName.empty() ? givenName : repeat > 1 ? name + " #" + std::to_string(repeat) : name;
+}
+
+std::optional<std::string> IndexedRun::setting(const FieldSpec &field) const {
+    static const RunConfig defaults;
+    if (settings.empty())
+        return std::nullopt;
+    const std::string begin = "\n" + std::string(field.key) + "=";
+    const std::size_t at = settings.find(begin);
+    if (at == std::string::npos)
+        return field.get(defaults);
+    const std::size_t from = at + begin.size();
+    return settings.substr(from, settings.find('\n', from) - from);
+}
+
+namespace detail {
+
+QString tableColumns() {
+    QString out = QStringLiteral("run TEXT PRIMARY KEY, stamp TEXT, repeat INTEGER, devices INTEGER, epochs INTEGER,"
+                                 " start_us INTEGER, starred INTEGER");
+    for (const TextColumn &column : texts)
+        out += QStringLiteral(", %1 TEXT").arg(QLatin1String(column.name));
+    for (const NumberColumn &column : numbers)
+        out += QStringLiteral(", %1 REAL").arg(QLatin1String(column.name));
+    return out;
+}
+
+QVariantList valuesOf(const IndexedRun &row, const QString &stamp) {
+    QVariantList out = {QString::fromStdString(row.run), stamp,       row.repeat, row.devices, row.epochs,
+                        qlonglong(row.startWallUs),      row.starred};
+    for (const TextColumn &column : texts)
+        out.append(QString::fromStdString(row.*column.member));
+    for (const NumberColumn &column : numbers) {
+        const std::optional<double> &value = row.*column.member;
+        out.append(value ? QVariant(*value) : QVariant(QMetaType(QMetaType::Double)));
+    }
+    return out;
+}
+
+IndexedRun rowOf(const QSqlQuery &query) {
+    IndexedRun row;
+    row.run = query.value(0).toString().toStdString();
+    row.repeat = query.value(2).toInt();
+    row.devices = query.value(3).toInt();
+    row.epochs = query.value(4).toInt();
+    row.startWallUs = query.value(5).toLongLong();
+    row.starred = query.value(6).toBool();
+    int at = 7;
+    for (const TextColumn &column : texts)
+        row.*column.member = query.value(at++).toString().toStdString();
+    for (const NumberColumn &column : numbers)
+        if (const QVariant value = query.value(at++); !value.isNull())
+            row.*column.member = value.toDouble();
+    return row;
+}
+
+Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder) {
+    const Result<std::string> json = realFileSystem().readAll(folder.config());
+    if (!json)
+        return fail(json.error());
+    const Result<RunRecord> record = runRecordFromJson(*json);
+    if (!record)
+        return fail(record.error());
+    IndexedRun row;
+    row.run = run;
+    takeRecord(*record, row);
+    takeStatus(readRunStatus(folder), row);
+    takeNotes(folder, row);
+    return row;
+}
+
+} // namespace detail
+} // namespace lockstep::core

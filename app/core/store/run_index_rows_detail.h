@@ -1,0 +1,19 @@
+#pragma once
+// Inside the index only: a run's files as a row, and a row as SQL has it.
+#include <QSqlQuery>
+#include <QVariant>
+
+#include "ipc/run_folder.h"
+#include "store/run_index.h"
+
+namespace lockstep::core::detail {
+
+/// "run TEXT PRIMARY KEY, stamp TEXT, …", in the order that valuesOf() and rowOf() keep.
+[[nodiscard]] QString tableColumns();
+[[nodiscard]] QVariantList valuesOf(const IndexedRun &row, const QString &stamp);
+/// Of a query that selected every column.
+[[nodiscard]] IndexedRun rowOf(const QSqlQuery &query);
+/// Reads config.json, result.json and notes.json.
+[[nodiscard]] Result<IndexedRun> readRow(const std::string &run, const RunFolder &folder);
+
+} // namespace lockstep::core::detail

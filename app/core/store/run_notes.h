@@ -1,0 +1,33 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/error.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+
+/// What people say of a run: notes.json in its folder, shared by windows and lockstepctl.
+struct RunNotes {
+    std::string name;              ///< instead of the run's own; empty: its own
+    std::vector<std::string> tags; ///< sorted, each once
+    std::string note;
+    bool starred = false;
+    bool operator==(const RunNotes &) const = default;
+};
+using NotesChange = std::function<void(RunNotes &)>;
+
+/// No file: nothing said. A damaged one is an error.
+[[nodiscard]] Result<RunNotes> readRunNotes(const RunFolder &folder);
+/// Reads, changes, writes by rename, under a lock on the folder, so that two who change lose nothing of each other; keys
+/// that this version doesn't know stay. Returns what stood there before. Waits for the other and the disk: not for the
+/// GUI thread.
+[[nodiscard]] Result<RunNotes> changeRunNotes(const RunFolder &folder, const NotesChange &change);
+
+/// "a, b" or "a b" as tags; a tag has no space, comma, quote or control character and at most 64 bytes.
+[[nodiscard]] Result<std::vector<std::string>> tagsFrom(std::string_view text);
+[[nodiscard]] std::string joinedTags(const std::vector<std::string> &tags); ///< "a, b"
+
+} // namespace lockstep::core
