@@ -12,6 +12,7 @@ struct RunOptions {
     std::string recipe;     ///< name, file, or "-" for stdin
     std::string experiment; ///< take up this one's queue instead
     std::string out, host, remoteAgent;
+    std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
     bool quick = false, detach = false, json = false;
     std::optional<int> repeats;
     std::vector<std::string> set; ///< key=value
@@ -31,7 +32,14 @@ struct ExportOptions {
 };
 int exportCommand(const ExportOptions &options);
 
-int attachCommand(const std::string &id);
+struct AttachOptions {
+    std::string id;
+    std::string tensorBoard; ///< as in RunOptions
+};
+int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);
+
+/// Makes a Python environment with the pinned PyTorch under the data home, for lockstep-trainer.
+int setUpTorchCommand();
 
 } // namespace lockstep::cli

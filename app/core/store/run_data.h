@@ -28,6 +28,7 @@ using DeviceUse = DeviceEpochUse;
 struct RankEpoch {
     int rank = 0;
     EpochFrame frame;
+    std::int64_t wallUs = 0; ///< when it was told
 };
 
 /// One epoch over all ranks.
@@ -42,6 +43,7 @@ struct MergedEpoch {
     std::map<int, double> rankDurationS;
     std::vector<DeviceUse> devices; ///< each device once
     std::optional<EvalFrame> eval;
+    std::int64_t evalWallUs = 0; ///< when it was told
 };
 
 /// A device's sample in its lane.
