@@ -9,13 +9,13 @@ constexpr std::string_view style = R"css(
 @media (prefers-color-scheme: dark) {
   :root { --text: #e5e7eb; --quiet: #9ca3af; --line: #374151; --page: #111827; --card: #1f2937; } }
 body { font: 14px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); margin: 0 auto; padding: 24px;
-  max-width: 1160px; }
+  max-width: 1280px; }
 h1 { font-size: 18px; margin: 0; } h2 { font-size: 14px; margin: 32px 0 8px; }
 .verdict { font-size: 24px; line-height: 1.35; margin: 16px 0 8px; } .quiet, figcaption { color: var(--quiet); margin: 0; }
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th, td { text-align: left; padding: 8px 12px; border-bottom: 1px solid var(--line); } tr:last-child td { border: 0; }
-th { font-size: 12px; color: var(--quiet); } .n { text-align: right; }
+th, td { text-align: left; padding: 8px 10px; border-bottom: 1px solid var(--line); } tr:last-child td { border: 0; }
+th { font-size: 12px; color: var(--quiet); white-space: normal; vertical-align: bottom; } .n { text-align: right; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(460px, 1fr)); gap: 16px; }
 figure { margin: 0; background: #ffffff; border: 1px solid var(--line); border-radius: 8px; padding: 8px; }
 figure svg { width: 100%; height: auto; display: block; } figcaption { padding: 4px 8px; color: #6b7280; }

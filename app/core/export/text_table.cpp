@@ -29,6 +29,9 @@ TextTable textTable(const ResultTable &table, TextColumns which) {
         for (std::size_t row = 0; row < table.rows.size(); ++row)
             out.rows[row].push_back(peopleText(column.value(table.rows[row]), column));
     }
+    for (std::size_t row = 0; row < table.rows.size(); ++row)
+        if (which == TextColumns::Reading && table.rows[row].published)
+            out.rows[row].front() += " (published)"; // its kind of figure is no column here
     return out;
 }
 

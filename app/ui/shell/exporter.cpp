@@ -28,8 +28,10 @@ std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
 
 std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {
     std::vector<core::ReportPicture> out;
-    for (ChartSource *chart : charts)
-        out.push_back({chartTitle(*chart).toStdString(), chartSvg(*chart, chart->exportSize()).toStdString()});
+    for (ChartSource *chart : charts) { // two stand beside each other on a page
+        const QSize size(640, chart->exportSize() == QSize(960, 540) ? 360 : chart->exportSize().height());
+        out.push_back({chartTitle(*chart).toStdString(), chartSvg(*chart, size).toStdString()});
+    }
     return out;
 }
 
