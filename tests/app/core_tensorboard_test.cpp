@@ -217,7 +217,7 @@ private Q_SLOTS:
         qputenv("LOCKSTEP_TRAINER", (bin + QStringLiteral("/fake_rank")).toUtf8());
         qputenv("LOCKSTEP_AGENT", (bin + QStringLiteral("/lockstep-agent")).toUtf8());
         qputenv("FAKE_RANK", "step_ms=10");
-        QTemporaryDir live, after;
+        QTemporaryDir live, after, attached;
         const auto ctl = [](const QStringList &arguments) {
             QProcess process;
             process.setProcessChannelMode(QProcess::ForwardedErrorChannel);
@@ -234,15 +234,18 @@ private Q_SLOTS:
             ctl({QStringLiteral("export"), QString::fromStdString(json["experiment"]), QStringLiteral("--format"),
                  QStringLiteral("tensorboard"), QStringLiteral("--out"), after.path()});
         QVERIFY(files.count('\n') >= 5); // each run's own and its ranks'
-        Json one = read(live.path()), other = read(after.path());
+        ctl({QStringLiteral("attach"), QString::fromStdString(json["experiment"]), QStringLiteral("--tensorboard"),
+             attached.path()});
+        Json one = read(live.path()), other = read(after.path()), third = read(attached.path());
         QVERIFY(one.size() >= 5);
-        for (Json *all : {&one, &other}) // a device's step is the last one known when it was sampled
+        for (Json *all : {&one, &other, &third}) // a device's step is the last one known when it was sampled
             for (auto &[run, tags] : all->items())
                 for (auto &[tag, values] : tags.items())
                     if (tag.starts_with("device/"))
                         for (Json &value : values)
                             value[1] = 0;
         QCOMPARE(one.dump(1), other.dump(1));
+        QCOMPARE(third.dump(1), other.dump(1));
         QVERIFY(one.dump().find("epoch/test_accuracy") != std::string::npos);
     }
 };
