@@ -106,7 +106,10 @@ function(_lockstep_define_torch)
     INTERFACE_INCLUDE_DIRECTORIES "${dir}/include;${dir}/include/torch/csrc/api/include;${LOCKSTEP_GLOO_INCLUDE}"
     INTERFACE_COMPILE_DEFINITIONS "USE_C10D_GLOO"
     INTERFACE_LINK_LIBRARIES "${dir}/lib/libtorch_cpu.so;${dir}/lib/libc10.so"
-    INTERFACE_LINK_OPTIONS "LINKER:-rpath,${dir}/lib;${links}")
+    INTERFACE_LINK_OPTIONS "${links}"
+    # No path of this machine in a released binary, which names its sources in messages.
+    INTERFACE_COMPILE_OPTIONS "$<$<CONFIG:Release>:-ffile-prefix-map=${dir}=torch>"
+    LOCKSTEP_LIBRARY_FOLDERS "${dir}/lib")
 endfunction()
 
 function(_lockstep_define_torch_cuda)
@@ -143,7 +146,8 @@ function(_lockstep_define_torch_cuda)
     INTERFACE_COMPILE_DEFINITIONS "USE_C10D_NCCL;LOCKSTEP_CUDA"
     INTERFACE_LINK_LIBRARIES
       "${dir}/lib/libtorch.so;${dir}/lib/libtorch_cuda.so;${dir}/lib/libc10_cuda.so;${cudart};lockstep::torch"
-    INTERFACE_LINK_OPTIONS "LINKER:--no-as-needed;LINKER:-rpath,${cudart_dir}")
+    INTERFACE_LINK_OPTIONS "LINKER:--no-as-needed")
+  set_property(TARGET lockstep::torch APPEND PROPERTY LOCKSTEP_LIBRARY_FOLDERS "${cudart_dir}")
 endfunction()
 
 _lockstep_find_torch()

@@ -8,6 +8,8 @@ add_library(lockstep_flags INTERFACE)
 add_library(lockstep::flags ALIAS lockstep_flags)
 target_include_directories(lockstep_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor)
+# No path of this machine in a released binary, which names its sources in messages.
+target_compile_options(lockstep_flags INTERFACE $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 target_link_libraries(lockstep_flags INTERFACE Threads::Threads)
 
 # The sloppiness is what ccache asks for beside precompiled headers; the base folder lets two clones share results.

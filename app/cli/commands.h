@@ -12,6 +12,7 @@ struct RunOptions {
     std::string recipe;     ///< name, file, or "-" for stdin
     std::string experiment; ///< take up this one's queue instead
     std::string out, host, remoteAgent;
+    std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
     bool quick = false, detach = false, json = false;
     std::optional<int> repeats;
     std::vector<std::string> set; ///< key=value
@@ -52,7 +53,11 @@ struct ExportOptions {
 };
 int exportCommand(const ExportOptions &options);
 
-int attachCommand(const std::string &id);
+struct AttachOptions {
+    std::string id;
+    std::string tensorBoard; ///< as in RunOptions
+};
+int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);
 
 // Runs of a queue are numbered from 1, as `queue` shows them.
@@ -68,5 +73,7 @@ struct GetDataOptions {
     std::vector<std::string> mirrors; ///< tried before the known ones
 };
 int getDataCommand(const GetDataOptions &options);
+/// Makes a Python environment with the pinned PyTorch under the data home, for lockstep-trainer.
+int setUpTorchCommand();
 
 } // namespace lockstep::cli

@@ -5,6 +5,8 @@
 #include <QCoreApplication>
 
 #include "commands.h"
+#include "event_files.h"
+#include "export/export.h"
 #include "follow/agent_control.h"
 #include "follow/experiment_follower.h"
 #include "follow/remote_copy.h"
@@ -24,7 +26,7 @@ int exitCodeOf(const core::RunStore &store) {
     return Failed;
 }
 
-int attachRun(const std::string &id) {
+int attachRun(const std::string &id, core::TensorBoardFeed *events) {
     if (!isRunId(id))
         return complain(Error::badArgument("\"" + id.substr(0, 80) + "\" is neither a run nor an experiment",
                                            "lockstepctl list shows them"));
@@ -33,7 +35,11 @@ int attachRun(const std::string &id) {
     core::RunStore store(QString::fromStdString(id));
     core::RunFollower follower(&store, QString::fromStdString(id));
     ProgressPrinter printer(false);
+    if (events)
+        events->follow(&store);
     QObject::connect(&follower, &core::RunFollower::ended, &printer, [&] {
+        if (events)
+            events->finish();
         printer.end(&store);
         QCoreApplication::exit(exitCodeOf(store));
     });
@@ -50,11 +56,14 @@ int attachRun(const std::string &id) {
 /// Follows an experiment until its queue is over and every run's last frame is here.
 class ExperimentAttach : public QObject {
 public:
+    explicit ExperimentAttach(core::TensorBoardFeed *events) : m_events(events) {}
     int run(const std::string &id) {
         connect(&m_follower, &core::ExperimentFollower::runAdded, this, &ExperimentAttach::runAdded);
         connect(&m_follower, &core::ExperimentFollower::runEnded, this, [this](int entry) {
             m_printer.end(m_follower.store(entry));
             m_open.erase(entry);
+            if (m_events)
+                m_events->finish();
             check();
         });
         connect(&m_follower, &core::ExperimentFollower::experimentChanged, this, &ExperimentAttach::check);
@@ -78,6 +87,8 @@ private:
         if (planned.repeats > 1)
             name += QStringLiteral(" (%1 of %2)").arg(planned.repeat).arg(planned.repeats);
         m_open.insert(entry);
+        if (m_events)
+            m_events->follow(store);
         m_printer.begin(store, QStringLiteral("run %1 of %2").arg(entry + 1).arg(experiment.runnableCount()), name);
     }
     void check() {
@@ -109,14 +120,29 @@ private:
 
     core::ExperimentFollower m_follower;
     ProgressPrinter m_printer{false};
+    core::TensorBoardFeed *m_events;
     std::set<int> m_open;
     bool m_opened = false, m_over = false;
 };
 
 } // namespace
 
-int attachCommand(const std::string &id) {
-    return isExperiment(id) ? ExperimentAttach().run(id) : attachRun(id);
+std::unique_ptr<core::TensorBoardFeed> openEventFiles(const std::string &folder) {
+    auto events = std::make_unique<core::TensorBoardFeed>(folder);
+    QObject::connect(events.get(), &core::TensorBoardFeed::failed, events.get(),
+                     [](const Error &error) { complain(error); });
+    return events;
+}
+
+int attachCommand(const AttachOptions &options) {
+    std::unique_ptr<core::TensorBoardFeed> events;
+    if (!options.tensorBoard.empty()) {
+        if (const auto writable = core::checkWritableFolder(options.tensorBoard); !writable)
+            return complain(writable.error());
+        events = openEventFiles(options.tensorBoard);
+    }
+    return isExperiment(options.id) ? ExperimentAttach(events.get()).run(options.id)
+                                    : attachRun(options.id, events.get());
 }
 
 int stopCommand(const std::string &id) {

@@ -7,10 +7,11 @@
 namespace lockstep::cli {
 namespace {
 
+Error noSuch(const std::string &id) {
+    return Error::badArgument("there is no run and no experiment " + id.substr(0, 80), "lockstepctl list shows them");
+}
+
 Result<std::unique_ptr<core::RunStore>> loadOne(const std::string &id) {
-    if (!isRunId(id) || !std::filesystem::exists(runFolder(id).config()))
-        return fail(
-            Error::badArgument("there is no run and no experiment " + id.substr(0, 80), "lockstepctl list shows them"));
     auto store = std::make_unique<core::RunStore>(QString::fromStdString(id));
     if (const Result<void> loaded = core::loadRun(*store, runFolder(id)); !loaded)
         return fail(loaded.error());
@@ -23,20 +24,32 @@ bool isExperiment(const std::string &id) {
     return isRunId(id) && std::filesystem::exists(core::experimentFolder(id).json());
 }
 
+Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids) {
+    if (ids.size() != 1 || !isExperiment(ids.front())) {
+        for (const std::string &id : ids)
+            if (!isRunId(id) || !std::filesystem::exists(runFolder(id).config()))
+                return fail(noSuch(id));
+        return ids;
+    }
+    const Result<core::Experiment> experiment = core::readExperiment(ids.front());
+    if (!experiment)
+        return fail(experiment.error());
+    std::vector<std::string> runs;
+    for (const core::ExperimentEntry &entry : experiment->entries)
+        if (!entry.run.empty() && std::filesystem::exists(runFolder(entry.run).config()))
+            runs.push_back(entry.run);
+    return runs;
+}
+
 Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
     LoadedRuns loaded;
-    std::vector<std::string> runs = ids;
-    if (ids.size() == 1 && isExperiment(ids.front())) {
-        Result<core::Experiment> experiment = core::readExperiment(ids.front());
-        if (!experiment)
-            return fail(experiment.error());
-        runs.clear();
-        for (const core::ExperimentEntry &entry : experiment->entries)
-            if (!entry.run.empty() && std::filesystem::exists(runFolder(entry.run).config()))
-                runs.push_back(entry.run);
-        loaded.experiment = std::move(*experiment);
-    }
-    for (const std::string &run : runs) {
+    const auto runs = runsOf(ids);
+    if (!runs)
+        return fail(runs.error());
+    if (ids.size() == 1 && isExperiment(ids.front()))
+        if (Result<core::Experiment> experiment = core::readExperiment(ids.front()))
+            loaded.experiment = std::move(*experiment);
+    for (const std::string &run : *runs) {
         auto store = loadOne(run);
         if (!store)
             return fail(store.error());

@@ -20,6 +20,8 @@ struct LoadedRuns {
     [[nodiscard]] std::vector<core::ExportedCurve> curves() const;
 };
 
+/// The runs meant by run ids, or by one experiment id: those that have begun.
+[[nodiscard]] Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids);
 /// Run ids, or one experiment id.
 [[nodiscard]] Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids);
 [[nodiscard]] bool isExperiment(const std::string &id);

@@ -1,4 +1,4 @@
-// What looks at results and changes nothing: recipes, show, compare, export.
+// What looks at results and changes nothing: recipes, show, compare.
 #include <nlohmann/json.hpp>
 #include <QFile>
 
@@ -90,34 +90,6 @@ int compareCommand(const std::vector<std::string> &runs, bool json) {
     if (!loaded)
         return complain(loaded.error());
     print(json ? core::exportResults(loaded->table(), core::ExportFormat::Json) : resultText(loaded->table()));
-    return Done;
-}
-
-int exportCommand(const ExportOptions &options) {
-    const auto format = core::exportFormatFrom(options.format);
-    if (!format)
-        return complain(format.error());
-    if (options.what != "results" && options.what != "curves")
-        return complain(
-            Error::badArgument("\"" + options.what + "\" can't be exported", "use results or curves", "what"));
-    const auto loaded = loadRuns(options.ids);
-    if (!loaded)
-        return complain(loaded.error());
-    std::string text;
-    if (options.what == "results") {
-        text = core::exportResults(loaded->table(), *format);
-    } else {
-        const auto curves = core::exportCurves(loaded->curves(), *format);
-        if (!curves)
-            return complain(curves.error());
-        text = *curves;
-    }
-    if (options.out == "-") {
-        print(text);
-        return Done;
-    }
-    if (const auto written = core::writeExport(options.out, text); !written)
-        return complain(written.error());
     return Done;
 }
 

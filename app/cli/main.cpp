@@ -28,6 +28,8 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     run->add_flag("--quick", options.quick, "12,800 training samples, 3 epochs, 3 repeats");
     run->add_flag("--detach", options.detach, "Own the queue in the background and return at once");
     run->add_option("--out", options.out, "Write results and curves into this folder");
+    run->add_option("--tensorboard", options.tensorBoard,
+                    "Write TensorBoard event files under this folder while the runs go on");
     run->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
     run->add_option("--host", options.host, "Run on this host through ssh");
     run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
@@ -100,6 +102,7 @@ int main(int argc, char **argv) {
     int exitCode = 0;
     cli::RunOptions run;
     cli::ExportOptions exported;
+    cli::AttachOptions attached;
     std::string id;
     std::vector<std::string> runs;
     bool json = false;
@@ -122,18 +125,23 @@ int main(int argc, char **argv) {
     compare->add_option("RUN", runs, "Runs")->required();
     compare->add_flag("--json", json, "Print JSON");
     compare->callback([&] { exitCode = cli::compareCommand(runs, json); });
-    auto *exporter = app.add_subcommand("export", "Export results or curves");
+    auto *exporter = app.add_subcommand("export", "Export results, curves or TensorBoard event files");
     exporter->add_option("ID", exported.ids, "Runs, or one experiment")->required();
     exporter->add_option("--what", exported.what, "results or curves")->capture_default_str();
-    exporter->add_option("--format", exported.format, "csv, json or md")->capture_default_str();
-    exporter->add_option("--out", exported.out, "File; - is stdout")->capture_default_str();
+    exporter->add_option("--format", exported.format, "csv, json, md, tex, html or tensorboard")->capture_default_str();
+    exporter->add_option("--out", exported.out, "File, - is stdout; a folder for tensorboard")->capture_default_str();
     exporter->callback([&] { exitCode = cli::exportCommand(exported); });
     auto *attach = app.add_subcommand("attach", "Follow a run or an experiment; leaving changes nothing");
-    attach->add_option("ID", id, "Run or experiment")->required();
-    attach->callback([&] { exitCode = cli::attachCommand(id); });
+    attach->add_option("ID", attached.id, "Run or experiment")->required();
+    attach->add_option("--tensorboard", attached.tensorBoard,
+                       "Write TensorBoard event files under this folder while it goes on");
+    attach->callback([&] { exitCode = cli::attachCommand(attached); });
     auto *stop = app.add_subcommand("stop", "Stop a run, or an experiment with its queue");
     stop->add_option("ID", id, "Run or experiment")->required();
     stop->callback([&] { exitCode = cli::stopCommand(id); });
+    auto *torch = app.add_subcommand("setup-torch", "Install the PyTorch that lockstep-trainer needs (4.6 GB) for this "
+                                                    "user; started again, it goes on where it was left");
+    torch->callback([&] { exitCode = cli::setUpTorchCommand(); });
 
     try {
         app.parse(argc, argv);

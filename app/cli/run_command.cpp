@@ -14,6 +14,7 @@
 #include <QProcess>
 
 #include "commands.h"
+#include "event_files.h"
 #include "export/export.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -166,14 +167,19 @@ int tellResults(const core::ExperimentRunner &runner, const RunOptions &options)
 
 int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     ProgressPrinter printer(options.json);
+    const auto events = options.tensorBoard.empty() ? nullptr : openEventFiles(options.tensorBoard);
     std::map<int, core::RunStore *> stores;
     const int runs = runner.experiment().runnableCount();
     QObject::connect(&runner, &core::ExperimentRunner::runStarted, &printer, [&](int entry, core::RunStore *store) {
         stores[entry] = store;
+        if (events)
+            events->follow(store);
         printer.begin(store, QStringLiteral("run %1 of %2").arg(runner.experiment().overCount() + 1).arg(runs),
                       entryName(runner.experiment().entries[std::size_t(entry)].planned));
     });
     QObject::connect(&runner, &core::ExperimentRunner::runFinished, &printer, [&](int entry) {
+        if (events)
+            events->finish();
         printer.end(stores[entry]);
         stores.erase(entry);
     });
@@ -202,13 +208,17 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
 } // namespace
 
 int runCommand(const RunOptions &options) {
-    if (!options.out.empty()) {
-        if (options.detach)
-            return complain(Error::badArgument("--out and --detach are both given",
-                                               "leave --out out, and export later: lockstepctl export", "out"));
-        if (const auto writable = core::checkWritableFolder(options.out); !writable)
-            return complain(writable.error());
-    }
+    if (options.detach && !options.out.empty())
+        return complain(Error::badArgument("--out and --detach are both given",
+                                           "leave --out out, and export later: lockstepctl export", "out"));
+    if (options.detach && !options.tensorBoard.empty())
+        return complain(Error::badArgument("--tensorboard and --detach are both given",
+                                           "leave it out here, then: lockstepctl attach ID --tensorboard DIR",
+                                           "tensorboard"));
+    for (const std::string &folder : {options.out, options.tensorBoard})
+        if (!folder.empty())
+            if (const auto writable = core::checkWritableFolder(folder); !writable)
+                return complain(writable.error());
     std::string id = options.experiment;
     if (id.empty()) {
         const auto experiment = prepare(options);

@@ -41,7 +41,8 @@ private Q_SLOTS:
         QVERIFY(answer.out.contains("baseline  epoch 1/3  loss "));
         QVERIFY(answer.out.contains("speed-up"));
         QVERIFY(answer.out.contains("published, 8 × H100, sum of epoch durations"));
-        for (const char *file : {"results.csv", "results.json", "results.md", "curves.csv", "curves.json"})
+        for (const char *file :
+             {"results.csv", "results.json", "results.md", "results.tex", "results.html", "curves.csv", "curves.json"})
             QVERIFY2(QFileInfo(out.filePath(QString::fromLatin1(file))).size() > 0, file);
         const Answer list = ctl({QStringLiteral("list"), QStringLiteral("--json")});
         const auto json = nlohmann::json::parse(list.out.toStdString());

@@ -7,11 +7,9 @@
 # The machine's apt and pip settings, certificates and name resolution are passed in. Mounts and processes end with it.
 set -eu
 program="${0##*/}"
-
-die() {
-    echo "$program: $*" >&2
-    exit 2
-}
+source="$(cd "$(dirname "$0")/../.." && pwd)"
+# shellcheck source=tests/setup/bare_system.sh
+. "$source/tests/setup/bare_system.sh"
 
 keep=no
 if [ "${1:-}" = --keep ]; then
@@ -29,56 +27,10 @@ fi
 mkdir -p "$1"
 tree="$(cd "$1" && pwd)"
 shift
-source="$(cd "$(dirname "$0")/../.." && pwd)"
-
-timed() { # timed TEXT COMMAND...
-    local text="$1" begun=$SECONDS code=0
-    shift
-    "$@" || code=$?
-    printf '== %-40s %5d s  exit %d\n' "$text" $((SECONDS - begun)) "$code" | tee -a "$tree.times"
-    return "$code"
-}
-
-make_system() {
-    case "$tree" in / | /usr* | /etc* | /home | /root | "$source"*) die "will not make a system in $tree" ;; esac
-    rm -rf --one-file-system "$tree"
-    mkdir -p "$tree"
-    debootstrap --variant=minbase bookworm "$tree" >"$tree.debootstrap.log" 2>&1 ||
-        die "debootstrap failed, see $tree.debootstrap.log"
-}
-
-pass_settings_in() {
-    local file
-    for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian* /etc/apt/apt.conf /etc/apt/apt.conf.d/*prox* \
-        /etc/pip.conf /etc/resolv.conf /etc/hosts; do
-        [ ! -f "$file" ] || install -D -m 644 "$(readlink -f "$file")" "$tree$file"
-    done
-    if [ -f /etc/apt/sources.list.d/debian.sources ]; then
-        : >"$tree/etc/apt/sources.list"
-    fi
-    mkdir -p "$tree/etc/ssl/certs" "$tree/usr/local/share/ca-certificates"
-    cp -L /etc/ssl/certs/ca-certificates.crt "$tree/etc/ssl/certs/" 2>/dev/null || true
-    cp -rL /usr/local/share/ca-certificates/. "$tree/usr/local/share/ca-certificates/" 2>/dev/null || true
-}
-
-enter() { # enter SHELL-COMMAND: as root, in /root, with nothing of this shell's environment but the network's
-    local name passed=()
-    for name in $(compgen -e); do
-        case "$name" in PIP_* | *_proxy | *_PROXY | SSL_CERT_* | REQUESTS_CA_BUNDLE | GIT_SSL_CAINFO)
-            passed+=("$name=${!name}")
-            ;;
-        esac
-    done
-    chroot "$tree" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "${passed[@]}" \
-        bash -c "cd /root && $1"
-}
 
 [ "$keep" = yes ] || timed "debootstrap" make_system
 pass_settings_in
-mount --bind "$tree" "$tree"
-mount -t proc proc "$tree/proc"
-mount --rbind /sys "$tree/sys"
-mount --rbind /dev "$tree/dev"
+mount_system
 mkdir -p "$tree/source"
 mount --bind -o ro "$source" "$tree/source"
 

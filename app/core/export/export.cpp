@@ -3,73 +3,15 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
-#include "analysis/format.h"
 #include "analysis/verdict.h"
+#include "export/report.h"
+#include "export/result_columns_detail.h"
 #include "ipc/file_system.h"
 
 namespace lockstep::core {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-/// One column of the result table in every format.
-struct Column {
-    const char *key;  ///< CSV head and JSON key, with its unit
-    const char *head; ///< Markdown
-    std::function<Json(const ResultRow &)> value;
-    int percentDigits = -1; ///< Markdown shows a share in %
-};
-
-Json orNull(const std::optional<double> &value) {
-    return value ? Json(*value) : Json(nullptr);
-}
-Json orNull(const std::string &value) {
-    return value.empty() ? Json(nullptr) : Json(value);
-}
-
-std::string joined(const std::vector<std::string> &texts) {
-    std::string out;
-    for (const std::string &text : texts)
-        out += (out.empty() ? "" : "; ") + text;
-    return out;
-}
-
-const std::vector<Column> &columns() {
-    using Row = ResultRow;
-    static const std::vector<Column> all = {
-        {"run", "Run", [](const Row &r) { return Json(r.name); }},
-        {"kind", "Kind of figure", [](const Row &r) { return Json(r.kind); }},
-        {"method", "Method", [](const Row &r) { return orNull(r.method); }},
-        {"devices", "Devices", [](const Row &r) { return Json(r.devices); }},
-        {"device_kind", "Device kind", [](const Row &r) { return orNull(r.device); }},
-        {"backend", "Backend", [](const Row &r) { return orNull(r.backend); }},
-        {"workers", "Workers", [](const Row &r) { return r.workers ? Json(*r.workers) : Json(nullptr); }},
-        {"loader", "Loader", [](const Row &r) { return orNull(r.loader); }},
-        {"repeats", "Repeats", [](const Row &r) { return r.published ? Json(nullptr) : Json(r.repeats); }},
-        {"first_epoch_s", "First epoch (s)", [](const Row &r) { return orNull(r.firstEpochS); }},
-        {"epoch_median_s", "Epoch (s)", [](const Row &r) { return orNull(r.epochMedianS); }},
-        {"total_training_time_s", "Training time (s)", [](const Row &r) { return orNull(r.totalTrainingTimeS); }},
-        {"run_time_s", "Run time (s)", [](const Row &r) { return orNull(r.runTimeS); }},
-        {"published_time_s", "Published time (s)", [](const Row &r) { return orNull(r.publishedTimeS); }},
-        {"speed_up_training", "Speed-up, training", [](const Row &r) { return orNull(r.speedUpTraining); }},
-        {"speed_up_run", "Speed-up, run", [](const Row &r) { return orNull(r.speedUpRun); }},
-        {"printed_speed_up", "Printed speed-up", [](const Row &r) { return orNull(r.printedSpeedUp); }},
-        {"efficiency", "Efficiency", [](const Row &r) { return orNull(r.efficiency); }, 1},
-        {"test_accuracy", "Test accuracy", [](const Row &r) { return orNull(r.testAccuracy); }, 2},
-        {"final_loss", "Final loss", [](const Row &r) { return orNull(r.finalLoss); }},
-        {"utilisation", "Utilisation", [](const Row &r) { return orNull(r.utilisation); }},
-        {"nodes", "Nodes", [](const Row &r) { return r.published ? Json(nullptr) : Json(r.nodes); }},
-        {"hosts", "Hosts", [](const Row &r) { return orNull(joined(r.hosts)); }},
-        {"state", "State", [](const Row &r) { return Json(r.state); }},
-        {"notes", "Notes", [](const Row &r) { return orNull(joined(r.notes)); }},
-    };
-    return all;
-}
 
 std::string dump(const Json &json, int indent) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -85,16 +27,9 @@ std::string csvText(const Json &value) {
     return csvField(value.get<std::string>());
 }
 
-std::string markdownText(const Json &value, const Column &column) {
-    if (value.is_null())
-        return "-";
-    if (value.is_number_float())
-        return column.percentDigits >= 0 ? percent(value.get<double>(), column.percentDigits).toStdString()
-                                         : significant(value.get<double>()).toStdString();
-    if (value.is_number())
-        return std::to_string(value.get<std::int64_t>());
+std::string markdownText(const std::string &text) {
     std::string out; // a cell must not end its table
-    for (char c : value.get<std::string>())
+    for (char c : text)
         if (c == '|')
             out += "\\|";
         else
@@ -107,15 +42,15 @@ std::string resultsCsv(const ResultTable &table) {
     std::size_t classes = 0;
     for (const ResultRow &row : table.rows)
         classes = std::max(classes, row.perClassAccuracy.size());
-    for (const Column &column : columns())
+    for (const ResultColumn &column : resultColumns())
         out += (out.empty() ? "" : ",") + csvField(column.key);
     for (std::size_t i = 0; i < classes; ++i)
         out += ",accuracy_class_" + std::to_string(i);
     out += "\r\n";
     for (const ResultRow &row : table.rows) {
         std::string line;
-        for (const Column &column : columns())
-            line += (&column == columns().data() ? "" : ",") + csvText(column.value(row));
+        for (const ResultColumn &column : resultColumns())
+            line += (&column == resultColumns().data() ? "" : ",") + csvText(column.value(row));
         for (std::size_t i = 0; i < classes; ++i)
             line += "," + (i < row.perClassAccuracy.size() ? numberText(row.perClassAccuracy[i]) : std::string());
         out += line + "\r\n";
@@ -133,7 +68,7 @@ Json finite(double value) {
 
 Json rowJson(const ResultRow &row) {
     Json json = Json::object();
-    for (const Column &column : columns())
+    for (const ResultColumn &column : resultColumns())
         json[column.key] = column.value(row);
     json["notes"] = row.notes;
     json["hosts"] = row.hosts;
@@ -184,15 +119,15 @@ std::string resultsMarkdown(const ResultTable &table) {
         out += verdict.sentence + (verdict.spread.empty() ? "" : " " + verdict.spread) + "\n\n";
     std::string rule = "|";
     out += "|";
-    for (const Column &column : columns()) {
+    for (const ResultColumn &column : resultColumns()) {
         out += std::string(" ") + column.head + " |";
         rule += " --- |";
     }
     out += "\n" + rule + "\n";
     for (const ResultRow &row : table.rows) {
         out += "|";
-        for (const Column &column : columns())
-            out += " " + markdownText(column.value(row), column) + " |";
+        for (const ResultColumn &column : resultColumns())
+            out += " " + markdownText(peopleText(column.value(row), column)) + " |";
         out += "\n";
     }
     out += "\n";
@@ -210,8 +145,12 @@ Result<ExportFormat> exportFormatFrom(std::string_view text) {
         return ExportFormat::Json;
     if (text == "md")
         return ExportFormat::Markdown;
+    if (text == "tex")
+        return ExportFormat::Latex;
+    if (text == "html")
+        return ExportFormat::Html;
     return fail(Error::badArgument("there is no export format \"" + std::string(text.substr(0, 40)) + "\"",
-                                   "use csv, json or md", "format"));
+                                   "use csv, json, md, tex or html", "format"));
 }
 
 std::string exportResults(const ResultTable &table, ExportFormat format) {
@@ -222,13 +161,21 @@ std::string exportResults(const ResultTable &table, ExportFormat format) {
         return resultsJson(table);
     case ExportFormat::Markdown:
         return resultsMarkdown(table);
+    case ExportFormat::Latex:
+        return latexTable(table);
+    case ExportFormat::Html:
+        return htmlReport(table, {});
     }
     return {};
 }
 
+bool carriesCurves(ExportFormat format) {
+    return format == ExportFormat::Csv || format == ExportFormat::Json;
+}
+
 Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format) {
-    if (format == ExportFormat::Markdown)
-        return fail(Error::badArgument("curves can't be written as Markdown", "use csv or json", "format"));
+    if (!carriesCurves(format))
+        return fail(Error::badArgument("curves are written as csv or json only", "use one of them", "format"));
     if (format == ExportFormat::Json) {
         Json json = Json::array();
         for (const ExportedCurve &curve : curves) {
@@ -284,12 +231,15 @@ Result<void> checkWritableFolder(const std::string &path) {
 }
 
 Result<void> writeAll(const std::string &folder, const ResultTable &table, const std::vector<ExportedCurve> &curves) {
-    const std::pair<const char *, ExportFormat> formats[] = {
-        {"csv", ExportFormat::Csv}, {"json", ExportFormat::Json}, {"md", ExportFormat::Markdown}};
+    const std::pair<const char *, ExportFormat> formats[] = {{"csv", ExportFormat::Csv},
+                                                             {"json", ExportFormat::Json},
+                                                             {"md", ExportFormat::Markdown},
+                                                             {"tex", ExportFormat::Latex},
+                                                             {"html", ExportFormat::Html}};
     for (const auto &[suffix, format] : formats) {
         if (const auto written = writeExport(folder + "/results." + suffix, exportResults(table, format)); !written)
             return written;
-        if (format == ExportFormat::Markdown)
+        if (!carriesCurves(format))
             continue;
         const Result<std::string> text = exportCurves(curves, format);
         if (!text)

@@ -8,11 +8,12 @@
 
 namespace lockstep::core {
 
-enum class ExportFormat { Csv, Json, Markdown };
-[[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view text); ///< csv, json, md
+enum class ExportFormat { Csv, Json, Markdown, Latex, Html };
+[[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view text); ///< csv, json, md, tex, html
+[[nodiscard]] bool carriesCurves(ExportFormat format);                      ///< csv and json
 
 /// The result table. CSV: RFC 4180, units in the heads, full precision, unknown empty; JSON: unknown null; Markdown:
-/// "-".
+/// "-"; LaTeX and HTML: report.h, the page without charts.
 [[nodiscard]] std::string exportResults(const ResultTable &table, ExportFormat format);
 
 /// One loss curve.
@@ -20,14 +21,14 @@ struct ExportedCurve {
     std::string run, name, method;
     std::vector<LossPoint> points;
 };
-/// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one), or JSON. Not Markdown.
+/// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one), or JSON.
 [[nodiscard]] Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
 
 /// Writes whole or not at all; an error names the file and the way out.
 [[nodiscard]] Result<void> writeExport(const std::string &path, std::string_view text);
 /// Whether files can be made there (the folder is made when missing); called before anything starts.
 [[nodiscard]] Result<void> checkWritableFolder(const std::string &path);
-/// results.csv, results.json, results.md, curves.csv, curves.json.
+/// results.csv, .json, .md, .tex and .html, curves.csv and .json.
 [[nodiscard]] Result<void> writeAll(const std::string &folder, const ResultTable &table,
                                     const std::vector<ExportedCurve> &curves);
 

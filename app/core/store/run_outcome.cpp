@@ -100,7 +100,7 @@ RunOutcome RunStore::outcome() const {
     return out;
 }
 
-Result<void> loadRun(RunStore &store, const RunFolder &folder) {
+Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
     const Result<std::string> config = realFileSystem().readAll(folder.config());
     if (!config)
         return fail(Error::failed("run " + store.runId().toStdString() + " can't be read: " + config.error().what,
@@ -116,6 +116,8 @@ Result<void> loadRun(RunStore &store, const RunFolder &folder) {
                 store.take(*frame);
             else
                 store.countUndecodable();
+            if (onFrame)
+                onFrame();
         });
         if (!report)
             return fail(report.error());

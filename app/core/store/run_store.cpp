@@ -274,7 +274,7 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     });
     if (same != m_rankEpochs.end())
         return;
-    m_rankEpochs.push_back({rank, body});
+    m_rankEpochs.push_back({rank, body, frame.wallUs});
     MergedEpoch &epoch = merged(body.epoch);
     if (!epoch.loss)
         epoch.loss = body.loss;
@@ -300,10 +300,11 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     tell(Changes(Epochs) | Phases);
 }
 
-void RunStore::takeBody(const Frame &, const EvalFrame &body) {
+void RunStore::takeBody(const Frame &frame, const EvalFrame &body) {
     if (!plausible(body.epoch, m_epochs.size()))
         return;
     merged(body.epoch).eval = body;
+    merged(body.epoch).evalWallUs = frame.wallUs;
     tell(Epochs);
 }
 

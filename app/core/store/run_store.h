@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -178,7 +179,7 @@ private:
 };
 Q_DECLARE_OPERATORS_FOR_FLAGS(RunStore::Changes)
 
-/// Reads a run's folder (record, log, result) at once, for tables and exports.
-[[nodiscard]] Result<void> loadRun(RunStore &store, const RunFolder &folder);
+/// Reads a run's folder (record, log, result) at once, for tables and exports; `onFrame` after each frame.
+[[nodiscard]] Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame = {});
 
 } // namespace lockstep::core

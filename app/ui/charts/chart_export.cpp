@@ -1,5 +1,6 @@
 #include "app/ui/charts/chart_export.h"
 
+#include <QBuffer>
 #include <QFileInfo>
 #include <QImage>
 #include <QPainter>
@@ -10,6 +11,11 @@
 
 namespace lockstep::ui {
 
+QString chartTitle(const ChartSource &chart) {
+    const QString name = chart.chartName().replace(QLatin1Char('-'), QLatin1Char(' '));
+    return name == QLatin1String("speed up") ? QStringLiteral("Speed-up") : name.left(1).toUpper() + name.mid(1);
+}
+
 QImage chartImage(ChartSource &chart, const QSize &size) {
     constexpr int scale = 2;
     QImage image(size * scale, QImage::Format_ARGB32_Premultiplied);
@@ -19,6 +25,21 @@ QImage chartImage(ChartSource &chart, const QSize &size) {
     painter.setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
     chart.renderChart(&painter, size);
     return image;
+}
+
+QByteArray chartSvg(ChartSource &chart, const QSize &size) {
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    QSvgGenerator generator;
+    generator.setOutputDevice(&buffer);
+    generator.setSize(size);
+    generator.setViewBox(QRect(QPoint(), size));
+    generator.setTitle(chart.chartName());
+    {
+        QPainter painter(&generator);
+        chart.renderChart(&painter, size);
+    }
+    return buffer.data();
 }
 
 namespace {
@@ -51,16 +72,7 @@ Result<void> writeSvg(ChartSource &chart, const QSize &size, const QString &path
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly))
         return cannotWrite(path, file.errorString());
-    QSvgGenerator generator;
-    generator.setOutputDevice(&file);
-    generator.setSize(size);
-    generator.setViewBox(QRect(QPoint(), size));
-    generator.setTitle(chart.chartName());
-    {
-        QPainter painter(&generator);
-        chart.renderChart(&painter, size);
-    }
-    if (!file.commit())
+    if (file.write(chartSvg(chart, size)) < 0 || !file.commit())
         return cannotWrite(path, file.errorString());
     return {};
 }

@@ -11,6 +11,7 @@
 
 #include "app/ui/charts/chart_export.h"
 #include "app/ui/charts/chart_source.h"
+#include "app/ui/widgets/clipboard_table.h"
 
 namespace lockstep::ui {
 namespace {
@@ -23,6 +24,14 @@ void exportByDialog(QWidget *widget, ChartSource *chart) {
         return;
     if (const auto saved = saveChart(*chart, widget->size(), path); !saved)
         QMessageBox::warning(widget, QObject::tr("Export chart"), QString::fromStdString(saved.error().message()));
+}
+
+/// Pixels for most programs, the drawing for those that take one.
+void copyImage(ChartSource &chart, const QSize &size) {
+    auto *mime = new QMimeData;
+    mime->setImageData(chartImage(chart, size));
+    mime->setData(QStringLiteral("image/svg+xml"), chartSvg(chart, size));
+    QGuiApplication::clipboard()->setMimeData(mime);
 }
 
 QAction *addAction(QWidget *widget, const QString &text, const QKeySequence &keys) {
@@ -40,11 +49,10 @@ void installChartMenu(QWidget *widget, ChartSource *chart) {
     widget->setFocusPolicy(Qt::StrongFocus);
 
     QAction *image = addAction(widget, QObject::tr("Copy image"), QKeySequence::Copy);
-    QObject::connect(image, &QAction::triggered, widget,
-                     [widget, chart] { QGuiApplication::clipboard()->setImage(chartImage(*chart, widget->size())); });
+    QObject::connect(image, &QAction::triggered, widget, [widget, chart] { copyImage(*chart, widget->size()); });
     QAction *data = addAction(widget, QObject::tr("Copy data"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C));
     QObject::connect(data, &QAction::triggered, widget,
-                     [chart] { QGuiApplication::clipboard()->setText(chart->chartData()); });
+                     [chart] { QGuiApplication::clipboard()->setMimeData(mimeOfTabbed(chart->chartData())); });
     QAction *save = addAction(widget, QObject::tr("Export…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
     QObject::connect(save, &QAction::triggered, widget, [widget, chart] { exportByDialog(widget, chart); });
     if (!chart->hasLogAxis())

@@ -51,10 +51,9 @@ QWidget *VerdictPage::buildHead() {
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_repeats = makeLabel({}, "secondary", card);
     m_repeats->setWordWrap(true);
-    m_export = new QPushButton(tr("Export…"), card);
+    m_export = new QPushButton(tr("Export"), card);
     m_export->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_E));
-    m_export->setToolTip(tr("Tables as CSV, JSON and Markdown, charts as PNG and SVG, into a folder (Ctrl+E)"));
-    connect(m_export, &QPushButton::clicked, this, &VerdictPage::exportWanted);
+    m_export->setToolTip(tr("Results as a page, a table or data, charts, event files for TensorBoard (Ctrl+E)"));
     card->addTool(m_export);
     card->body()->addWidget(m_sentence);
     card->body()->addWidget(m_repeats);

@@ -34,7 +34,6 @@ public:
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
 Q_SIGNALS:
-    void exportWanted();
     void planWanted();
 
 private:

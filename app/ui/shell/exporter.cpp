@@ -1,9 +1,13 @@
 #include "app/ui/shell/exporter.h"
 
+#include <QFileInfo>
+
 #include "app/ui/charts/chart_export.h"
 #include "app/ui/charts/chart_source.h"
+#include "app/ui/shell/report_pdf.h"
 #include "app/ui/shell/workspace.h"
 #include "export/export.h"
+#include "export/report.h"
 
 namespace lockstep::ui {
 namespace {
@@ -22,19 +26,33 @@ std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
     return out;
 }
 
-Result<void> write(const QString &path, const Result<std::string> &text, QStringList &written) {
-    if (!text)
-        return fail(text.error());
-    const Result<void> done = core::writeExport(path.toStdString(), *text);
-    if (done)
-        written.append(path);
-    return done;
+std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {
+    std::vector<core::ReportPicture> out;
+    for (ChartSource *chart : charts) { // two stand beside each other on a page
+        const QSize size(640, chart->exportSize() == QSize(960, 540) ? 360 : chart->exportSize().height());
+        out.push_back({chartTitle(*chart).toStdString(), chartSvg(*chart, size).toStdString()});
+    }
+    return out;
 }
 
 } // namespace
 
 QStringList exportFormats() {
-    return {"csv", "json", "md", "png", "svg"};
+    return {"csv", "json", "md", "tex", "html", "pdf", "png", "svg"};
+}
+
+Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &path) {
+    const QString suffix = QFileInfo(path).suffix().toLower();
+    const core::ResultTable &table = workspace.results().table();
+    if (suffix == QLatin1String("pdf"))
+        return writePdf(path, table, charts);
+    if (suffix == QLatin1String("html"))
+        return core::writeExport(path.toStdString(), core::htmlReport(table, picturesOf(charts)));
+    const auto format = core::exportFormatFrom(suffix.toStdString());
+    if (!format)
+        return fail(Error::badArgument("results can't be written as ." + suffix.toStdString(),
+                                       "use .csv, .json, .md, .tex, .html or .pdf"));
+    return core::writeExport(path.toStdString(), core::exportResults(table, *format));
 }
 
 Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &folder,
@@ -42,34 +60,37 @@ Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSourc
     const QStringList wanted = formats.isEmpty() ? exportFormats() : formats;
     if (const auto writable = core::checkWritableFolder(folder.toStdString()); !writable)
         return fail(writable.error());
-    const core::ResultTable &table = workspace.results().table();
-    const auto curves = curvesOf(workspace);
     QStringList written;
+    const auto keep = [&](const QString &path, const Result<void> &done) {
+        if (done)
+            written.append(path);
+        return done;
+    };
     for (const QString &format : wanted) {
-        Result<void> done;
-        if (format == QLatin1String("png") || format == QLatin1String("svg")) {
-            for (ChartSource *chart : charts) {
-                const QString path = QStringLiteral("%1/%2.%3").arg(folder, chart->chartName(), format);
-                if (done = saveChart(*chart, chartSize.isEmpty() ? chart->exportSize() : chartSize, path); !done)
-                    return fail(done.error());
-                written.append(path);
-            }
-            continue;
-        }
-        const auto kind = core::exportFormatFrom(format.toStdString());
-        if (!kind)
+        if (!exportFormats().contains(format))
             return fail(Error::badArgument("\"" + format.toStdString() + "\" is no export format",
                                            "use " + exportFormats().join(QStringLiteral(", ")).toStdString(),
                                            "--format"));
-        if (done =
-                write(QStringLiteral("%1/results.%2").arg(folder, format), core::exportResults(table, *kind), written);
-            !done)
-            return fail(done.error());
-        if (*kind == core::ExportFormat::Markdown)
+        const auto name = [&](const QString &what) { return QStringLiteral("%1/%2.%3").arg(folder, what, format); };
+        if (format == QLatin1String("png") || format == QLatin1String("svg")) {
+            for (ChartSource *chart : charts) {
+                const QString path = name(chart->chartName());
+                const QSize size = chartSize.isEmpty() ? chart->exportSize() : chartSize;
+                if (const auto done = keep(path, saveChart(*chart, size, path)); !done)
+                    return fail(done.error());
+            }
             continue;
-        if (done =
-                write(QStringLiteral("%1/curves.%2").arg(folder, format), core::exportCurves(curves, *kind), written);
-            !done)
+        }
+        const QString results = name(QStringLiteral("results"));
+        if (const auto done = keep(results, saveResults(workspace, charts, results)); !done)
+            return fail(done.error());
+        if (format != QLatin1String("csv") && format != QLatin1String("json"))
+            continue;
+        const auto text = core::exportCurves(curvesOf(workspace), *core::exportFormatFrom(format.toStdString()));
+        if (!text)
+            return fail(text.error());
+        const QString curves = name(QStringLiteral("curves"));
+        if (const auto done = keep(curves, core::writeExport(curves.toStdString(), *text)); !done)
             return fail(done.error());
     }
     return written;

@@ -10,8 +10,12 @@ namespace lockstep::ui {
 class ChartSource;
 class Workspace;
 
-/// What can be written: csv, json, md (tables and curves), png, svg (charts).
+/// What can be written: csv, json (tables and curves), md, tex (tables), html, pdf (a page with charts), png, svg (charts).
 [[nodiscard]] QStringList exportFormats();
+
+/// Writes the results alone, by the file's suffix: .csv, .json, .md, .tex, .html, .pdf.
+[[nodiscard]] Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts,
+                                       const QString &path);
 
 /// Writes results, curves and charts of what is open into `folder` (made when missing). Empty `formats`: all of them; no `chartSize`: each
 /// chart's own.

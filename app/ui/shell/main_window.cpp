@@ -2,10 +2,8 @@
 
 #include <QCloseEvent>
 #include <QDateTime>
-#include <QFileDialog>
 #include <QLabel>
 #include <QLocale>
-#include <QMessageBox>
 #include <QPushButton>
 #include <QSettings>
 #include <QShortcut>
@@ -22,7 +20,7 @@
 #include "app/ui/pages/verdict_page.h"
 #include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/console_drawer.h"
-#include "app/ui/shell/exporter.h"
+#include "app/ui/shell/export_menu.h"
 #include "app/ui/shell/rail.h"
 #include "app/ui/shell/shortcut_sheet.h"
 #include "app/ui/shell/status_strip.h"
@@ -88,7 +86,13 @@ void MainWindow::connectPages() {
         if (m_workspace.attachToRunning())
             showPage(Page::Live);
     });
-    connect(m_verdict, &VerdictPage::exportWanted, this, &MainWindow::exportByDialog);
+    const auto drawnCharts = [this] {
+        m_live->drawNow();
+        return charts();
+    };
+    m_export = new ExportMenu(m_theme, m_workspace, drawnCharts, this);
+    m_verdict->exportButton()->setMenu(m_export);
+    connect(m_export, &ExportMenu::failed, m_strip, &StatusStrip::showMessage);
     // The switch to Live happens when there is something to follow; Start says meanwhile that it starts.
     connect(&m_workspace, &Workspace::opened, this, [this] {
         if (std::exchange(m_startPressed, false))
@@ -136,18 +140,6 @@ void MainWindow::openAndShow(const QString &id, bool alone) {
     }
     const core::Experiment *experiment = m_workspace.experiment();
     showPage(experiment && experiment->over() ? Page::Verdict : Page::Live);
-}
-
-void MainWindow::exportByDialog() {
-    const QString folder = QFileDialog::getExistingDirectory(this, tr("Export into a folder"));
-    if (folder.isEmpty())
-        return;
-    m_live->drawNow();
-    const auto written = exportAll(m_workspace, charts(), folder);
-    if (!written)
-        QMessageBox::warning(this, tr("Export"), QString::fromStdString(written.error().message()));
-    else
-        QMessageBox::information(this, tr("Export"), tr("%1 files written into %2").arg(written->size()).arg(folder));
 }
 
 /// What has a button, and what has none: recipes to choose, experiments to open.

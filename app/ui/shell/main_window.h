@@ -10,6 +10,7 @@ class QStackedWidget;
 namespace lockstep::ui {
 class ChartSource;
 class ConsoleDrawer;
+class ExportMenu;
 class LivePage;
 class PlanPage;
 class Rail;
@@ -36,6 +37,7 @@ public:
     [[nodiscard]] StatusStrip *strip() const { return m_strip; }
     [[nodiscard]] ConsoleDrawer *drawer() const { return m_drawer; }
     [[nodiscard]] Rail *rail() const { return m_rail; }
+    [[nodiscard]] ExportMenu *exportMenu() const { return m_export; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
     /// Keeps size, place, colours and drawer over sessions, in `file`.
@@ -47,7 +49,6 @@ protected:
 private:
     void connectPages();
     void openAndShow(const QString &id, bool alone);
-    void exportByDialog();
     void showShortcuts();
     void showPalette(); ///< every command, by a few letters of it
 
@@ -61,6 +62,7 @@ private:
     LivePage *m_live;
     VerdictPage *m_verdict;
     RunsPage *m_runs;
+    ExportMenu *m_export;
     QString m_settings;
     bool m_startPressed = false;
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/clipboard_table.h"
 #include "models/roles.h"
 
 namespace lockstep::ui {
@@ -117,6 +118,7 @@ QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn) {
     table->horizontalHeader()->setHighlightSections(false);
     table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     table->horizontalHeader()->setFixedHeight(4 * grid);
+    installTableCopy(table);
     return table;
 }
 

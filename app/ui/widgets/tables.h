@@ -25,7 +25,7 @@ private:
     int m_markColumn;
 };
 
-/// A table in the house's look: whole rows selected, no grid, no row numbers. `markColumn` < 0: no method marks.
+/// A table in the house's look: whole rows selected, no grid, no row numbers, copied by Ctrl+C and Ctrl+Shift+C. `markColumn` < 0: no method marks.
 [[nodiscard]] QTableView *makeTable(const Theme &theme, QWidget *parent, int markColumn = -1);
 /// Puts these columns first, in this order; the person may move them.
 void moveColumns(QTableView *table, const QList<int> &first);

@@ -1,0 +1,66 @@
+// export: tables, curves and event files of what is on disk.
+#include "commands.h"
+#include "export/export.h"
+#include "export/tensorboard_writer.h"
+#include "loaded_runs.h"
+#include "output.h"
+
+namespace lockstep::cli {
+namespace {
+
+int exportEventFiles(const ExportOptions &options) {
+    if (options.out == "-")
+        return complain(Error::badArgument("event files go into a folder, and --out names none",
+                                           "add --out DIR, then: tensorboard --logdir DIR", "--out"));
+    if (const auto writable = core::checkWritableFolder(options.out); !writable)
+        return complain(writable.error());
+    const auto runs = runsOf(options.ids);
+    if (!runs)
+        return complain(runs.error());
+    for (const std::string &run : *runs) {
+        const auto files = core::exportTensorBoard(options.out, run);
+        if (!files)
+            return complain(files.error());
+        for (const std::string &file : *files)
+            print(file + "\n");
+    }
+    return Done;
+}
+
+Result<std::string> textOf(const ExportOptions &options, core::ExportFormat format) {
+    const auto loaded = loadRuns(options.ids);
+    if (!loaded)
+        return fail(loaded.error());
+    if (options.what == "results")
+        return core::exportResults(loaded->table(), format);
+    return core::exportCurves(loaded->curves(), format);
+}
+
+} // namespace
+
+int exportCommand(const ExportOptions &options) {
+    if (options.what != "results" && options.what != "curves")
+        return complain(
+            Error::badArgument("\"" + options.what + "\" can't be exported", "use results or curves", "what"));
+    if (options.format == "tensorboard")
+        return exportEventFiles(options);
+    if (options.format == "pdf" || options.format == "png" || options.format == "svg")
+        return complain(Error::badArgument("lockstepctl draws nothing, so it writes no " + options.format,
+                                           "use: lockstep --export DIR --experiment ID --format " + options.format,
+                                           "format"));
+    const auto format = core::exportFormatFrom(options.format);
+    if (!format)
+        return complain(format.error());
+    const auto text = textOf(options, *format);
+    if (!text)
+        return complain(text.error());
+    if (options.out == "-") {
+        print(*text);
+        return Done;
+    }
+    if (const auto written = core::writeExport(options.out, *text); !written)
+        return complain(written.error());
+    return Done;
+}
+
+} // namespace lockstep::cli

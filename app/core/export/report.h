@@ -1,0 +1,42 @@
+#pragma once
+// The results as a page for people: LaTeX for a paper, HTML for everybody, and what a printed page is made of.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/result_table.h"
+
+namespace lockstep::core {
+
+/// The result table in words: every cell as people read it, "-" for unknown.
+struct TextTable {
+    std::vector<std::string> heads;
+    std::vector<bool> numbers; ///< by column: figures are right-aligned
+    std::vector<std::vector<std::string>> rows;
+};
+enum class TextColumns {
+    Reading, ///< what fits a page: columns that matter first, without those that no row knows
+    All
+};
+[[nodiscard]] TextTable textTable(const ResultTable &table, TextColumns which);
+/// What the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
+[[nodiscard]] std::vector<std::string> noteLines(const ResultTable &table);
+
+/// A `table` environment for booktabs, to be \input into a document; the verdict is its caption.
+[[nodiscard]] std::string latexTable(const ResultTable &table);
+/// One word or sentence for LaTeX: everything that TeX would read as a command or ligature is escaped; control characters
+/// become blanks.
+[[nodiscard]] std::string latexText(std::string_view text);
+
+/// A chart inside a page.
+struct ReportPicture {
+    std::string title;
+    std::string svg; ///< a whole SVG document
+};
+/// One self-contained page: verdict, table, pictures inline, notes, all columns. It loads nothing from anywhere and
+/// follows the reader's light or dark colours.
+[[nodiscard]] std::string htmlReport(const ResultTable &table, const std::vector<ReportPicture> &pictures);
+[[nodiscard]] std::string htmlText(std::string_view text); ///< escaped, for text and attributes
+[[nodiscard]] std::string htmlTable(const TextTable &table);
+
+} // namespace lockstep::core

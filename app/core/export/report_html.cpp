@@ -1,0 +1,105 @@
+#include "analysis/verdict.h"
+#include "export/report.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::string_view style = R"css(
+:root { color-scheme: light dark; --text: #1f2937; --quiet: #6b7280; --line: #e5e7eb; --page: #f6f7f9; --card: #ffffff; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e5e7eb; --quiet: #9ca3af; --line: #374151; --page: #111827; --card: #1f2937; } }
+body { font: 14px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); margin: 0 auto; padding: 24px;
+  max-width: 1280px; }
+h1 { font-size: 18px; margin: 0; } h2 { font-size: 14px; margin: 32px 0 8px; }
+.verdict { font-size: 24px; line-height: 1.35; margin: 16px 0 8px; } .quiet, figcaption { color: var(--quiet); margin: 0; }
+.scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th, td { text-align: left; padding: 8px 10px; border-bottom: 1px solid var(--line); } tr:last-child td { border: 0; }
+th { font-size: 12px; color: var(--quiet); white-space: normal; vertical-align: bottom; } .n { text-align: right; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(460px, 1fr)); gap: 16px; }
+figure { margin: 0; background: #ffffff; border: 1px solid var(--line); border-radius: 8px; padding: 8px; }
+figure svg { width: 100%; height: auto; display: block; } figcaption { padding: 4px 8px; color: #6b7280; }
+li { margin: 4px 0; } summary { cursor: pointer; margin: 32px 0 8px; }
+@media print { body { background: none; padding: 0; } .scroll { overflow: visible; } details { display: none; } }
+)css";
+
+/// The drawing alone: an XML declaration and a doctype may not stand inside a page.
+std::string_view svgElement(std::string_view svg) {
+    const std::size_t begin = svg.find("<svg");
+    return begin == std::string_view::npos ? std::string_view() : svg.substr(begin);
+}
+
+} // namespace
+
+std::string htmlText(std::string_view text) {
+    std::string out;
+    for (const char c : text)
+        switch (c) {
+        case '&':
+            out += "&amp;";
+            break;
+        case '<':
+            out += "&lt;";
+            break;
+        case '>':
+            out += "&gt;";
+            break;
+        case '"':
+            out += "&quot;";
+            break;
+        default:
+            out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
+        }
+    return out;
+}
+
+std::string htmlTable(const TextTable &table) {
+    const auto line = [&](const std::vector<std::string> &cells, const std::string &tag) {
+        std::string out = "<tr>";
+        for (std::size_t i = 0; i < cells.size(); ++i)
+            out += "<" + tag + (table.numbers[i] ? " class=\"n\">" : ">") + htmlText(cells[i]) + "</" + tag + ">";
+        return out + "</tr>\n";
+    };
+    std::string out = "<table>\n<thead>" + line(table.heads, "th") + "</thead>\n<tbody>\n";
+    for (const auto &row : table.rows)
+        out += line(row, "td");
+    return out + "</tbody>\n</table>\n";
+}
+
+std::string htmlReport(const ResultTable &table, const std::vector<ReportPicture> &pictures) {
+    const VerdictText verdict = verdictText(table);
+    const std::string title = htmlText(table.title);
+    std::string out =
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+        "content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"Lockstep\">\n"
+        "<title>" +
+        title + "</title>\n<style>" + std::string(style) + "</style>\n</head>\n<body>\n<h1>" + title + "</h1>\n";
+    if (!table.datasetNote.empty())
+        out += "<p class=\"quiet\">" + htmlText(table.datasetNote) + "</p>\n";
+    out += "<p class=\"verdict\">" +
+           htmlText(verdict.sentence.empty() ? "No verdict yet: the reference and another run must be done."
+                                             : verdict.sentence) +
+           "</p>\n";
+    if (!verdict.spread.empty())
+        out += "<p class=\"quiet\">" + htmlText(verdict.spread) + "</p>\n";
+    out +=
+        "<h2>Results</h2>\n<div class=\"scroll\">\n" + htmlTable(textTable(table, TextColumns::Reading)) + "</div>\n";
+    if (!pictures.empty())
+        out += "<h2>Charts</h2>\n<div class=\"charts\">\n";
+    for (const ReportPicture &picture : pictures)
+        out += "<figure>" + std::string(svgElement(picture.svg)) + "<figcaption>" + htmlText(picture.title) +
+               "</figcaption></figure>\n";
+    if (!pictures.empty())
+        out += "</div>\n";
+    if (const auto notes = noteLines(table); !notes.empty()) {
+        out += "<h2>Keep in mind</h2>\n<ul>\n";
+        for (const std::string &note : notes)
+            out += "<li>" + htmlText(note) + "</li>\n";
+        out += "</ul>\n";
+    }
+    out += "<details><summary>All columns</summary>\n<div class=\"scroll\">\n" +
+           htmlTable(textTable(table, TextColumns::All)) + "</div></details>\n";
+    return out + "</body>\n</html>\n";
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,32 @@
+#pragma once
+// The columns of the result table, the same in every format. Inside core/export only: it speaks JSON.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/result_table.h"
+
+namespace lockstep::core {
+
+using Json = nlohmann::ordered_json;
+
+struct ResultColumn {
+    const char *key;  ///< CSV head and JSON key, with its unit
+    const char *head; ///< for people
+    std::function<Json(const ResultRow &)> value;
+    int percentDigits = -1; ///< people read a share in %
+    bool wide = false;      ///< left out where a page's width counts
+};
+
+[[nodiscard]] const std::vector<ResultColumn> &resultColumns();
+/// As people read it: three significant digits, "-" when unknown.
+[[nodiscard]] std::string peopleText(const Json &value, const ResultColumn &column);
+
+[[nodiscard]] Json orNull(const std::optional<double> &value);
+[[nodiscard]] Json orNull(const std::string &value);
+[[nodiscard]] std::string joined(const std::vector<std::string> &texts); ///< with "; "
+
+} // namespace lockstep::core

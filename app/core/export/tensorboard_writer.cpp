@@ -1,0 +1,231 @@
+#include "export/tensorboard_writer.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int allRanks = -1;
+
+/// "DDP ×2" is DDP-x2: a name for folders on any system and for TensorBoard's filter.
+std::string plainName(const std::string &name) {
+    std::string out;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const bool plain = std::isalnum(static_cast<unsigned char>(name[i])) || name[i] == '.' || name[i] == '_';
+        if (std::string_view(name).substr(i).starts_with("×"))
+            out += 'x';
+        else if (plain)
+            out += name[i];
+        else if ((static_cast<unsigned char>(name[i]) & 0xC0) != 0x80 && !out.empty() && out.back() != '-')
+            out += '-';
+    }
+    while (out.ends_with('-'))
+        out.pop_back();
+    return out;
+}
+
+std::string folderName(const RunStore &store) {
+    const std::string name = store.record() ? plainName(store.record()->name) : std::string();
+    return name.empty() ? store.runId().toStdString() : name + "_" + store.runId().toStdString();
+}
+
+/// Points from `next` on, which moves past them.
+void takeLoss(const LossSeries &series, std::int64_t &next, std::vector<Scalar> &out) {
+    const auto &points = series.points();
+    auto point = std::lower_bound(points.begin(), points.end(), next,
+                                  [](const LossPoint &one, std::int64_t step) { return one.step < step; });
+    for (; point != points.end(); ++point) {
+        out.push_back({"loss", point->wallUs, point->step, point->loss});
+        next = point->step + 1;
+    }
+}
+
+/// The last step that every rank had done at that time; 0 before the first window.
+std::int64_t stepAt(const RunStore &store, std::int64_t wallUs) {
+    const auto &points = store.loss().points();
+    const auto after = std::upper_bound(points.begin(), points.end(), wallUs,
+                                        [](std::int64_t at, const LossPoint &one) { return at < one.wallUs; });
+    return after == points.begin() ? 0 : std::prev(after)->step;
+}
+
+void addKnown(std::vector<Scalar> &out, const std::string &tag, std::int64_t wallUs, std::int64_t step,
+              std::optional<double> value) {
+    if (value)
+        out.push_back({tag, wallUs, step, *value});
+}
+
+} // namespace
+
+TensorBoardWriter::TensorBoardWriter(std::string folder, FileLock lock, std::int64_t startUs)
+    : m_folder(std::move(folder)), m_lock(std::move(lock)), m_startUs(startUs) {}
+
+Result<TensorBoardWriter> TensorBoardWriter::open(const std::string &folder, const RunStore &store) {
+    const std::string own = folder + "/" + folderName(store);
+    std::error_code error;
+    std::filesystem::create_directories(own, error);
+    if (error)
+        return fail(Error::badArgument("the folder " + own + " can't be made: " + error.message(),
+                                       "choose a folder you may write to", "tensorboard"));
+    auto lock = FileLock::acquire(own + "/.lockstep-writer");
+    if (!lock)
+        return fail(Error::failed("event files are being written into " + own + " by another program",
+                                  "let it go on, or choose another folder"));
+    const std::int64_t start =
+        store.record() && store.record()->startWallUs > 0 ? store.record()->startWallUs : store.lastWallUs();
+    return TensorBoardWriter(own, std::move(*lock), start);
+}
+
+Result<void> TensorBoardWriter::append(const std::string &part, const std::vector<Scalar> &scalars) {
+    if (scalars.empty())
+        return {};
+    auto file = m_files.find(part);
+    if (file == m_files.end()) {
+        auto made = EventFile::create(m_folder + "/" + part, m_startUs);
+        if (!made)
+            return fail(made.error());
+        file = m_files.emplace(part, std::move(*made)).first;
+    }
+    return file->second.append(scalars);
+}
+
+void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &run) {
+    const auto &epochs = store.epochs();
+    for (; m_epochs < int(epochs.size()) && epochs[std::size_t(m_epochs)].complete; ++m_epochs) {
+        const MergedEpoch &epoch = epochs[std::size_t(m_epochs)];
+        std::int64_t ended = 0;
+        for (const RankEpoch &rank : store.rankEpochs())
+            if (rank.frame.epoch == epoch.epoch)
+                ended = std::max(ended, rank.wallUs);
+        addKnown(run, "epoch/loss", ended, epoch.epoch, epoch.loss);
+        run.push_back({"epoch/duration_s", ended, epoch.epoch, epoch.durationS});
+    }
+    for (; m_evals < int(epochs.size()) && epochs[std::size_t(m_evals)].eval; ++m_evals) {
+        const MergedEpoch &epoch = epochs[std::size_t(m_evals)];
+        run.push_back({"epoch/test_accuracy", epoch.evalWallUs, epoch.epoch, epoch.eval->accuracy});
+        addKnown(run, "epoch/test_loss", epoch.evalWallUs, epoch.epoch, epoch.eval->loss);
+    }
+}
+
+void TensorBoardWriter::takeDevices(const RunStore &store, std::vector<Scalar> &run) {
+    for (const std::string &name : store.deviceNames()) {
+        const std::deque<LaneSample> *lane = store.lane(name);
+        if (!lane)
+            continue;
+        std::int64_t &last = m_deviceUs[name];
+        auto sample = std::upper_bound(lane->begin(), lane->end(), last,
+                                       [](std::int64_t at, const LaneSample &one) { return at < one.wallUs; });
+        for (; sample != lane->end(); ++sample) {
+            last = sample->wallUs;
+            const std::int64_t step = stepAt(store, last);
+            const DeviceSample &device = sample->sample;
+            const std::string tag = "device/" + name;
+            addKnown(run, tag + "/utilisation", last, step, device.utilization);
+            addKnown(run, tag + "/memory_bytes", last, step, device.memoryUsedBytes);
+            addKnown(run, tag + "/power_w", last, step, device.powerW);
+            addKnown(run, tag + "/temperature_c", last, step, device.temperatureC);
+        }
+    }
+}
+
+Result<void> TensorBoardWriter::takeRankEpochs(const RunStore &store) {
+    for (; m_rankEpochs < store.rankEpochs().size(); ++m_rankEpochs) {
+        const RankEpoch &epoch = store.rankEpochs()[m_rankEpochs];
+        std::vector<Scalar> own = {{"epoch/duration_s", epoch.wallUs, epoch.frame.epoch, epoch.frame.durationS}};
+        for (const auto &[name, time] : epoch.frame.phases)
+            own.push_back({"phase/" + name + "_s", epoch.wallUs, epoch.frame.epoch, time.sumS});
+        if (auto written = append("rank" + std::to_string(epoch.rank), own); !written)
+            return written;
+    }
+    return {};
+}
+
+Result<void> TensorBoardWriter::takeNew(const RunStore &store) {
+    for (const auto &[rank, info] : store.ranks()) {
+        std::vector<Scalar> own;
+        if (const LossSeries *loss = store.rankLoss(rank))
+            takeLoss(*loss, m_nextStep[rank], own);
+        if (auto written = append("rank" + std::to_string(rank), own); !written)
+            return written;
+    }
+    if (auto written = takeRankEpochs(store); !written)
+        return written;
+    std::vector<Scalar> run;
+    takeLoss(store.loss(), m_nextStep[allRanks], run);
+    takeEpochs(store, run);
+    takeDevices(store, run);
+    return append("run", run);
+}
+
+std::vector<std::string> TensorBoardWriter::files() const {
+    std::vector<std::string> out;
+    for (const auto &[part, file] : m_files)
+        out.push_back(file.path());
+    return out;
+}
+
+TensorBoardFeed::TensorBoardFeed(std::string folder, QObject *parent) : QObject(parent), m_folder(std::move(folder)) {}
+
+void TensorBoardFeed::follow(RunStore *store) {
+    for (const auto &known : m_followed)
+        if (known->store == store)
+            return;
+    m_followed.push_back(std::make_unique<Followed>());
+    Followed *followed = m_followed.back().get();
+    followed->store = store;
+    connect(store, &RunStore::changed, this, [this, followed] { take(*followed, false); });
+    take(*followed, false);
+}
+
+void TensorBoardFeed::take(Followed &followed, bool leaving) {
+    if (!followed.store || followed.broken || (!followed.store->record() && !leaving))
+        return; // the record names the folder
+    const auto broken = [&](const Error &error) {
+        followed.broken = true;
+        followed.writer.reset();
+        Q_EMIT failed(error);
+    };
+    if (!followed.writer) {
+        auto opened = TensorBoardWriter::open(m_folder, *followed.store);
+        if (!opened)
+            return broken(opened.error());
+        followed.writer.emplace(std::move(*opened));
+    }
+    if (auto written = followed.writer->takeNew(*followed.store); !written)
+        broken(written.error());
+}
+
+void TensorBoardFeed::finish() {
+    for (const auto &followed : m_followed)
+        take(*followed, true);
+}
+
+Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run) {
+    RunStore store(QString::fromStdString(run));
+    std::optional<TensorBoardWriter> writer;
+    Result<void> written;
+    // Frame by frame: a store keeps the last hour of device samples only.
+    const auto takeNew = [&] {
+        if (!written)
+            return;
+        if (!writer) {
+            auto opened = TensorBoardWriter::open(folder, store);
+            if (!opened) {
+                written = fail(opened.error());
+                return;
+            }
+            writer.emplace(std::move(*opened));
+        }
+        written = writer->takeNew(store);
+    };
+    if (auto loaded = loadRun(store, runFolder(run), takeNew); !loaded)
+        return fail(loaded.error());
+    takeNew();
+    if (!written)
+        return fail(written.error());
+    return writer->files();
+}
+
+} // namespace lockstep::core

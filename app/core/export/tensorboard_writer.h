@@ -1,0 +1,79 @@
+#pragma once
+// A run as TensorBoard event files, while it goes on or afterwards. Under the given folder:
+//   NAME_RUN/run/     all ranks together: loss by step; epoch/loss, epoch/duration_s, epoch/test_accuracy, epoch/test_loss by
+//                     epoch (from 1); device/NAME/utilisation, memory_bytes, power_w, temperature_c by the last step done
+//   NAME_RUN/rankR/   one rank: loss by step; epoch/duration_s and phase/PHASE_s by epoch
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QObject>
+#include <QPointer>
+
+#include "export/event_file.h"
+#include "ipc/unix_socket.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+
+/// Writes what is new in a run's store. One writer a run's folder, by lock; a file from an earlier export of the same run
+/// is replaced.
+class TensorBoardWriter {
+public:
+    /// Makes the run's folder and takes its lock. The store must know its record for the folder to bear its name.
+    [[nodiscard]] static Result<TensorBoardWriter> open(const std::string &folder, const RunStore &store);
+
+    /// Appends what the store has learned since the last call.
+    [[nodiscard]] Result<void> takeNew(const RunStore &store);
+    [[nodiscard]] const std::string &folder() const { return m_folder; } ///< of the run
+    [[nodiscard]] std::vector<std::string> files() const;
+
+private:
+    TensorBoardWriter(std::string folder, FileLock lock, std::int64_t startUs);
+    Result<void> append(const std::string &part, const std::vector<Scalar> &scalars);
+    void takeEpochs(const RunStore &store, std::vector<Scalar> &run);
+    void takeDevices(const RunStore &store, std::vector<Scalar> &run);
+    Result<void> takeRankEpochs(const RunStore &store);
+
+    std::string m_folder;
+    FileLock m_lock;
+    std::int64_t m_startUs;
+    std::map<std::string, EventFile> m_files; ///< by part: run, rank0, …
+    std::map<int, std::int64_t> m_nextStep;   ///< by rank; -1: all together
+    std::map<std::string, std::int64_t> m_deviceUs;
+    std::size_t m_rankEpochs = 0;
+    int m_epochs = 0, m_evals = 0; ///< written so far
+};
+
+/// Keeps event files in step with runs while they go on. Lives on the stores' thread.
+class TensorBoardFeed : public QObject {
+    Q_OBJECT
+public:
+    explicit TensorBoardFeed(std::string folder, QObject *parent = nullptr);
+    /// From its first frame on; twice is once.
+    void follow(RunStore *store);
+    /// Writes what is not yet written, before leaving.
+    void finish();
+    [[nodiscard]] const std::string &folder() const { return m_folder; }
+
+Q_SIGNALS:
+    /// This run is written no further.
+    void failed(const lockstep::Error &error);
+
+private:
+    struct Followed {
+        QPointer<RunStore> store;
+        std::optional<TensorBoardWriter> writer;
+        bool broken = false;
+    };
+    void take(Followed &followed, bool leaving);
+    std::string m_folder;
+    std::vector<std::unique_ptr<Followed>> m_followed;
+};
+
+/// A run on disk, every frame of it; returns the files.
+[[nodiscard]] Result<std::vector<std::string>> exportTensorBoard(const std::string &folder, const std::string &run);
+
+} // namespace lockstep::core

@@ -1,0 +1,191 @@
+#include "app/ui/shell/report_pdf.h"
+
+#include <cmath>
+
+#include <QAbstractTextDocumentLayout>
+#include <QPageLayout>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSaveFile>
+#include <QTextCursor>
+#include <QTextDocument>
+
+#include "analysis/verdict.h"
+#include "app/ui/charts/chart_export.h"
+#include "app/ui/charts/chart_source.h"
+#include "export/report.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int dotsPerInch = 96, footer = 32, gap = 8, head = 20;
+constexpr int chartObject = QTextFormat::UserObject + 1, chartProperty = QTextFormat::UserProperty + 1;
+
+/// Draws a chart where a character stands in the text.
+class ChartObject : public QObject, public QTextObjectInterface {
+    Q_OBJECT
+    Q_INTERFACES(QTextObjectInterface)
+public:
+    ChartObject(const std::vector<ChartSource *> &charts, const QSizeF &room) : m_charts(charts), m_room(room) {}
+
+    /// Only what stands on this page is drawn.
+    void setPage(const QRectF &page) { m_page = page; }
+    /// A plain chart takes half the width, one whose height follows its rows all of it.
+    [[nodiscard]] QSize paintSize(const ChartSource &chart) const {
+        const QSize own = chart.exportSize();
+        const bool half = own == QSize(960, 540);
+        const int width = int(half ? m_room.width() / 2 - gap : m_room.width() - gap);
+        return {width, half ? width * 9 / 16 : own.height()};
+    }
+    QSizeF intrinsicSize(QTextDocument *, int, const QTextFormat &format) override {
+        const QSizeF size = paintSize(chart(format));
+        return size * scaleOf(size) + QSizeF(gap, gap + head);
+    }
+    void drawObject(QPainter *painter, const QRectF &rect, QTextDocument *, int, const QTextFormat &format) override {
+        if (rect.top() < m_page.top() || rect.top() >= m_page.bottom())
+            return; // charts mind no clip
+        ChartSource &source = chart(format);
+        const QSize size = paintSize(source);
+        painter->save();
+        painter->translate(rect.topLeft());
+        QFont bold = painter->font();
+        bold.setBold(true);
+        painter->setFont(bold);
+        painter->setPen(Qt::black);
+        painter->drawText(QRectF(exportMargin, 0, size.width(), head), int(Qt::AlignLeft | Qt::AlignVCenter),
+                          chartTitle(source));
+        painter->translate(0, head);
+        painter->scale(scaleOf(size), scaleOf(size));
+        source.renderChart(painter, size);
+        painter->restore();
+    }
+
+private:
+    [[nodiscard]] ChartSource &chart(const QTextFormat &format) const {
+        return *m_charts[std::size_t(format.intProperty(chartProperty))];
+    }
+    [[nodiscard]] double scaleOf(const QSizeF &size) const {
+        return std::min(1.0, (m_room.height() - 2 * gap - head) / size.height());
+    }
+    const std::vector<ChartSource *> &m_charts;
+    QSizeF m_room;
+    QRectF m_page;
+};
+
+QString tableHtml(const core::TextTable &table) {
+    const auto line = [&](const std::vector<std::string> &cells, bool head) {
+        QString out = QStringLiteral("<tr>");
+        for (std::size_t i = 0; i < cells.size(); ++i)
+            out += QStringLiteral("<td align='%1' style='border-bottom:1px solid %2;'>%3%4%5</td>")
+                       .arg(table.numbers[i] ? QStringLiteral("right") : QStringLiteral("left"),
+                            head ? QStringLiteral("#6b7280") : QStringLiteral("#e5e7eb"),
+                            head ? QStringLiteral("<b>") : QString(), QString::fromStdString(core::htmlText(cells[i])),
+                            head ? QStringLiteral("</b>") : QString());
+        return out + QStringLiteral("</tr>");
+    };
+    QString out = QStringLiteral("<table width='100%' cellspacing='0' cellpadding='4' style='font-size:10px; "
+                                 "border-collapse:collapse; border-style:none;'><thead>") +
+                  line(table.heads, true) + QStringLiteral("</thead>");
+    for (const auto &row : table.rows)
+        out += line(row, false);
+    return out + QStringLiteral("</table>");
+}
+
+QString headHtml(const core::ResultTable &table) {
+    const core::VerdictText verdict = core::verdictText(table);
+    const auto text = [](const std::string &words) { return QString::fromStdString(core::htmlText(words)); };
+    QString out = QStringLiteral("<p style='font-size:16px;'><b>%1</b></p>").arg(text(table.title));
+    out += QStringLiteral("<p style='color:#6b7280;'>%1</p>").arg(text(table.datasetNote));
+    out += QStringLiteral("<p style='font-size:20px;'>%1</p>")
+               .arg(text(verdict.sentence.empty() ? "No verdict yet: the reference and another run must be done."
+                                                  : verdict.sentence));
+    return out + QStringLiteral("<p style='color:#6b7280;'>%1</p>").arg(text(verdict.spread));
+}
+
+QString notesHtml(const core::ResultTable &table) {
+    const auto notes = core::noteLines(table);
+    QString out = notes.empty() ? QString() : QStringLiteral("<p><b>Keep in mind</b></p>");
+    for (const std::string &note : notes)
+        out += QStringLiteral("<p style='margin-top:0px; margin-bottom:4px;'>• %1</p>")
+                   .arg(QString::fromStdString(core::htmlText(note)));
+    return out;
+}
+
+void fill(QTextDocument &document, const core::ResultTable &table, std::size_t charts) {
+    QTextCursor cursor(&document);
+    cursor.insertHtml(headHtml(table) + tableHtml(core::textTable(table, core::TextColumns::Reading)) +
+                      notesHtml(table));
+    cursor.movePosition(QTextCursor::End);
+    QTextBlockFormat pageBreak;
+    pageBreak.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
+    cursor.insertBlock(pageBreak, QTextCharFormat());
+    for (std::size_t i = 0; i < charts; ++i) {
+        QTextCharFormat format;
+        format.setObjectType(chartObject);
+        format.setProperty(chartProperty, int(i));
+        cursor.insertText(QString(QChar::ObjectReplacementCharacter), format);
+    }
+}
+
+void paint(QPainter &painter, QTextDocument &document, ChartObject &object, const QSizeF &room, QPdfWriter &writer,
+           const QString &title) {
+    const int pages = document.pageCount();
+    for (int page = 0; page < pages; ++page) {
+        if (page > 0)
+            writer.newPage();
+        painter.save();
+        painter.translate(0, -page * room.height());
+        const QRectF visible(0, page * room.height(), room.width(), room.height());
+        painter.setClipRect(visible);
+        object.setPage(visible);
+        QAbstractTextDocumentLayout::PaintContext context;
+        context.palette.setColor(QPalette::Text, Qt::black);
+        context.clip = visible;
+        document.documentLayout()->draw(&painter, context);
+        painter.restore();
+        painter.setFont(document.defaultFont());
+        painter.setPen(QColor(0x6b, 0x72, 0x80));
+        painter.drawText(QRectF(0, room.height(), room.width(), footer), int(Qt::AlignLeft | Qt::AlignBottom), title);
+        painter.drawText(QRectF(0, room.height(), room.width(), footer), int(Qt::AlignRight | Qt::AlignBottom),
+                         QStringLiteral("%1 / %2").arg(page + 1).arg(pages));
+    }
+}
+
+} // namespace
+
+Result<void> writePdf(const QString &path, const core::ResultTable &table, const std::vector<ChartSource *> &charts) {
+    QSaveFile file(path);
+    const auto refuse = [&] {
+        return fail(Error::failed(QStringLiteral("can't write %1: %2").arg(path, file.errorString()).toStdString(),
+                                  "choose another folder or free some space"));
+    };
+    if (!file.open(QIODevice::WriteOnly))
+        return refuse();
+    {
+        QPdfWriter writer(&file);
+        writer.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(15, 15, 15, 12),
+                                         QPageLayout::Millimeter));
+        writer.setTitle(QString::fromStdString(table.title));
+        writer.setCreator(QStringLiteral("Lockstep " LOCKSTEP_VERSION));
+        QPainter painter(&writer);
+        const double scale = writer.resolution() / double(dotsPerInch);
+        painter.scale(scale, scale);
+        const QSizeF room(std::floor(writer.width() / scale), std::floor(writer.height() / scale) - footer);
+        ChartObject object(charts, room);
+        QTextDocument document;
+        QFont font(QStringLiteral("DejaVu Sans"));
+        font.setPixelSize(11);
+        document.setDefaultFont(font);
+        document.setDocumentMargin(0);
+        document.setUseDesignMetrics(true);
+        document.documentLayout()->registerHandler(chartObject, &object);
+        document.setPageSize(room);
+        fill(document, table, charts.size());
+        paint(painter, document, object, room, writer, QString::fromStdString(table.title));
+    }
+    return file.commit() ? Result<void>() : refuse();
+}
+
+} // namespace lockstep::ui
+
+#include "report_pdf.moc"

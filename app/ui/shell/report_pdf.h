@@ -1,0 +1,16 @@
+#pragma once
+#include <vector>
+
+#include "analysis/result_table.h"
+#include "ipc/error.h"
+
+class QString;
+
+namespace lockstep::ui {
+class ChartSource;
+
+/// The report as a PDF by Qt's own printing: A4 across, text and charts as vectors. An error names the file and the way out.
+[[nodiscard]] Result<void> writePdf(const QString &path, const core::ResultTable &table,
+                                    const std::vector<ChartSource *> &charts);
+
+} // namespace lockstep::ui

@@ -1,0 +1,79 @@
+# What is installed, and the packages CPack makes of it: packaging/package builds both.
+#   bin/lockstep, lockstepctl, lockstep-agent
+#   bin/lockstep-trainer                 finds PyTorch at run time and becomes …
+#   libexec/lockstep/lockstep-trainer    … this one, which has no rpath
+#   share/lockstep/{recipes,python}, desktop entry, icon, AppStream metadata, man pages, licence
+include(GNUInstallDirs)
+set(packaging ${CMAKE_SOURCE_DIR}/packaging)
+
+foreach(program lockstep lockstepctl lockstep-agent)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+if(TARGET lockstep-trainer)
+  install(TARGETS lockstep-trainer RUNTIME DESTINATION libexec/lockstep)
+  install(PROGRAMS $<TARGET_FILE:lockstep-trainer-launcher> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME lockstep-trainer)
+endif()
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep OPTIONAL
+        PATTERN __pycache__ EXCLUDE)
+install(FILES ${packaging}/copyright ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET lockstep)
+  install(FILES ${packaging}/lockstep.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
+  install(FILES ${packaging}/io.github.lockstep.Lockstep.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
+  install(FILES ${CMAKE_SOURCE_DIR}/resources/icons/lockstep.svg
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps)
+endif()
+
+# Man pages: prose in packaging/man, the options as each program's own --help tells them.
+find_program(LOCKSTEP_PYTHON3 python3)
+mark_as_advanced(LOCKSTEP_PYTHON3)
+set(pages)
+foreach(program lockstep lockstepctl lockstep-agent lockstep-trainer)
+  set(target ${program})
+  if(program STREQUAL "lockstep-trainer")
+    set(target lockstep-trainer-launcher)
+  endif()
+  if(NOT TARGET ${target} OR NOT LOCKSTEP_PYTHON3)
+    continue()
+  endif()
+  set(page ${CMAKE_BINARY_DIR}/man/${program}.1.gz)
+  add_custom_command(OUTPUT ${page}
+    COMMAND ${LOCKSTEP_PYTHON3} ${packaging}/man/make_man.py $<TARGET_FILE:${target}> ${packaging}/man/${program}.1.in
+            ${PROJECT_VERSION} ${page}
+    DEPENDS ${target} ${packaging}/man/make_man.py ${packaging}/man/${program}.1.in ${packaging}/man/files.1.in VERBATIM)
+  list(APPEND pages ${page})
+endforeach()
+add_custom_target(lockstep_man ALL DEPENDS ${pages})
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+# ---- packages ---------------------------------------------------------------------------------------------------
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # packing builds no tests
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME lockstep)
+set(CPACK_PACKAGE_VENDOR "The Lockstep authors")
+set(CPACK_PACKAGE_CONTACT "The Lockstep authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "desktop monitor for distributed training")
+set(CPACK_PACKAGE_FILE_NAME lockstep-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Lockstep launches, watches and contrasts distributed training with PyTorch's C++
+library: it trains a model as baseline, data parallel and distributed data
+parallel, shows every rank live, and answers in numbers whether data parallelism
+is worth it on this machine. PyTorch itself is found at run time, or installed
+for one user by lockstepctl setup-torch.")
+# Computed, but PyTorch's libraries, which are found at run time; Qt's plug-ins no linker knows of.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(TARGET lockstep-trainer)
+  get_target_property(torch_folders lockstep::torch LOCKSTEP_LIBRARY_FOLDERS)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${torch_folders})
+endif()
+if(TARGET lockstep)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libqt6sql6-sqlite, qt6-qpa-plugins")
+endif()
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "dataset-fashion-mnist, fonts-dejavu-core, openssh-client, python3-venv")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "qt6-wayland")
+include(CPack)

@@ -1,0 +1,118 @@
+#include "trainer/launcher/find_torch.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "ipc/run_folder.h"
+
+namespace lockstep::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view supported = LOCKSTEP_TORCH_SUPPORTED; ///< "2.11"
+constexpr bool withCuda = LOCKSTEP_TRAINER_CUDA;
+
+/// find_spec imports nothing, so it takes milliseconds; the folder this runs in is no place to import from.
+constexpr const char *askPython =
+    "python3 -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; s = "
+    "u.find_spec(\"torch\"); "
+    "print(s.submodule_search_locations[0] if s and s.origin else \"\")' 2>/dev/null </dev/null";
+
+std::string torchFolder(const std::string &place) {
+    for (const std::string &candidate : {place, place + "/torch"})
+        if (fs::exists(candidate + "/lib/libtorch_cpu.so"))
+            return candidate;
+    return {};
+}
+
+std::string versionOf(const std::string &torch) {
+    std::ifstream file(torch + "/version.py");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("__version__")) {
+            const auto from = line.find_first_of("'\""), to = line.find_last_of("'\"");
+            if (from != std::string::npos && to > from)
+                return line.substr(from + 1, to - from - 1);
+        }
+    return "of an unknown version";
+}
+
+/// Why the PyTorch in this folder can't be used; empty when it can.
+std::string unfit(const std::string &torch) {
+    const std::string version = versionOf(torch);
+    if (!version.starts_with(std::string(supported) + "."))
+        return "PyTorch " + version + " in " + torch + " is not " + std::string(supported);
+    if (withCuda && !fs::exists(torch + "/lib/libtorch_cuda.so"))
+        return "PyTorch " + version + " in " + torch + " was built without CUDA";
+    return {};
+}
+
+std::string environmentTorch(const std::string &environment) {
+    std::error_code error;
+    for (const auto &entry : fs::directory_iterator(environment + "/lib", error))
+        if (const std::string torch = torchFolder((entry.path() / "site-packages").string()); !torch.empty())
+            return torch;
+    return {};
+}
+
+} // namespace
+
+TorchPlaces torchPlaces() {
+    TorchPlaces places;
+    places.own = dataHome() + "/torch";
+    if (const char *named = std::getenv("LOCKSTEP_TORCH"); named && *named) {
+        places.named = named;
+        return places;
+    }
+    if (std::FILE *pipe = ::popen(askPython, "r")) {
+        char buffer[4096];
+        const std::size_t size = std::fread(buffer, 1, sizeof buffer, pipe);
+        ::pclose(pipe);
+        const std::string_view text(buffer, size);
+        places.imported = text.substr(0, text.find('\n'));
+    }
+    return places;
+}
+
+Result<std::string> findTorch(const TorchPlaces &places) {
+    const std::string setUp = "run lockstepctl setup-torch";
+    if (!places.named.empty()) {
+        const std::string torch = torchFolder(places.named);
+        const std::string why =
+            torch.empty() ? places.named + " holds no torch with lib/libtorch_cpu.so" : unfit(torch);
+        if (why.empty())
+            return torch;
+        return fail(Error::badArgument(
+            why, "name the folder of a PyTorch " + std::string(supported) + ", or unset it and " + setUp,
+            "LOCKSTEP_TORCH"));
+    }
+    std::string why = "python3 imports none";
+    if (const std::string torch = places.imported.empty() ? "" : torchFolder(places.imported); !torch.empty()) {
+        why = unfit(torch);
+        if (why.empty())
+            return torch;
+    }
+    std::string own = places.own + " has none";
+    if (const std::string torch = environmentTorch(places.own); !torch.empty()) {
+        own = unfit(torch);
+        if (own.empty())
+            return torch;
+    }
+    return fail(Error::badArgument("no PyTorch " + std::string(supported) + " was found: " + why + ", and " + own,
+                                   setUp + ", or name the folder of one in LOCKSTEP_TORCH"));
+}
+
+std::vector<std::string> libraryFolders(const std::string &torch) {
+    std::vector<std::string> folders = {torch + "/lib"};
+    std::error_code error;
+    for (const auto &entry : fs::directory_iterator(fs::path(torch).parent_path() / "nvidia", error))
+        if (fs::is_directory(entry.path() / "lib"))
+            folders.push_back((entry.path() / "lib").string());
+    std::sort(folders.begin() + 1, folders.end());
+    return folders;
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,55 @@
+// What is installed as lockstep-trainer: finds PyTorch's libraries, then becomes the trainer itself, which lies in
+// ../libexec/lockstep. A dynamic linker can't look in the places that findTorch() does. By exec, so that whoever started it
+// (agent, torchrun, srun) sees one process from the first moment to the last.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <unistd.h>
+
+#include "trainer/engine/arguments.h"
+#include "trainer/launcher/find_torch.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+
+namespace {
+
+constexpr int exitDone = 0, exitBadArguments = 2;
+
+int refuse(const Error &error) {
+    std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
+    return exitBadArguments;
+}
+
+void setLibraryPath(const std::vector<std::string> &folders) {
+    std::string path;
+    for (const std::string &folder : folders)
+        path += (path.empty() ? "" : ":") + folder;
+    if (const char *before = std::getenv("LD_LIBRARY_PATH"); before && *before)
+        path += ":" + std::string(before);
+    ::setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const auto arguments = readArguments({argv + 1, argv + argc});
+    if (arguments && !arguments->text.empty()) { // --help and --version need no PyTorch
+        std::cout << arguments->text;
+        return exitDone;
+    }
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    const std::string program = (self.parent_path().parent_path() / LOCKSTEP_LIBEXEC / "lockstep-trainer").string();
+    if (::access(program.c_str(), X_OK) != 0)
+        return refuse(Error::badArgument(program + " can't be run: " + std::strerror(errno), "install Lockstep again"));
+    const auto torch = findTorch(torchPlaces());
+    if (!torch)
+        return refuse(torch.error());
+    setLibraryPath(libraryFolders(*torch));
+    ::execv(program.c_str(), argv);
+    return refuse(Error::system(program + " can't be run", errno, "install Lockstep again"));
+}
