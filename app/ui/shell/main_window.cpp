@@ -78,6 +78,13 @@ void MainWindow::connectPages() {
         if (m_workspace.attachToRunning())
             showPage(Page::Live);
     });
+    connect(m_live, &LivePage::timeChosen, this, [this](const QString &runId, qint64 wallUs, bool insist) {
+        if (insist) // something is marked there: its words are wanted
+            m_drawer->setUnfolded(true);
+        if (m_drawer->isUnfolded())
+            m_drawer->showTime(runId, wallUs);
+    });
+    connect(m_drawer, &ConsoleDrawer::timeChosen, m_live, &LivePage::showTime);
     connect(m_verdict, &VerdictPage::exportWanted, this, &MainWindow::exportByDialog);
     // The switch to Live happens when there is something to follow; Start says meanwhile that it starts.
     connect(&m_workspace, &Workspace::opened, this, [this] {
