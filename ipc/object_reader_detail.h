@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -25,6 +26,19 @@ struct Mistake {
 };
 
 inline bool hasDoubledKey(const dom::object &object) {
+    // Frames' objects are small: each key against those before it costs no memory, and lengths alone tell most apart.
+    constexpr std::size_t few = 24;
+    std::array<std::string_view, few> seen;
+    if (object.size() <= few) {
+        std::size_t count = 0;
+        for (const auto field : object) {
+            for (std::size_t i = 0; i < count; ++i)
+                if (seen[i] == field.key)
+                    return true;
+            seen[count++] = field.key;
+        }
+        return false;
+    }
     std::vector<std::string_view> keys;
     for (const auto field : object)
         keys.push_back(field.key);
@@ -69,6 +83,7 @@ inline bool readReal(const dom::element &element, double &value) {
 class ObjectReader {
 public:
     ObjectReader(const dom::object &object, Mistake &mistake) : m_mistake(mistake) {
+        m_fields.reserve(object.size());
         for (const auto field : object)
             m_fields.push_back({field.key, field.value, false});
     }

@@ -2,7 +2,6 @@
 #include <QSignalSpy>
 #include <QtTest>
 
-#include "analysis/decimate.h"
 #include "analysis/format.h"
 #include "core_support.h"
 #include "follow/experiment_follower.h"
@@ -67,7 +66,7 @@ private Q_SLOTS:
         } // leaves by itself
         QCOMPARE(curves.rowCount(), 1);
 
-        QCOMPARE(curves.points(0, CurveModel::XAxis::Step).size(), 8);
+        QCOMPARE(curves.curve(0, CurveModel::XAxis::Step)->size(), 8);
         QCOMPARE(curves.epochPoints(0, CurveModel::XAxis::Epoch), (QList<QPointF>{{1, 1.0}, {2, 0.5}}));
         QCOMPARE(curves.epochPoints(0, CurveModel::XAxis::Step), (QList<QPointF>{{19, 1.0}, {39, 0.5}}));
         QCOMPARE(curves.index(0, 0).data(MethodRole).toString(), QStringLiteral("ddp"));
@@ -198,18 +197,6 @@ private Q_SLOTS:
         QVERIFY(writeExperiment(experiment).has_value());
         QVERIFY(changed.wait(5000));
         QCOMPARE(model.index(1).data(StateRole).toString(), QStringLiteral("stopped"));
-    }
-
-    void decimatingKeepsEveryPeakAndSmoothingStartsUnbiased() {
-        QList<QPointF> points;
-        for (int i = 0; i < 10'000; ++i)
-            points.append({double(i), i == 4321 ? 50.0 : i == 1234 ? -50.0 : 0.0});
-        const QList<QPointF> few = decimateMinMax(points, 100);
-        QVERIFY(few.size() <= 200);
-        QVERIFY(few.contains(QPointF(4321, 50)));
-        QVERIFY(few.contains(QPointF(1234, -50)));
-        QVERIFY(std::is_sorted(few.begin(), few.end(), [](auto &a, auto &b) { return a.x() < b.x(); }));
-        QCOMPARE(smooth({{0, 3}, {1, 3}}, 0.9).first().y(), 3.0);
     }
 
     void numbersReadTheSameEverywhere() {

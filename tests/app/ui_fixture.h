@@ -33,6 +33,8 @@ struct Shape {
     int windowSteps = 4;
     double stepS = 0.02; ///< baseline's; DP takes 1.7 times, DDP 0.6 times as long
     int repeats = 1;
+    std::uint32_t firstRun = 1; ///< runs are numbered from here: two experiments in one home need unlike ones
+    bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
 
 /// Writes one run's log line by line.
@@ -121,6 +123,8 @@ public:
         m_summary.push_back({number, m_loss, m_timeS - began, std::int64_t(m_shape.stepsPerEpoch) * 64});
         m_timeS += 0.2;
         send(0, eval);
+        if (m_shape.marks)
+            addMarks(number);
     }
 
     void end(RunState state = RunState::Done, const std::string &reason = {}) {
@@ -234,6 +238,22 @@ private:
         }
         send(std::nullopt, devices);
     }
+    void addMarks(int epoch) {
+        StateFrame state;
+        state.state = RunState::Checkpointing;
+        state.epoch = epoch;
+        for (int rank = 0; rank < ranks(); ++rank)
+            send(rank, state);
+        if (epoch == 2) {
+            send(std::nullopt, AlertFrame{"warning", "straggler", "rank 0 is slower than the others", {}});
+            send(std::nullopt, AlertFrame{"warning", "restart", "all ranks are started again, 1 of 3", {}});
+        }
+        m_timeS += 0.1;
+        state = {};
+        state.state = RunState::Training;
+        for (int rank = 0; rank < ranks(); ++rank)
+            send(rank, state);
+    }
     template <class Body> void send(std::optional<int> rank, Body body) {
         Frame frame;
         frame.rank = rank;
@@ -274,7 +294,7 @@ inline std::string writeExperimentOnDisk(const Shape &shape = {}, bool quick = f
         return {};
     core::Experiment experiment = core::makeExperiment(*plan, *recipe, quick, {});
     std::int64_t startUs = 1'767'323'045'000'000;
-    std::uint32_t number = 1;
+    std::uint32_t number = shape.firstRun;
     for (core::ExperimentEntry &entry : experiment.entries) {
         if (!entry.planned.runnable())
             continue;

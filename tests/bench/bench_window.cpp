@@ -58,9 +58,9 @@ private:
     void painted() {
         const std::int64_t now = SystemClock().wallUs();
         for (const LineData &line : m_chart.lines())
-            for (int i = 0; i < m_workspace.runs().count() && !line.points.isEmpty(); ++i)
+            for (int i = 0; i < m_workspace.runs().count() && line.size() > 0; ++i)
                 if (m_workspace.runs().at(i)->runId() == line.key)
-                    take(m_workspace.runs().at(i)->loss().points(), m_seen[line.key], line.points.size(), now);
+                    take(m_workspace.runs().at(i)->loss().points(), m_seen[line.key], line.size(), now);
     }
 
     void take(const std::vector<core::LossPoint> &points, std::size_t &seen, qsizetype drawn, std::int64_t now) {

@@ -6,9 +6,11 @@
     run_bench.py start      from the command to the first live point on the screen
     run_bench.py frames     what a frame costs on its way (bench_frames)
     run_bench.py clone      from a fresh clone to the first live point; takes minutes, and is not in `all`
+    run_bench.py charts    36 charts that all grow ten times a second (bench_charts)
+    run_bench.py points    10 million points opened, and TensorBoard beside it (bench_points)
     run_bench.py all --write
 
-The window is the real program, on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
+charts and points are written to docs/benchmarks/charts.md. The window is the real program, on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
 """
 import argparse
 import contextlib
@@ -24,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from chart_measures import measure_charts, measure_points
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERTZ = os.sysconf("SC_CLK_TCK")
@@ -267,29 +271,33 @@ def table(rows):
 def main():
     measures = {"latency": measure_latency, "cpu": measure_cpu, "start": measure_start, "frames": measure_frames,
                 "clone": measure_clone}
+    pictures = {"charts": measure_charts, "points": measure_points}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=[*measures, "all"])
+    parser.add_argument("what", choices=[*measures, *pictures, "all"])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
     parser.add_argument("--points", type=int, default=200, help="latency: how many points on the screen")
     parser.add_argument("--seconds", type=float, default=30, help="cpu: how long to look")
     parser.add_argument("--repeats", type=int, default=5, help="start: how often")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks/window.md")
+    parser.add_argument("--peers", type=pathlib.Path, default=ROOT / ".cache/peers/bin/python",
+                        help="points: a Python with tensorboard")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks/window.md, charts.md")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    rows = []
-    for name, measure in measures.items():
-        if options.what == name or (options.what == "all" and name != "clone"):
-            found = measure(options)
-            rows += found
-            print(table(found), flush=True)
-    text = f"{machine(options.bin.parents[1])}.\n\n{table(rows)}"
-    print(machine(options.bin.parents[1]))
-    if options.write:
-        folder = ROOT / "docs/benchmarks"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "window.md").write_text(
-            f"# What the window costs\n\n`tests/bench/run_bench.py {options.what} --write` on {text}\n")
+    here, rows = machine(options.bin.parents[1]), []
+    for document, title, group in (("window.md", "What the window costs", measures), ("charts.md", "Charts and points", pictures)):
+        found = []
+        for name, measure in group.items():
+            if options.what == name or (options.what == "all" and name != "clone"):
+                found += measure(options)
+                print(table(found), flush=True)
+        if options.write and found:
+            folder = ROOT / "docs/benchmarks"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / document).write_text(
+                f"# {title}\n\n`tests/bench/run_bench.py {options.what} --write` on {here}.\n\n{table(found)}\n")
+        rows += found
+    print(here)
     return 0 if all(kept for *_, kept in rows) else 1
 
 

@@ -43,7 +43,7 @@ QStringList drawnMethods(Workspace &workspace, MainWindow &window) {
     QStringList out;
     for (int i = 0; i < workspace.runs().count(); ++i)
         for (const LineData &line : window.livePage()->lossChart()->lines())
-            if (line.key == workspace.runs().at(i)->runId() && !line.points.isEmpty())
+            if (line.key == workspace.runs().at(i)->runId() && line.size() > 0)
                 out.append(workspace.runs().at(i)->method());
     return out;
 }

@@ -16,6 +16,10 @@ public:
     enum Column { Time, Run, Source, Level, Message, ColumnCount }; ///< Source: "rank 1", "agent"
     explicit ConsoleModel(RunSet *runs, QObject *parent = nullptr);
 
+    /// When and by which run a row was written.
+    [[nodiscard]] std::int64_t wallUsAt(int row) const { return m_lines[std::size_t(row)].line.wallUs; }
+    [[nodiscard]] QString runAt(int row) const { return m_lines[std::size_t(row)].runId; }
+
     [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
     [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
     [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;

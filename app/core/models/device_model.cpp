@@ -64,6 +64,50 @@ DeviceModel::DeviceModel(RunSet *runs, QObject *parent) : QAbstractTableModel(pa
     connect(runs, &RunSet::changed, this, &DeviceModel::changed);
 }
 
+std::optional<double> DeviceModel::valueOf(const DeviceSample &sample, Metric metric) {
+    switch (metric) {
+    case Metric::Utilisation:
+        return sample.utilization;
+    case Metric::Memory:
+        return sample.memoryUsedBytes;
+    case Metric::Power:
+        return sample.powerW;
+    case Metric::Temperature:
+        return sample.temperatureC;
+    }
+    return std::nullopt;
+}
+
+QString DeviceModel::text(std::optional<double> value, Metric metric) {
+    switch (metric) {
+    case Metric::Utilisation:
+        return percent(value, 0);
+    case Metric::Memory:
+        return bytes(value);
+    case Metric::Power:
+        return value ? significant(value) + QStringLiteral(" W") : significant(value);
+    case Metric::Temperature:
+        return value ? significant(value) + QStringLiteral(" °C") : significant(value);
+    }
+    return {};
+}
+
+QString DeviceModel::whyUnknown(const std::string &kind, Metric metric) {
+    if (kind == "cuda")
+        return QStringLiteral("the GPU's driver does not tell it");
+    switch (metric) {
+    case Metric::Utilisation:
+        return QStringLiteral("the kernel's counters of these cores could not be read");
+    case Metric::Memory:
+        return QStringLiteral("a block of CPU cores has no memory of its own");
+    case Metric::Power:
+        return QStringLiteral("no meter tells what a block of CPU cores draws");
+    case Metric::Temperature:
+        return QStringLiteral("no sensor belongs to a block of CPU cores");
+    }
+    return {};
+}
+
 std::vector<DeviceModel::Row> DeviceModel::rows() const {
     std::vector<Row> out;
     for (int run = 0; run < m_runs->count(); ++run)

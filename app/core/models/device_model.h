@@ -26,7 +26,14 @@ public:
         Throttle,
         ColumnCount
     };
+    /// What a lane may show: 0..1, bytes, W, °C.
+    enum class Metric { Utilisation, Memory, Power, Temperature };
     explicit DeviceModel(RunSet *runs, QObject *parent = nullptr);
+    [[nodiscard]] static std::optional<double> valueOf(const DeviceSample &sample, Metric metric);
+    /// "96 %", "1.2 GiB", "210 W", "64 °C", or "-".
+    [[nodiscard]] static QString text(std::optional<double> value, Metric metric);
+    /// Why a device of that kind ("cpu", "cuda") does not tell it.
+    [[nodiscard]] static QString whyUnknown(const std::string &kind, Metric metric);
     [[nodiscard]] RunSet *runs() const { return m_runs; }
     /// Up to the last hour at 5 Hz, oldest first; null while nothing was sampled.
     [[nodiscard]] const std::deque<LaneSample> *history(int row) const;

@@ -11,12 +11,28 @@ void RunSet::add(RunStore *store) {
         return;
     Q_EMIT aboutToReset();
     m_stores.push_back(store);
+    watch(store);
+    Q_EMIT reset();
+}
+
+void RunSet::watch(RunStore *store) {
     connect(store, &RunStore::changed, this, [this, store](RunStore::Changes what) {
         const auto found = std::find(m_stores.begin(), m_stores.end(), store);
         if (found != m_stores.end())
             Q_EMIT changed(int(found - m_stores.begin()), what);
     });
     connect(store, &QObject::destroyed, this, [this, store] { remove(store); });
+}
+
+void RunSet::assign(const std::vector<RunStore *> &stores) {
+    if (stores == m_stores)
+        return;
+    Q_EMIT aboutToReset();
+    for (RunStore *store : m_stores)
+        static_cast<QObject *>(store)->disconnect(this); // it may be half destroyed
+    m_stores = stores;
+    for (RunStore *store : m_stores)
+        watch(store);
     Q_EMIT reset();
 }
 

@@ -16,6 +16,7 @@ public:
     void add(RunStore *store); ///< twice is once; leaves by itself when destroyed
     void remove(RunStore *store);
     void clear();
+    void assign(const std::vector<RunStore *> &stores); ///< these, in this order, in one reset; none when they are
     [[nodiscard]] const std::vector<RunStore *> &stores() const { return m_stores; }
     [[nodiscard]] int count() const { return int(m_stores.size()); }
     [[nodiscard]] RunStore *at(int index) const { return m_stores[std::size_t(index)]; }
@@ -28,6 +29,7 @@ Q_SIGNALS:
     void changed(int index, lockstep::core::RunStore::Changes what);
 
 private:
+    void watch(RunStore *store);
     std::vector<RunStore *> m_stores;
 };
 

@@ -19,6 +19,11 @@ LossPoint joined(const LossPoint &a, const LossPoint &b) {
 } // namespace
 
 void LossSeries::append(const LossPoint &point) {
+    if (!m_points.empty() && point.step <= m_points.back().step) {
+        while (!m_points.empty() && point.step <= m_points.back().step)
+            m_points.pop_back();
+        ++m_generation;
+    }
     m_points.push_back(point);
     if (m_points.size() <= m_limit)
         return;
@@ -30,10 +35,17 @@ void LossSeries::append(const LossPoint &point) {
         half.push_back(m_points.back());
     m_points = std::move(half);
     ++m_generation;
+    m_windowsAPoint *= 2;
 }
 
 void LossMerger::add(int rank, const LossPoint &point, LossSeries &out) {
-    if (m_ranks <= 1)
+    const auto last = m_last.find(rank);
+    if (last != m_last.end() && point.step <= last->second) { // all ranks began again, from a checkpoint or the start
+        m_waiting.clear();
+        m_last.clear();
+    }
+    m_last[rank] = point.step;
+    if (m_ranks <= 1 && m_last.size() <= 1)
         return out.append(point);
     m_waiting[rank].push_back(point);
     if (int(m_waiting.size()) < m_ranks)

@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <deque>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "store/run_data.h"
@@ -10,19 +9,21 @@
 namespace lockstep::core {
 
 /// A loss curve of bounded length: past `limit` points neighbours are merged in pairs, keeping min, max and weighted
-/// mean.
+/// mean. Its steps only rise: steps taken again after a restart replace those taken before.
 class LossSeries {
 public:
     explicit LossSeries(std::size_t limit = 100'000) : m_limit(limit) {}
     void append(const LossPoint &point);
     [[nodiscard]] const std::vector<LossPoint> &points() const { return m_points; }
-    /// Counts up each time earlier points were merged, so that a reader knows that its indexes are stale.
+    /// Counts up each time earlier points were merged or replaced, so that a reader knows that its indexes are stale.
     [[nodiscard]] int generation() const { return m_generation; }
+    /// Windows that a point stands for at most: 1 until neighbours were merged.
+    [[nodiscard]] int windowsAPoint() const { return m_windowsAPoint; }
 
 private:
     std::vector<LossPoint> m_points;
     std::size_t m_limit;
-    int m_generation = 0;
+    int m_generation = 0, m_windowsAPoint = 1;
 };
 
 /// Joins the ranks' windows into one curve: a point is made when every rank has come that far.
@@ -37,6 +38,7 @@ public:
 private:
     void take(std::int64_t upTo, LossSeries &out);
     int m_ranks = 1;
+    std::map<int, std::int64_t> m_last; ///< each rank's newest step
     std::map<int, std::deque<LossPoint>> m_waiting;
 };
 

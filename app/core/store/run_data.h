@@ -16,7 +16,7 @@ struct LossPoint {
     std::int64_t step = 0; ///< last step of the window, from 0 over the whole run
     double epoch = 0;      ///< epochs done at that step, e.g. 1.25; 0 at the start
     std::int64_t wallUs = 0;
-    double runS = 0;                   ///< seconds since the run's first training step window
+    double runS = 0;                   ///< seconds of training since the run's first window, pauses left out
     double loss = 0, min = 0, max = 0; ///< sample-weighted mean; may be non-finite
     std::int64_t samples = 0;
 };
@@ -70,6 +70,7 @@ struct StateChange {
     std::optional<int> rank;
     RunState state = RunState::Init;
     std::string detail;
+    std::optional<int> epoch;
 };
 
 /// One rank as far as it is known.

@@ -154,7 +154,7 @@ void RunStore::takeBody(const Frame &, const HeaderFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
-    m_stateChanges.push_back({frame.wallUs, frame.rank, body.state, body.detail});
+    m_stateChanges.push_back({frame.wallUs, frame.rank, body.state, body.detail, body.epoch});
     if (!frame.rank) {
         m_state = body.state;
         m_stateDetail = body.detail;
@@ -163,6 +163,7 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
     } else {
         RankInfo &info = rankInfo(*frame.rank);
         info.state = body.state;
+        m_clocks[*frame.rank].hear(frame.monoNs, body.state);
         const auto keep = [](std::string &own, const std::string &heard) {
             if (!heard.empty())
                 own = heard;
@@ -227,8 +228,6 @@ void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
 
 void RunStore::addPhases(int rank, const Frame &frame, const StepsFrame &body) {
     RankPhases &phases = m_phases[rank];
-    if (!phases.firstMonoNs)
-        phases.firstMonoNs = frame.monoNs;
     if (phases.currentEpoch != body.epoch) { // an epoch whose own frame never came counts by its windows
         add(phases.finished, phases.current);
         phases.finishedSteps += phases.currentSteps;
@@ -256,7 +255,7 @@ void RunStore::addLoss(int rank, const Frame &frame, const StepsFrame &body) {
     point.epoch = m_stepsPerEpoch && *m_stepsPerEpoch > 0 ? double(body.lastStep + 1) / double(*m_stepsPerEpoch)
                                                           : double(body.epoch);
     point.wallUs = frame.wallUs;
-    point.runS = double(frame.monoNs - *m_phases[rank].firstMonoNs) * 1e-9;
+    point.runS = m_clocks[rank].at(frame.monoNs);
     point.loss = body.loss->mean;
     point.min = body.loss->min;
     point.max = body.loss->max;

@@ -16,6 +16,7 @@
 #include "ipc/run_folder.h"
 #include "store/loss_series.h"
 #include "store/run_data.h"
+#include "store/training_clock.h"
 
 namespace lockstep::core {
 
@@ -141,7 +142,6 @@ private:
         double lossSum = 0, lossSamples = 0; ///< of the epoch that runs
         std::int64_t finishedSteps = 0, currentSteps = 0;
         int currentEpoch = 0;
-        std::optional<std::int64_t> firstMonoNs; ///< of its first window: clocks of unlike nodes need not agree
         std::deque<PhaseWindow> recent;
     };
 
@@ -162,6 +162,7 @@ private:
     LossMerger m_merger;
     std::map<int, LossSeries> m_rankLoss;
     std::map<int, RankPhases> m_phases;
+    std::map<int, TrainingClock> m_clocks; ///< by rank: clocks of unlike nodes need not agree
     std::vector<CommFrame> m_comm;
     std::vector<std::string> m_heardDevices;
     std::map<std::string, std::deque<LaneSample>> m_lanes;

@@ -1,6 +1,7 @@
 #include "app/ui/charts/lane_view.h"
 
 #include <QFontMetricsF>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
 
@@ -13,7 +14,29 @@
 namespace lockstep::ui {
 namespace {
 constexpr double axisHeight = 34, gap = 8, laneGap = 4, reachS = 0.6;
+constexpr double leastHeight = 14, mostHeight = 120; ///< of a lane
+
+const char *columnOf(core::DeviceModel::Metric metric) {
+    using Metric = core::DeviceModel::Metric;
+    return metric == Metric::Utilisation ? "utilization"
+           : metric == Metric::Memory    ? "memory_used_bytes"
+           : metric == Metric::Power     ? "power_w"
+                                         : "temperature_c";
 }
+
+/// The sample nearest to a time, when there is one within the reach of a gap.
+std::optional<double> sampleAt(const QList<QPointF> &samples, double at) {
+    const auto next =
+        std::lower_bound(samples.begin(), samples.end(), at, [](const QPointF &p, double x) { return p.x() < x; });
+    const auto near = [&](auto one) { return std::abs(one->x() - at); };
+    auto best = next;
+    if (next == samples.end() || (next != samples.begin() && near(next - 1) < near(next)))
+        best = next == samples.begin() ? next : next - 1;
+    if (best == samples.end() || near(best) > 2 * reachS)
+        return std::nullopt;
+    return best->y();
+}
+} // namespace
 
 QList<double> columnMeans(const QList<QPointF> &samples, double from, double to, int columns, double reach) {
     QList<double> sums(columns, 0.0), out(columns, std::nan(""));
@@ -41,6 +64,72 @@ QList<double> columnMeans(const QList<QPointF> &samples, double from, double to,
 
 LaneView::LaneView(const Theme &theme, QString name, QWidget *parent) : PaintedChart(theme, std::move(name), parent) {
     setMinimumHeight(96);
+    setMouseTracking(true);
+}
+
+void LaneView::setMetric(core::DeviceModel::Metric metric, double full) {
+    if (!(full > 0))
+        full = 1;
+    if (metric == m_metric && full == m_full)
+        return;
+    m_metric = metric;
+    m_full = full;
+    update();
+}
+
+void LaneView::setCrosshair(const QHash<QString, double> &byRun) {
+    if (byRun == m_crosshair)
+        return;
+    m_crosshair = byRun;
+    update();
+}
+
+const Lane *LaneView::laneAt(double y) const {
+    const Columns columns = layOut(rect());
+    const double row = std::floor((y - columns.strip.top()) / columns.laneHeight);
+    return row >= 0 && row < double(m_lanes.size()) ? &m_lanes[qsizetype(row)] : nullptr;
+}
+
+double LaneView::timeAt(double x) const {
+    const QRectF strip = layOut(rect()).strip;
+    return std::clamp(m_from + (x - strip.left()) / std::max(1.0, strip.width()) * (m_to - m_from), m_from, m_to);
+}
+
+void LaneView::mouseMoveEvent(QMouseEvent *event) {
+    const QRectF strip = layOut(rect()).strip;
+    const Lane *lane = strip.contains(event->position()) ? laneAt(event->position().y()) : nullptr;
+    if (lane)
+        Q_EMIT crosshairMoved(lane->runId, timeAt(event->position().x()));
+    else if (!m_crosshair.isEmpty())
+        Q_EMIT crosshairLeft();
+}
+
+void LaneView::mouseReleaseEvent(QMouseEvent *event) {
+    const Lane *lane = laneAt(event->position().y());
+    if (event->button() == Qt::LeftButton && lane && layOut(rect()).strip.contains(event->position()))
+        Q_EMIT placeChosen(lane->runId, timeAt(event->position().x()));
+}
+
+void LaneView::keyPressEvent(QKeyEvent *event) {
+    const Lane *lane = m_lanes.isEmpty() ? nullptr : &m_lanes.first();
+    const int direction = event->key() == Qt::Key_Left ? -1 : event->key() == Qt::Key_Right ? 1 : 0;
+    if (lane && direction != 0) {
+        const double step = (m_to - m_from) / 200 * (event->modifiers() & Qt::ControlModifier ? 10 : 1);
+        const double from = m_crosshair.value(lane->runId, direction > 0 ? m_from : m_to);
+        Q_EMIT crosshairMoved(lane->runId, std::clamp(from + direction * step, m_from, m_to));
+    } else if (event->key() == Qt::Key_Escape) {
+        Q_EMIT crosshairLeft();
+    } else if (lane && event->key() == Qt::Key_Return && m_crosshair.contains(lane->runId)) {
+        Q_EMIT placeChosen(lane->runId, m_crosshair.value(lane->runId));
+    } else {
+        event->ignore();
+    }
+}
+
+void LaneView::leaveEvent(QEvent *event) {
+    if (!m_crosshair.isEmpty())
+        Q_EMIT crosshairLeft();
+    QWidget::leaveEvent(event);
 }
 
 void LaneView::setLanes(const QList<Lane> &lanes, double fromS, double toS, const QString &axisTitle) {
@@ -68,13 +157,13 @@ LaneView::Columns LaneView::layOut(const QRectF &area) const {
     for (const Lane &lane : m_lanes) {
         out.runWidth = std::max(out.runWidth, bold.horizontalAdvance(lane.run));
         out.deviceWidth = std::max(out.deviceWidth, small.horizontalAdvance(lane.device));
-        out.valueWidth = std::max(out.valueWidth, bold.horizontalAdvance(lane.value));
+        out.valueWidth = std::max(out.valueWidth, bold.horizontalAdvance(valueOf(lane)));
     }
     out.runWidth = std::min(out.runWidth + 2, area.width() * 0.25);
     out.deviceWidth = std::min(out.deviceWidth + 2, area.width() * 0.2);
     out.valueWidth = std::max(out.valueWidth, bold.horizontalAdvance(QStringLiteral("100 %"))) + 2;
     const double count = double(std::max<qsizetype>(1, m_lanes.size()));
-    out.laneHeight = std::clamp((area.height() - axisHeight) / count, 14.0, 40.0);
+    out.laneHeight = std::clamp((area.height() - axisHeight) / count, leastHeight, mostHeight);
     const double left = area.left() + out.runWidth + gap + out.deviceWidth + gap;
     out.strip = QRectF(left, area.top(), area.right() - out.valueWidth - gap - left, out.laneHeight * count);
     return out;
@@ -84,6 +173,14 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
     const Palette &p = theme().palette();
     painter->setRenderHint(QPainter::Antialiasing, false);
     painter->fillRect(strip, mix(p.surface, p.border, 0.35));
+    if (lane.samples.isEmpty()) {
+        painter->setFont(Theme::font(Type::Small));
+        painter->setPen(p.textMuted);
+        painter->drawText(
+            strip.adjusted(gap, 0, -gap, 0), Qt::AlignVCenter | Qt::AlignLeft,
+            QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * gap));
+        return;
+    }
     const int columns = std::max(1, int(strip.width() / 2));
     const QList<double> means = columnMeans(lane.samples, m_from, m_to, columns, reachS);
     const double width = strip.width() / columns;
@@ -94,7 +191,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
             drawing = false;
             continue;
         }
-        const double share = std::clamp(means[i], 0.0, 1.0), x = strip.left() + i * width;
+        const double share = std::clamp(means[i] / m_full, 0.0, 1.0), x = strip.left() + i * width;
         // The fill's height and depth both say how busy, so that short lanes and grey printouts read too.
         const double top = strip.bottom() - share * (strip.height() - 1);
         painter->fillRect(QRectF(x, strip.top(), width + 0.5, strip.height()),
@@ -109,6 +206,21 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
     painter->setPen(QPen(lane.color, 1.25));
     painter->setBrush(Qt::NoBrush);
     painter->drawPath(line);
+}
+
+/// At the crosshair while there is one.
+QString LaneView::valueOf(const Lane &lane) const {
+    const auto at = m_crosshair.constFind(lane.runId);
+    return at == m_crosshair.constEnd() ? lane.value : core::DeviceModel::text(sampleAt(lane.samples, *at), m_metric);
+}
+
+void LaneView::paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const {
+    const auto at = m_crosshair.constFind(lane.runId);
+    if (at == m_crosshair.constEnd() || *at < m_from || *at > m_to)
+        return;
+    const double x = strip.left() + (*at - m_from) / (m_to - m_from) * strip.width();
+    painter->setPen(QPen(theme().palette().text, 1, Qt::DashLine));
+    painter->drawLine(QPointF(x, strip.top() - laneGap / 2), QPointF(x, strip.bottom() + laneGap / 2));
 }
 
 void LaneView::paintAxis(QPainter *painter, const QRectF &strip, const QRectF &area) const {
@@ -152,22 +264,24 @@ void LaneView::paintChart(QPainter *painter, const QRectF &area) {
                           QFontMetricsF(small).elidedText(lane.device, Qt::ElideMiddle, columns.deviceWidth));
         paintLane(painter, lane,
                   QRectF(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap));
+        paintCrosshair(
+            painter, lane,
+            QRectF(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap));
         painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
-        painter->setPen(p.text);
+        painter->setPen(m_crosshair.contains(lane.runId) ? p.textSecondary : p.text);
         painter->drawText(QRectF(columns.strip.right() + gap, y, columns.valueWidth, columns.laneHeight),
-                          Qt::AlignVCenter | Qt::AlignRight, lane.value);
+                          Qt::AlignVCenter | Qt::AlignRight, valueOf(lane));
     }
     paintAxis(painter, columns.strip, area);
 }
 
 QString LaneView::hint(const QPointF &position) const {
-    const Columns columns = layOut(rect());
-    const int row = int((position.y() - columns.strip.top()) / columns.laneHeight);
-    return row >= 0 && row < m_lanes.size() ? m_lanes[row].hint : QString();
+    const Lane *lane = laneAt(position.y());
+    return lane ? lane->hint : QString();
 }
 
 QString LaneView::chartData() const {
-    QString out = QStringLiteral("run\tdevice\ttime_s\tutilization\n");
+    QString out = QStringLiteral("run\tdevice\ttime_s\t%1\n").arg(QLatin1String(columnOf(m_metric)));
     for (const Lane &lane : m_lanes)
         for (const QPointF &p : lane.samples)
             out += QStringLiteral("%1\t%2\t%3\t%4\n")

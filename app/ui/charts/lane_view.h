@@ -1,25 +1,31 @@
 #pragma once
 #include <QColor>
+#include <QHash>
 #include <QList>
 #include <QPointF>
 
+#include <optional>
+
 #include "app/ui/charts/painted_chart.h"
+#include "models/device_model.h"
 
 namespace lockstep::ui {
 
 /// One device of one run over time.
 struct Lane {
-    QString run;    ///< "DDP ×2"; written once for neighbouring lanes of the same run
+    QString run; ///< "DDP ×2"; written once for neighbouring lanes of the same run
+    QString runId;
     QString device; ///< "cpu:0"
     QColor color;
-    QList<QPointF> samples; ///< x: seconds on the shared axis, y: utilisation 0..1; sorted by x
+    QList<QPointF> samples; ///< x: seconds on the shared axis, y: in the metric's unit; sorted by x
     QString value;          ///< at the lane's end: "96 %", "-" when unknown
+    QString unknown;        ///< in the lane while it has no sample: why
     QString hint;           ///< tooltip
     bool operator==(const Lane &) const = default;
 };
 
-/// Utilisation of many devices as lanes under each other on one time axis: a heat strip (how busy, by depth of the
-/// method's colour) with the line on it (mean of each pixel column).
+/// Many devices as lanes under each other on one time axis and one scale: a heat strip (how busy, by depth of the method's
+/// colour) with the line on it (mean of each pixel column). Left, Right and Escape move the crosshair.
 class LaneView : public PaintedChart {
     Q_OBJECT
 public:
@@ -27,12 +33,27 @@ public:
 
     void setLanes(const QList<Lane> &lanes, double fromS, double toS, const QString &axisTitle);
     [[nodiscard]] const QList<Lane> &lanes() const { return m_lanes; }
+    /// What the lanes show, and the value of a full lane.
+    void setMetric(core::DeviceModel::Metric metric, double full);
+    [[nodiscard]] core::DeviceModel::Metric metric() const { return m_metric; }
+    /// Where the crosshair stands for each run, in seconds on the axis: runs pass one step at unlike times.
+    void setCrosshair(const QHash<QString, double> &byRun);
+    [[nodiscard]] const QHash<QString, double> &crosshair() const { return m_crosshair; }
 
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override { return {240, 96}; }
 
+Q_SIGNALS:
+    void crosshairMoved(const QString &runId, double x); ///< by pointer or key, over a lane of that run
+    void crosshairLeft();
+    void placeChosen(const QString &runId, double x); ///< by a click or Return
+
 protected:
+    void mouseMoveEvent(QMouseEvent *event) override;
+    void mouseReleaseEvent(QMouseEvent *event) override;
+    void keyPressEvent(QKeyEvent *event) override;
+    void leaveEvent(QEvent *event) override;
     void paintChart(QPainter *painter, const QRectF &area) override;
     [[nodiscard]] bool isEmpty() const override { return m_lanes.isEmpty(); }
     [[nodiscard]] QString hint(const QPointF &position) const override;
@@ -45,7 +66,14 @@ private:
     [[nodiscard]] Columns layOut(const QRectF &area) const;
     void paintLane(QPainter *painter, const Lane &lane, const QRectF &strip) const;
     void paintAxis(QPainter *painter, const QRectF &strip, const QRectF &area) const;
+    void paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const;
+    [[nodiscard]] QString valueOf(const Lane &lane) const;
+    [[nodiscard]] const Lane *laneAt(double y) const;
+    [[nodiscard]] double timeAt(double x) const;
 
+    QHash<QString, double> m_crosshair;
+    core::DeviceModel::Metric m_metric = core::DeviceModel::Metric::Utilisation;
+    double m_full = 1;
     QList<Lane> m_lanes;
     double m_from = 0, m_to = 1;
     QString m_axisTitle;

@@ -1,16 +1,17 @@
 #include "app/ui/charts/line_chart.h"
 
+#include <QAction>
 #include <QCategoryAxis>
 #include <QChart>
 #include <QCoreApplication>
 #include <QGraphicsLayout>
 #include <QLineSeries>
-#include <QMouseEvent>
+#include <QLocale>
+#include <QRubberBand>
 
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/decimate.h"
 #include "analysis/format.h"
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/end_labels.h"
@@ -19,15 +20,6 @@
 
 namespace lockstep::ui {
 namespace {
-
-QPen penOf(const LineData &line, const Palette &palette) {
-    QPen pen(line.faint ? mix(palette.surface, line.color, 0.35) : line.color);
-    pen.setWidthF(line.faint ? 1.0 : line.style == Qt::DotLine ? 1.6 : 2.0);
-    pen.setStyle(line.style);
-    pen.setCapStyle(Qt::RoundCap);
-    pen.setJoinStyle(Qt::RoundJoin);
-    return pen;
-}
 
 void setTicks(QCategoryAxis *axis, const Ticks &ticks) {
     // An axis' categories are its labels at their upper ends: with labels on the value they are plain ticks.
@@ -47,11 +39,12 @@ void setTicks(QCategoryAxis *axis, const Ticks &ticks) {
 
 LineChart::LineChart(const Theme &theme, QString name, QWidget *parent)
     : QChartView(new QChart, parent), m_theme(theme), m_name(std::move(name)), m_x(new QCategoryAxis(this)),
-      m_y(new QCategoryAxis(this)) {
+      m_y(new QCategoryAxis(this)), m_band(new QRubberBand(QRubberBand::Rectangle, viewport())) {
     setFrameShape(QFrame::NoFrame);
     setRenderHint(QPainter::Antialiasing);
     setMouseTracking(true);
     viewport()->setMouseTracking(true);
+    viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
     setAccessibleName(m_name);
     chart()->legend()->hide();
     chart()->setAnimationOptions(QChart::NoAnimation);
@@ -60,18 +53,47 @@ LineChart::LineChart(const Theme &theme, QString name, QWidget *parent)
     chart()->layout()->setContentsMargins(0, 0, 0, 0);
     chart()->addAxis(m_x, Qt::AlignBottom);
     chart()->addAxis(m_y, Qt::AlignLeft);
-    for (QCategoryAxis *axis : {m_x, m_y})
+    auto *domain = new QLineSeries(this); // axes take their range from the domain of a series
+    chart()->addSeries(domain);
+    for (QCategoryAxis *axis : {m_x, m_y}) {
         axis->setLabelsPosition(QCategoryAxis::AxisLabelsPositionOnValue);
+        domain->attachAxis(axis);
+    }
+    // The pictures are ours to renew: what changes in the scene makes them stale.
+    setViewportUpdateMode(QGraphicsView::NoViewportUpdate);
+    connect(scene(), &QGraphicsScene::changed, this, &LineChart::repaintAll);
+    connect(chart(), &QChart::plotAreaChanged, this, [this] {
+        updateParts();
+        repaintAll();
+    });
     restyle();
     connect(&m_theme, &Theme::changed, this, &LineChart::restyle);
     installChartMenu(this, this);
+    addZoomActions();
+}
+
+LineChart::~LineChart() {
+    scene()->disconnect(this);
+    chart()->disconnect(this);
+}
+
+void LineChart::addZoomActions() {
+    const auto add = [this](const QString &text, const QKeySequence &keys, const auto &what) {
+        auto *action = new QAction(text, this);
+        action->setShortcut(keys);
+        action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+        connect(action, &QAction::triggered, this, what);
+        addAction(action);
+    };
+    const auto middle = [this] { return m_crosshair.value_or((m_xFrom + m_xTo) / 2); };
+    add(tr("Zoom in"), QKeySequence(Qt::CTRL | Qt::Key_Plus), [this, middle] { zoomBy(0.5, middle()); });
+    add(tr("Zoom out"), QKeySequence(Qt::CTRL | Qt::Key_Minus), [this, middle] { zoomBy(2, middle()); });
+    add(tr("Show all"), QKeySequence(Qt::CTRL | Qt::Key_0), [this] { showAll(); });
 }
 
 void LineChart::restyle() {
     const Palette &p = m_theme.palette();
     setBackgroundBrush(Qt::NoBrush);
-    viewport()->setAutoFillBackground(false);
-    setStyleSheet(QStringLiteral("background: transparent;"));
     chart()->setBackgroundVisible(false);
     chart()->setPlotAreaBackgroundVisible(false);
     for (QCategoryAxis *axis : {m_x, m_y}) {
@@ -90,10 +112,19 @@ void LineChart::restyle() {
 void LineChart::setAxisTitles(const QString &x, const QString &y) {
     if (x == m_xTitle && y == m_yTitle)
         return;
+    if (x != m_xTitle) // another axis: what was zoomed to and pointed at means nothing there
+        m_viewX.reset(), m_crosshair.reset();
     m_xTitle = x;
     m_yTitle = y;
     m_x->setTitleText(x);
     m_y->setTitleText(y);
+}
+
+void LineChart::setXKind(XKind kind) {
+    if (kind == m_xKind)
+        return;
+    m_xKind = kind;
+    rebuild();
 }
 
 void LineChart::setXRange(std::optional<double> low, std::optional<double> high) {
@@ -105,99 +136,172 @@ void LineChart::setXRange(std::optional<double> low, std::optional<double> high)
 }
 
 void LineChart::setEmptyText(const QString &text) {
+    if (text == m_empty)
+        return;
     m_empty = text;
-    viewport()->update();
+    repaintAll();
 }
 
 void LineChart::setLines(const QList<LineData> &lines) {
-    if (lines == m_lines)
+    bool same = lines == m_lines && m_drawn.size() == std::size_t(lines.size());
+    for (std::size_t i = 0; same && i < m_drawn.size(); ++i)
+        same = m_drawn[i].curve->revision() == m_drawn[i].revision;
+    if (same)
         return;
+    std::vector<Drawn> drawn;
+    for (qsizetype i = 0; i < lines.size(); ++i) {
+        Drawn next{lines[i].curve, 0, {}};
+        if (!next.curve && i < m_lines.size() && m_lines[i].points == lines[i].points && !m_lines[i].curve)
+            next.curve = m_drawn[std::size_t(i)].curve;
+        if (!next.curve) {
+            auto few = std::make_shared<core::Curve>();
+            few->append(lines[i].points);
+            next.curve = std::move(few);
+        }
+        drawn.push_back(std::move(next));
+    }
     m_lines = lines;
+    m_drawn = std::move(drawn);
     rebuild();
+}
+
+void LineChart::setMarks(const QList<ChartMark> &marks) {
+    if (marks == m_marks)
+        return;
+    m_marks = marks;
+    m_pictureStale = true;
+    viewport()->update();
 }
 
 void LineChart::setLogAxis(bool log) {
     if (m_log == log)
         return;
     m_log = log;
+    m_viewY.reset();
+    for (QAction *action : actions())
+        if (action->isCheckable())
+            action->setChecked(log);
     rebuild();
+    Q_EMIT logAxisChanged(log);
 }
 
 void LineChart::rebuild() {
     layOut();
     updateAxes();
-    updateSeries();
+    updateParts();
+    m_pictureStale = true;
+    viewport()->update();
+}
+
+void LineChart::repaintAll() {
+    m_axesStale = m_pictureStale = true;
     viewport()->update();
 }
 
 void LineChart::layOut() {
-    chart()->setMargins(QMargins(0, 8, endLabelWidth() + 8, 0));
+    const QMargins margins(0, 8, endLabelWidth() + 8, 0);
+    if (chart()->margins() != margins)
+        chart()->setMargins(margins);
+}
+
+bool LineChart::isEmpty() const {
+    return std::all_of(m_drawn.begin(), m_drawn.end(), [](const Drawn &drawn) {
+        return drawn.curve->isEmpty() || !drawn.curve->extremes(-INFINITY, INFINITY);
+    });
+}
+
+std::pair<double, double> LineChart::wholeX() const {
+    double low = INFINITY, high = -INFINITY;
+    for (const Drawn &drawn : m_drawn) {
+        if (drawn.curve->isEmpty())
+            continue;
+        low = std::min(low, drawn.curve->first().x());
+        high = std::max(high, drawn.curve->last().x());
+    }
+    if (!(high >= low))
+        return {m_xLow.value_or(0), m_xHigh.value_or(1)};
+    low = m_xLow.value_or(low);
+    if (m_xHigh)
+        return {low, std::max(*m_xHigh, high)};
+    // A growing line moves the axis now and then, not at every point: axes cost more than curves.
+    const double span = high - low;
+    if (low == m_xFrom && high <= m_xTo && m_xTo <= high + 0.03 * span && !m_viewX)
+        return {low, m_xTo};
+    return {low,
+            low == m_xFrom && high > m_xTo && m_xTo > low && high < m_xTo + 0.1 * span ? high + 0.02 * span : high};
 }
 
 void LineChart::updateAxes() {
-    double xLow = INFINITY, xHigh = -INFINITY, yLow = INFINITY, yHigh = -INFINITY;
-    for (const LineData &line : m_lines)
-        for (const QPointF &p : line.points) {
-            if (!std::isfinite(p.x()) || !std::isfinite(p.y()) || (m_log && p.y() <= 0))
-                continue;
-            xLow = std::min(xLow, p.x());
-            xHigh = std::max(xHigh, p.x());
-            yLow = std::min(yLow, p.y());
-            yHigh = std::max(yHigh, p.y());
+    const auto [xLow, xHigh] = m_viewX.value_or(wholeX());
+    double yLow = INFINITY, yHigh = -INFINITY;
+    for (const Drawn &drawn : m_drawn)
+        if (const auto found = drawn.curve->extremes(xLow, xHigh)) {
+            yLow = std::min(yLow, found->low);
+            yHigh = std::max(yHigh, found->high);
         }
-    const bool empty = !(xHigh >= xLow);
-    if (empty)
-        xLow = 0, xHigh = 1, yLow = m_log ? 0.1 : 0, yHigh = 1;
-    xLow = m_xLow.value_or(xLow);
-    xHigh = std::max(m_xHigh.value_or(xHigh), xHigh);
+    if (!(yHigh >= yLow))
+        yLow = m_log ? 0.1 : 0, yHigh = 1;
+    if (m_log && yLow <= 0) // what is not above zero has no place on a log axis
+        yLow = yHigh > 0 ? yHigh * 1e-4 : 0.1;
     if (m_zeroBased && !m_log)
         yLow = 0;
     const QSizeF plot = chart()->plotArea().size();
     const int xTicks = std::clamp(int(plot.width() / 90), 2, 8), yTicks = std::clamp(int(plot.height() / 48), 2, 6);
-    const Ticks x = m_wholeX ? wholeTicks(xLow, xHigh, xTicks) : niceTicks(xLow, xHigh, xTicks, false);
-    const Ticks y = m_log ? logTicks(yLow * 0.9, yHigh * 1.1, yTicks) : niceTicks(yLow, yHigh, yTicks, true);
+    const Ticks x = m_xKind == XKind::Whole      ? wholeTicks(xLow, xHigh, xTicks)
+                    : m_xKind == XKind::WallTime ? timeTicks(xLow, xHigh, xTicks)
+                                                 : niceTicks(xLow, xHigh, xTicks, false);
+    Ticks y;
+    if (m_viewY)
+        y = m_log ? logTicks(std::pow(10, m_viewY->first), std::pow(10, m_viewY->second), yTicks)
+                  : niceTicks(m_viewY->first, m_viewY->second, yTicks, false);
+    else
+        y = m_log ? logTicks(yLow * 0.9, yHigh * 1.1, yTicks) : niceTicks(yLow, yHigh, yTicks, true);
     m_xFrom = x.low, m_xTo = x.high, m_yFrom = y.low, m_yTo = y.high;
     setTicks(m_x, x);
     setTicks(m_y, y);
+    const bool empty = isEmpty();
     for (QCategoryAxis *axis : {m_x, m_y})
         axis->setVisible(!empty);
 }
 
-void LineChart::updateSeries() {
-    QHash<QString, QLineSeries *> before;
-    before.swap(m_series);
+void LineChart::updateParts() {
     const int columns = std::max(100, int(chart()->plotArea().width()));
-    for (const LineData &line : m_lines) {
-        QLineSeries *series = before.take(line.key);
-        if (!series) {
-            series = new QLineSeries(this);
-            chart()->addSeries(series);
-            series->attachAxis(m_x);
-            series->attachAxis(m_y);
-        }
-        m_series.insert(line.key, series);
-        QList<QPointF> points = core::decimateMinMax(line.points, columns);
-        if (m_log) {
-            points.removeIf([](const QPointF &p) { return p.y() <= 0; });
-            for (QPointF &p : points)
-                p.setY(std::log10(p.y()));
-        }
-        series->setPen(penOf(line, m_theme.palette()));
-        series->setPointsVisible(line.markers && !line.faint && points.size() <= columns / 6);
-        series->setMarkerSize(3);
-        series->replace(points);
-    }
-    for (QLineSeries *gone : before) {
-        chart()->removeSeries(gone);
-        delete gone;
+    for (Drawn &drawn : m_drawn) {
+        drawn.revision = drawn.curve->revision();
+        drawn.part = drawn.curve->part(m_xFrom, m_xTo, columns);
     }
 }
 
 qsizetype LineChart::drawnPoints() const {
     qsizetype count = 0;
-    for (const QLineSeries *series : m_series)
-        count += series->count();
+    for (const Drawn &drawn : m_drawn)
+        count += drawn.part.shown;
     return count;
+}
+
+QList<QPointF> LineChart::drawnPointsOf(const QString &key) const {
+    for (qsizetype i = 0; i < m_lines.size(); ++i)
+        if (m_lines[i].key == key)
+            return m_drawn[std::size_t(i)].part.points;
+    return {};
+}
+
+QString LineChart::shownText() const {
+    qsizetype shown = 0, held = 0;
+    int windows = 1;
+    for (qsizetype i = 0; i < m_lines.size(); ++i) {
+        if (m_lines[i].faint)
+            continue;
+        shown += m_drawn[std::size_t(i)].part.shown;
+        held += m_drawn[std::size_t(i)].part.held;
+        windows = std::max(windows, m_lines[i].windowsAPoint);
+    }
+    if (shown == held && windows == 1)
+        return {};
+    QLocale locale = QLocale::c();
+    locale.setNumberOptions(QLocale::DefaultNumberOptions); // groups of three
+    const QString text = tr("showing %1 of %2 points").arg(locale.toString(shown), locale.toString(held));
+    return windows > 1 ? tr("%1, each the mean of up to %2 windows").arg(text).arg(windows) : text;
 }
 
 QPointF LineChart::toPlot(const QPointF &value) const {
@@ -207,106 +311,31 @@ QPointF LineChart::toPlot(const QPointF &value) const {
             area.bottom() - (y - m_yFrom) / (m_yTo - m_yFrom) * area.height()};
 }
 
-namespace {
-QString endTextOf(const LineData &line) {
-    if (!line.endText.isEmpty() || line.points.isEmpty())
-        return line.endText;
-    return core::significant(line.points.constLast().y());
-}
-
-/// A name stands for all repeats of its run: only published lines keep their dots.
-Qt::PenStyle endStyleOf(const LineData &line) {
-    return line.style == Qt::DotLine ? Qt::DotLine : Qt::SolidLine;
-}
-} // namespace
-
-int LineChart::endLabelWidth() const {
-    QList<EndLabel> labels;
-    for (const LineData &line : m_lines)
-        if (line.labelled && !line.faint && !line.points.isEmpty())
-            labels.append({0, line.name, endTextOf(line), line.color, endStyleOf(line)});
-    return labels.isEmpty() ? 8 : int(std::ceil(endLabelsWidth(labels)));
-}
-
-void LineChart::drawEndLabels(QPainter *painter) const {
+double LineChart::xAt(double viewX) const {
     const QRectF area = chart()->plotArea();
-    QList<EndLabel> labels;
-    for (const LineData &line : m_lines) {
-        if (!line.labelled || line.faint || line.points.isEmpty())
-            continue;
-        const QPointF last = line.points.constLast();
-        const double y = std::isfinite(last.y()) ? toPlot(last).y() : area.top();
-        labels.append(
-            {std::clamp(y, area.top(), area.bottom()), line.name, endTextOf(line), line.color, endStyleOf(line)});
-    }
-    paintEndLabels(painter, labels, area, m_theme.palette());
+    return m_xFrom + (viewX - area.left()) / std::max(1.0, area.width()) * (m_xTo - m_xFrom);
 }
 
-void LineChart::drawCrosshair(QPainter *painter) const {
-    const QRectF area = chart()->plotArea();
-    if (!m_pointer || !area.contains(*m_pointer))
-        return;
-    const double x = m_xFrom + (m_pointer->x() - area.left()) / area.width() * (m_xTo - m_xFrom);
-    QList<EndLabel> read;
-    double at = NAN;
-    for (const LineData &line : m_lines) {
-        if (line.faint || line.points.isEmpty())
-            continue;
-        auto next = std::lower_bound(line.points.begin(), line.points.end(), x,
-                                     [](const QPointF &p, double value) { return p.x() < value; });
-        if (next == line.points.end() || (next != line.points.begin() && x - (next - 1)->x() < next->x() - x))
-            --next;
-        if (std::isnan(at) || std::abs(next->x() - x) < std::abs(at - x))
-            at = next->x();
-        read.append({0, line.name, core::significant(next->y()), line.color, line.style});
-    }
-    if (read.isEmpty())
-        return;
-    const double px = toPlot({at, 1}).x();
-    painter->setPen(QPen(m_theme.palette().textMuted, 1, Qt::DashLine));
-    painter->drawLine(QPointF(px, area.top()), QPointF(px, area.bottom()));
-    paintReadout(painter, QStringLiteral("%1 %2").arg(m_xTitle, core::significant(at, 4)), read, px, area,
-                 m_theme.palette());
-}
-
-void LineChart::drawForeground(QPainter *painter, const QRectF &) {
-    painter->save();
-    painter->setRenderHint(QPainter::Antialiasing);
-    if (m_series.isEmpty() || drawnPoints() == 0) {
-        painter->setFont(Theme::font(Type::Body));
-        painter->setPen(m_theme.palette().textMuted);
-        painter->drawText(sceneRect().adjusted(16, 0, -16, 0), Qt::AlignCenter | Qt::TextWordWrap, m_empty);
-    } else {
-        drawEndLabels(painter);
-        drawCrosshair(painter);
-    }
-    painter->restore();
+QString LineChart::xText(double x) const {
+    return m_xKind == XKind::WallTime ? core::clockTime(std::int64_t(x * 1e6)).left(12) : core::significant(x, 4);
 }
 
 void LineChart::resizeEvent(QResizeEvent *event) {
     QChartView::resizeEvent(event);
+    m_axesStale = true;
     rebuild();
-}
-
-void LineChart::mouseMoveEvent(QMouseEvent *event) {
-    m_pointer = event->position();
-    viewport()->update();
-    QChartView::mouseMoveEvent(event);
-}
-
-void LineChart::leaveEvent(QEvent *event) {
-    m_pointer.reset();
-    viewport()->update();
-    QChartView::leaveEvent(event);
 }
 
 QString LineChart::chartData() const {
     QString out = QStringLiteral("series\t%1\t%2\n").arg(m_xTitle, m_yTitle);
-    for (const LineData &line : m_lines)
-        for (const QPointF &p : line.points)
-            if (!line.faint)
-                out += QStringLiteral("%1\t%2\t%3\n")
-                           .arg(line.name, QString::number(p.x(), 'g', 12), QString::number(p.y(), 'g', 12));
+    for (std::size_t i = 0; i < m_drawn.size(); ++i) {
+        const LineData &line = m_lines[qsizetype(i)];
+        const core::Curve &curve = line.data ? *line.data : *m_drawn[i].curve;
+        for (qsizetype at = 0; at < curve.size() && !line.faint; ++at)
+            out += QStringLiteral("%1\t%2\t%3\n")
+                       .arg(line.name, QString::number(curve.at(at).x(), 'g', 12),
+                            QString::number(curve.at(at).y(), 'g', 12));
+    }
     return out;
 }
 
@@ -316,12 +345,16 @@ void LineChart::renderChart(QPainter *painter, const QSize &size) {
     copy.setAttribute(Qt::WA_DontShowOnScreen);
     copy.setAxisTitles(m_xTitle, m_yTitle);
     copy.setEmptyText(m_empty);
-    copy.m_wholeX = m_wholeX;
+    copy.m_xKind = m_xKind;
     copy.m_zeroBased = m_zeroBased;
     copy.m_log = m_log;
     copy.m_xLow = m_xLow;
     copy.m_xHigh = m_xHigh;
+    copy.m_viewX = m_viewX;
+    copy.m_viewY = m_viewY;
     copy.m_lines = m_lines;
+    copy.m_drawn = m_drawn;
+    copy.m_marks = m_marks;
     copy.resize(size - QSize(2 * exportMargin, 2 * exportMargin));
     copy.show();
     // The labels' width makes the plot's, which makes the number of ticks.
@@ -329,6 +362,7 @@ void LineChart::renderChart(QPainter *painter, const QSize &size) {
         copy.rebuild();
         QCoreApplication::sendPostedEvents(copy.chart(), QEvent::LayoutRequest);
     }
+    copy.updateParts();
     painter->fillRect(QRect(QPoint(), size), m_theme.palette().surface);
     copy.render(painter, QRectF(QPointF(exportMargin, exportMargin), QSizeF(copy.size())), copy.viewport()->rect());
 }

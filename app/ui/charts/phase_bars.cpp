@@ -141,7 +141,7 @@ PhaseBars::Layout PhaseBars::layOut(const QRectF &area) const {
     out.labelWidth = std::min(out.labelWidth + 2, area.width() * 0.36);
     out.axisS = longest > 0 ? longest : 1e-3;
     const double count = double(std::max<qsizetype>(1, m_bars.size()));
-    out.rowHeight = std::clamp((area.height() - axisHeight) / count, 18.0, 44.0);
+    out.rowHeight = std::clamp((area.height() - axisHeight) / count, 18.0, 96.0);
     const double left = area.left() + out.labelWidth + gap;
     out.plot = QRectF(left, area.top(), area.right() - out.valueWidth - gap - left, out.rowHeight * count);
     return out;
@@ -222,8 +222,13 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
         painter->drawText(QRectF(x - 40, layout.plot.bottom() + 4, 80, 14), Qt::AlignCenter, ticks.labels[i]);
     }
     painter->setFont(Theme::font(Type::Small));
-    painter->drawText(QRectF(layout.plot.left(), layout.plot.bottom() + 18, layout.plot.width(), 16), Qt::AlignCenter,
-                      tr("time per step / ms"));
+    const QString title = tr("time per step / ms"),
+                  legend = title + tr(" · light loads, full computes, hatched communicates");
+    const QRectF row(area.left(), layout.plot.bottom() + 18, area.width(), 16);
+    if (QFontMetricsF(painter->font()).horizontalAdvance(legend) < row.width())
+        painter->drawText(row, Qt::AlignCenter, legend);
+    else
+        painter->drawText(QRectF(layout.plot.left(), row.top(), layout.plot.width(), 16), Qt::AlignCenter, title);
 }
 
 QString PhaseBars::hint(const QPointF &position) const {

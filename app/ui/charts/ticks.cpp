@@ -1,5 +1,6 @@
 #include "app/ui/charts/ticks.h"
 
+#include <QDateTime>
 #include <QLocale>
 
 #include <algorithm>
@@ -62,6 +63,33 @@ Ticks wholeTicks(double low, double high, int wanted) {
     if (!std::isfinite(low) || !std::isfinite(high) || high <= low)
         high = low + 1;
     return ticksWithStep(low, high, niceStep((high - low) / std::max(1, wanted), true), false);
+}
+
+Ticks timeTicks(double low, double high, int wanted) {
+    Ticks out;
+    if (!std::isfinite(low) || !std::isfinite(high) || high <= low)
+        high = low + 1;
+    out.low = low;
+    out.high = high;
+    constexpr double day = 86'400;
+    double step = std::ceil((high - low) / std::max(1, wanted) / day) * day;
+    for (const double round : {1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0,
+                               7200.0, 10'800.0, 21'600.0, 43'200.0, day})
+        if (round * wanted >= high - low) {
+            step = round;
+            break;
+        }
+    // Whole steps of the local day, not of Unix time.
+    const double shift = QDateTime::fromSecsSinceEpoch(qint64(low)).offsetFromUtc();
+    const QString form = step < 60 ? QStringLiteral("HH:mm:ss")
+                         : std::floor((low + shift) / day) == std::floor((high + shift) / day) ? QStringLiteral("HH:mm")
+                         : step < day ? QStringLiteral("d MMM HH:mm")
+                                      : QStringLiteral("d MMM");
+    for (double at = std::ceil((low + shift) / step) * step - shift; at <= high; at += step) {
+        out.at.append(at);
+        out.labels.append(QLocale::c().toString(QDateTime::fromMSecsSinceEpoch(qint64(at * 1000)), form));
+    }
+    return out;
 }
 
 Ticks logTicks(double low, double high, int wanted) {

@@ -17,6 +17,9 @@ struct Ticks {
 /// Whole numbers only (epochs, steps).
 [[nodiscard]] Ticks wholeTicks(double low, double high, int wanted);
 
+/// Unix seconds: round times of day, local, with no more parts than it takes ("14:05", "14:05:30", "21 Nov 14:00").
+[[nodiscard]] Ticks timeTicks(double low, double high, int wanted);
+
 /// For a log axis: `low` and `high` are values (> 0); `at`, `low`, `high` come back as log10.
 /// Decades, and 2 and 5 between them where there are few.
 [[nodiscard]] Ticks logTicks(double low, double high, int wanted);

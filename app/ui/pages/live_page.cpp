@@ -8,14 +8,17 @@
 #include <QScrollArea>
 #include <QSlider>
 #include <QStackedWidget>
+#include <QToolButton>
 
 #include <algorithm>
 
 #include "analysis/verdict.h"
+#include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
+#include "app/ui/pages/live_side.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -24,7 +27,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int leastPauseMs = 100; ///< ten pictures a second at most
+constexpr int leastPauseMs = 50; ///< twenty pictures a second at most
 
 using core::RunStore;
 
@@ -70,63 +73,78 @@ LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
 
     auto *body = new QWidget(this);
     body->setObjectName(QStringLiteral("pageBody"));
-    auto *layout = new QGridLayout(body);
-    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
-    layout->setSpacing(2 * grid);
-    layout->addWidget(m_lossCard = buildLoss(), 0, 0);
-    layout->addWidget(buildDuration(), 0, 1);
-    layout->addWidget(m_lanesCard = buildLanes(), 1, 0);
-    layout->addWidget(m_phasesCard = buildPhases(), 1, 1);
-    layout->setColumnStretch(0, 11);
-    layout->setColumnStretch(1, 10);
-    layout->setRowStretch(0, 1);
-    layout->setRowStretch(1, 1);
-    // Less height than this scrolls: a chart squeezed to a strip says nothing.
-    body->setMinimumHeight(78 * grid);
-    auto *area = new QScrollArea(this);
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
-    area->setFocusPolicy(Qt::NoFocus);
-    area->setWidget(body);
-    m_stack->addWidget(area);
+    buildBody(body);
+    m_stack->addWidget(body);
 
     connect(&m_workspace, &Workspace::opened, this, &LivePage::openedAnew);
     connect(&m_workspace, &Workspace::resultsChanged, this, &LivePage::drawVerdict);
-    connect(&m_workspace.runs(), &core::RunSet::reset, this, [this] { mark(RunStore::All); });
-    connect(&m_workspace.runs(), &core::RunSet::changed, this, [this](int, RunStore::Changes what) { mark(what); });
+    connect(&runs(), &core::RunSet::reset, this, [this] { mark(RunStore::All); });
+    connect(&runs(), &core::RunSet::changed, this, [this](int, RunStore::Changes what) { mark(what); });
+    connect(&m_workspace.pictured().choice(), &core::RunChoiceModel::shownChanged, this,
+            [this] { mark(RunStore::All); });
     connect(&m_theme, &Theme::changed, this, [this] { mark(RunStore::All); });
     m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &LivePage::tick);
     openedAnew();
 }
 
+void LivePage::buildBody(QWidget *body) {
+    auto *columns = new QHBoxLayout(body);
+    columns->setContentsMargins(2 * grid, 2 * grid, 0, 2 * grid);
+    columns->setSpacing(2 * grid);
+    m_side = new LiveSide(m_theme, m_workspace.pictured().choice(), body);
+    columns->addWidget(m_side);
+    auto *pictures = new QWidget(body);
+    pictures->setObjectName(QStringLiteral("pageBody"));
+    auto *layout = new QGridLayout(pictures);
+    layout->setContentsMargins(0, 0, 2 * grid, 0);
+    layout->setSpacing(2 * grid);
+    layout->addWidget(buildLoss(), 0, 0);
+    layout->addWidget(buildDuration(), 0, 1);
+    layout->addWidget(m_lanesCard = buildLanes(), 1, 0);
+    layout->addWidget(m_phasesCard = buildPhases(), 1, 1);
+    layout->addWidget(m_anatomyCard = buildAnatomy(), 2, 0, 1, 2);
+    layout->setColumnStretch(0, 11);
+    layout->setColumnStretch(1, 10);
+    layout->setRowStretch(0, 5);
+    layout->setRowStretch(1, 5);
+    layout->setRowStretch(2, 2);
+    // Less height than this scrolls: a chart squeezed to a strip says nothing.
+    layout->setRowMinimumHeight(0, 38 * grid);
+    layout->setRowMinimumHeight(1, 38 * grid);
+    auto *area = new QScrollArea(body);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setWidget(pictures);
+    columns->addWidget(area, 1);
+    connect(m_side, &LiveSide::axisChanged, this, [this] {
+        pointAt({});
+        mark(RunStore::Loss);
+    });
+    connect(m_side, &LiveSide::smoothingChanged, this, [this] { mark(RunStore::Loss); });
+    connect(m_side, &LiveSide::publishedChanged, this, [this] { mark(RunStore::Loss | RunStore::Epochs); });
+    connect(m_side, &LiveSide::logChanged, m_loss, &LineChart::setLogAxis);
+    connect(m_loss, &LineChart::logAxisChanged, m_side->logBox(), &QCheckBox::setChecked);
+    connectPointers();
+}
+
 Card *LivePage::buildLoss() {
     auto *card = new Card(tr("Loss"), this);
-    card->setToolTip(
-        tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a "
-           "line's end is the mean over its last complete epoch, as publications print it"));
-    m_published = new QCheckBox(tr("Published"), card);
-    m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
-    m_published->setToolTip(tr("The publication's own figures, dotted: other machines, and often other data (Alt+P)"));
-    connect(m_published, &QCheckBox::toggled, this, [this] { mark(RunStore::Loss | RunStore::Epochs); });
-    card->addTool(m_published);
-    auto *smooth = makeLabel(tr("smooth"), "muted", card);
-    card->addTool(smooth);
-    m_smooth = new QSlider(Qt::Horizontal, card);
-    m_smooth->setRange(0, 99);
-    m_smooth->setValue(60);
-    m_smooth->setFixedWidth(9 * grid);
-    m_smooth->setAccessibleName(tr("Smoothing"));
-    m_smooth->setToolTip(tr(
-        "Exponential moving average along the axis; the raw line stays behind it. At the left end the raw line alone"));
-    connect(m_smooth, &QSlider::valueChanged, this, [this] { mark(RunStore::Loss); });
-    card->addTool(m_smooth);
-    m_axis = makeChoice({tr("x: epoch"), tr("x: step"), tr("x: time")},
-                        tr("Loss over epochs, steps, or seconds since the first step"), card);
-    connect(m_axis, &QComboBox::currentIndexChanged, this, [this] { mark(RunStore::Loss); });
-    card->addTool(m_axis);
+    card->setToolTip(tr(
+        "Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a "
+        "line's end is the mean over its last complete epoch, as publications print it. The wheel, a dragged band, + "
+        "and - zoom, Shift and drag pan, a double click shows all; arrows move the crosshair; a click scrolls the "
+        "console to that time"));
+    auto *side = new QToolButton(card);
+    side->setText(tr("Runs"));
+    side->setCheckable(true);
+    side->setChecked(true);
+    side->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
+    side->setToolTip(tr("The list of runs and how curves are drawn (Alt+R)"));
+    connect(side, &QToolButton::toggled, m_side, &QWidget::setVisible);
+    card->addTool(side);
     m_loss = new LineChart(m_theme, QStringLiteral("loss"), card);
-    m_loss->setEmptyText(tr("The first loss arrives with the first steps"));
     card->body()->addWidget(m_loss, 1);
     return card;
 }
@@ -155,8 +173,14 @@ Card *LivePage::buildDuration() {
 
 Card *LivePage::buildLanes() {
     auto *card = new Card(tr("Devices"), this);
-    card->setToolTip(tr("How busy each device was, sampled five times a second. CPU: busy share of its cores (a rank "
-                        "that spins while it waits counts as busy). GPU: share of time in which any kernel ran"));
+    card->setToolTip(
+        tr("How busy each device was, sampled five times a second. CPU: busy share of its cores (a rank "
+           "that spins while it waits counts as busy). GPU: share of time in which any kernel ran. Memory, "
+           "power and temperature where a device tells them"));
+    m_metric = makeChoice({tr("utilisation"), tr("memory"), tr("power"), tr("temperature")},
+                          tr("What the lanes show, all on one scale"), card);
+    connect(m_metric, &QComboBox::currentIndexChanged, this, [this] { mark(RunStore::Devices); });
+    card->addTool(m_metric);
     m_window = makeChoice({tr("whole run"), tr("last 60 s")},
                           tr("All runs on one time axis: from each run's beginning, or the last 60 s of each"), card);
     connect(m_window, &QComboBox::currentIndexChanged, this, [this] { mark(RunStore::Devices); });
@@ -171,7 +195,6 @@ Card *LivePage::buildPhases() {
     auto *card = new Card(tr("Where a step goes"), this);
     card->setToolTip(tr("Mean time of each phase of a training step, by rank. Full colour computes, light loads, "
                         "hatched communicates or waits; the thin row below tells what lies inside"));
-    card->setNote(tr("light loads · full computes · hatched communicates"));
     m_phases = new PhaseBars(m_theme, QStringLiteral("phases"), card);
     m_phases->setEmptyText(tr("The phases of a step arrive with the first steps"));
     card->body()->addWidget(m_phases, 1);
@@ -185,22 +208,48 @@ Card *LivePage::buildPhases() {
     return card;
 }
 
+Card *LivePage::buildAnatomy() {
+    auto *card = new Card(tr("Anatomy of data parallel"), this);
+    card->setToolTip(
+        tr("A mean step of DP as it happens: device 0 scatters the batch, copies the parameters, gathers the "
+           "outputs, computes the loss and reduces the gradients; the others work only in the parallel parts"));
+    card->setNote(tr("dashed, with ?: how long that device took is not in the frames, only the slowest one's time"));
+    m_anatomy = new AnatomyView(m_theme, QStringLiteral("dp-anatomy"), card);
+    card->body()->addWidget(m_anatomy, 1);
+    card->hide();
+    return card;
+}
+
+QComboBox *LivePage::axisBox() const {
+    return m_side->axisBox();
+}
+
+core::RunSet &LivePage::runs() const {
+    return m_workspace.pictured().runs();
+}
+
 std::vector<ChartSource *> LivePage::charts() const {
-    return {m_loss, m_duration, m_lanes, m_phases};
+    std::vector<ChartSource *> out{m_loss, m_duration, m_lanes, m_phases};
+    if (!m_anatomy->runs().isEmpty())
+        out.push_back(m_anatomy);
+    return out;
 }
 
 void LivePage::openedAnew() {
     m_stack->setCurrentIndex(m_workspace.isOpen() ? 1 : 0);
     const core::Experiment *experiment = m_workspace.experiment();
     const bool published = experiment && experiment->recipe.published.has_value();
-    m_published->setVisible(published);
-    m_published->setChecked(published && comparable(*experiment));
+    m_side->publishedBox()->setVisible(published);
+    m_side->publishedBox()->setChecked(published && comparable(*experiment));
+    m_loss->showAll();
+    m_duration->showAll();
+    pointAt({});
     mark(RunStore::All);
     drawVerdict();
 }
 
 bool LivePage::showPublished() const {
-    return m_published->isChecked() && m_workspace.experiment();
+    return m_side->publishedBox()->isChecked() && m_workspace.experiment();
 }
 
 void LivePage::mark(RunStore::Changes what) {
@@ -231,15 +280,24 @@ void LivePage::drawNow() {
 
 void LivePage::draw() {
     const RunStore::Changes what = std::exchange(m_dirty, {});
-    m_looks = runLooks(m_workspace.runs());
+    const PicturedRuns &pictured = m_workspace.pictured();
+    m_looks = runLooks(
+        runs(), [this](const RunStore &run) { return m_workspace.pictured().choice().isShown(run.runId()); },
+        [&pictured](const RunStore &run) { return pictured.isForeign(&run); });
+    if (what & (RunStore::Changes(RunStore::Record) | RunStore::State))
+        m_side->setLooks(m_looks);
     if (what & (RunStore::Loss | RunStore::Record | RunStore::State))
         drawLoss();
+    if (what & (RunStore::Changes(RunStore::Alerts) | RunStore::State | RunStore::Link | RunStore::Record))
+        drawMarks();
     if (what & (RunStore::Epochs | RunStore::Record | RunStore::State))
         drawDuration();
     if (what & (RunStore::Devices | RunStore::Record))
         drawLanes();
     if (what & (RunStore::Phases | RunStore::Record))
         drawPhases();
+    if (what & (RunStore::Phases | RunStore::Record | RunStore::Epochs))
+        drawAnatomy();
 }
 
 void LivePage::drawVerdict() {

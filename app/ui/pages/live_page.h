@@ -1,31 +1,37 @@
 #pragma once
+#include <QHash>
 #include <QTimer>
 #include <QWidget>
 
+#include <optional>
 #include <vector>
 
 #include "app/ui/pages/run_look.h"
 #include "models/curve_model.h"
+#include "models/device_model.h"
 #include "store/run_store.h"
 
-class QCheckBox;
 class QComboBox;
 class QLabel;
-class QSlider;
 class QStackedWidget;
+class QToolButton;
 
 namespace lockstep::ui {
+class AnatomyView;
 class BarChart;
 class Card;
 class ChartSource;
 class LaneView;
 class LineChart;
+struct LineData;
+class LiveSide;
 class PhaseBars;
 class Theme;
 class Workspace;
 
-/// Live: loss, duration per epoch, device lanes and phases of all runs of the contrast in one picture each, and the
-/// verdict so far. Repaints at most ten times a second, only what changed, and never spends more than a tenth of the time on it.
+/// Live: loss, duration per epoch, device lanes, phases and data parallel's anatomy of all runs of the contrast in one
+/// picture each, and the verdict so far; one crosshair runs through them all. Repaints at most twenty times a second, only
+/// what changed, and never spends more than a tenth of the time on it.
 class LivePage : public QWidget {
     Q_OBJECT
 public:
@@ -35,48 +41,74 @@ public:
     [[nodiscard]] LineChart *durationChart() const { return m_duration; }
     [[nodiscard]] LaneView *lanes() const { return m_lanes; }
     [[nodiscard]] PhaseBars *phaseBars() const { return m_phases; }
-    [[nodiscard]] QComboBox *axisBox() const { return m_axis; }
+    [[nodiscard]] AnatomyView *anatomy() const { return m_anatomy; }
+    [[nodiscard]] LiveSide *side() const { return m_side; }
+    [[nodiscard]] QComboBox *axisBox() const;
+    [[nodiscard]] QComboBox *metricBox() const { return m_metric; }
     /// All pictures of the page, for exports.
     [[nodiscard]] std::vector<ChartSource *> charts() const;
     /// Draws what is dirty now, whether visible or not (exports, screenshots).
     void drawNow();
+    /// Moves the crosshair to where a run stood at that time.
+    void showTime(const QString &runId, qint64 wallUs);
 
 Q_SIGNALS:
     void planWanted(); ///< from the empty state
+    /// A place of a chart was clicked: where a run stood then. `insist`: something is marked there.
+    void timeChosen(const QString &runId, qint64 wallUs, bool insist);
 
 protected:
     void showEvent(QShowEvent *event) override;
 
 private:
+    void buildBody(QWidget *body);
     Card *buildLoss();
     Card *buildDuration();
     Card *buildLanes();
     Card *buildPhases();
+    Card *buildAnatomy();
+    void connectPointers();
     void mark(core::RunStore::Changes what);
     void tick();
     void draw();
     void drawLoss();
+    void drawMarks();
     void drawDuration();
     void drawLanes();
     void drawPhases();
+    void drawAnatomy();
     void drawVerdict();
     void openedAnew();
     [[nodiscard]] bool showPublished() const;
+    [[nodiscard]] core::RunSet &runs() const;
+    [[nodiscard]] const RunLook *lookOf(const QString &runId) const;
+    [[nodiscard]] LineData lineOf(const RunLook &look) const;
+    void addPublished(QList<LineData> &lines, bool durations) const;
+    [[nodiscard]] double addLanes(const RunLook &look, QList<struct Lane> &lanes, double &full);
+
+    // live_cursor.cpp: x below is on the loss chart's axis.
+    void pointAt(std::optional<double> x);
+    void pointAtEpoch(std::optional<double> epoch);
+    void pointAtLane(const QString &runId, double laneS);
+    [[nodiscard]] std::optional<std::int64_t> wallUsOf(const RunLook &look, double x) const;
+    [[nodiscard]] std::optional<double> epochOf(double x) const;
+    void choosePlace(double x, const QString &runId);
 
     Theme &m_theme;
     Workspace &m_workspace;
     QStackedWidget *m_stack;
+    LiveSide *m_side;
     LineChart *m_loss, *m_duration;
     BarChart *m_medians;
     LaneView *m_lanes;
     PhaseBars *m_phases;
-    QComboBox *m_axis, *m_durationView, *m_window;
-    QSlider *m_smooth;
-    QCheckBox *m_published;
+    AnatomyView *m_anatomy;
+    QComboBox *m_durationView, *m_window, *m_metric;
     QLabel *m_verdict;
-    Card *m_lossCard, *m_lanesCard, *m_phasesCard;
+    Card *m_lanesCard, *m_phasesCard, *m_anatomyCard;
     QTimer m_timer;
     std::vector<RunLook> m_looks;
+    QHash<QString, std::int64_t> m_laneOrigin; ///< wall clock of 0 s in a run's lanes
     core::RunStore::Changes m_dirty = core::RunStore::All;
     qint64 m_notBefore = 0; ///< ms of the process's clock
 };

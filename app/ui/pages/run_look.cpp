@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "analysis/format.h"
 #include "app/ui/theme/palette.h"
 #include "models/run_set.h"
 
@@ -15,7 +16,7 @@ Qt::PenStyle styleOf(int repeat) {
 
 } // namespace
 
-std::vector<RunLook> runLooks(const core::RunSet &runs) {
+std::vector<RunLook> runLooks(const core::RunSet &runs, const RunQuestion &isShown, const RunQuestion &isForeign) {
     std::vector<RunLook> out;
     std::map<QString, std::size_t> newest;
     std::map<QString, std::map<QString, int>> sameMethod; // method → names in order: two DDPs differ in depth
@@ -27,6 +28,10 @@ std::vector<RunLook> runLooks(const core::RunSet &runs) {
         look.method = store->method();
         look.name = store->title();
         look.repeat = store->record() ? store->record()->repeat : 1;
+        look.shown = !isShown || isShown(*store);
+        look.foreign = isForeign && isForeign(*store);
+        if (look.foreign && store->record()) // "2026-11-21 14:05:30" without year and seconds
+            look.name += u' ' + core::wallTime(store->record()->startWallUs).mid(5, 11);
         auto &names = sameMethod[look.method];
         const int place = names.try_emplace(look.name, int(names.size())).first->second;
         const QColor base = methodColor(look.method);
@@ -35,7 +40,9 @@ std::vector<RunLook> runLooks(const core::RunSet &runs) {
                                  : base.darker(100 + 25 * (place / 2));
         look.style = styleOf(look.repeat);
         // A repeat that has just begun has nothing to show yet: the one before it speaks until then.
-        if (const auto before = newest.find(look.name); before == newest.end()) {
+        if (!look.shown) {
+            look.latest = false;
+        } else if (const auto before = newest.find(look.name); before == newest.end()) {
             newest[look.name] = out.size();
         } else if (!store->loss().points().empty()) {
             out[before->second].latest = false;

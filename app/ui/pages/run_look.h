@@ -2,6 +2,7 @@
 #include <QColor>
 #include <QString>
 
+#include <functional>
 #include <vector>
 
 namespace lockstep::core {
@@ -20,11 +21,15 @@ struct RunLook {
     QColor color;
     Qt::PenStyle style = Qt::SolidLine;
     int repeat = 1;
-    bool latest =
-        true; ///< the newest run of its name that has steps: named at its line's end, shown in lanes and phases
+    bool shown = true;    ///< not hidden by the person
+    bool foreign = false; ///< of another experiment, pinned: its name tells when it began
+    /// The newest shown run of its name that has steps: named at its line's end, in lanes and phases.
+    bool latest = true;
 };
 
+using RunQuestion = std::function<bool(const core::RunStore &)>;
 /// One a run of the set, in its order.
-[[nodiscard]] std::vector<RunLook> runLooks(const core::RunSet &runs);
+[[nodiscard]] std::vector<RunLook> runLooks(const core::RunSet &runs, const RunQuestion &isShown = {},
+                                            const RunQuestion &isForeign = {});
 
 } // namespace lockstep::ui

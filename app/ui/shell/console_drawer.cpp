@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollBar>
+#include <QShortcut>
 #include <QTableView>
 #include <QToolButton>
 
@@ -105,6 +106,12 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
         if (m_unfolded && m_atEnd)
             m_table->scrollToBottom();
     });
+    for (QTableView *table : {m_table, m_alerts}) {
+        connect(table, &QTableView::clicked, this, &ConsoleDrawer::chooseLine);
+        connect(table, &QTableView::activated, this, &ConsoleDrawer::chooseLine);
+    }
+    connect(&m_filter, &QAbstractItemModel::layoutChanged, this, &ConsoleDrawer::countHits);
+    connect(&m_filter, &QAbstractItemModel::modelReset, this, &ConsoleDrawer::countHits);
     connect(&workspace, &Workspace::opened, this, &ConsoleDrawer::refreshSources);
     connect(&workspace.runs(), &core::RunSet::changed, this, [this](int, core::RunStore::Changes what) {
         if (what & core::RunStore::State)
@@ -145,7 +152,125 @@ QWidget *ConsoleDrawer::buildTools() {
         widget->setFixedHeight(28);
         layout->addWidget(widget);
     }
+    layout->addWidget(buildSearch());
     return tools;
+}
+
+QWidget *ConsoleDrawer::buildSearch() {
+    auto *box = new QWidget(this);
+    auto *layout = new QHBoxLayout(box);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(grid / 2);
+    m_search = new QLineEdit(box);
+    m_search->setPlaceholderText(tr("Search"));
+    m_search->setToolTip(
+        tr("Goes to lines with these words and hides none (Ctrl+Shift+F); Return or F3: the next, Shift+F3: "
+           "the one before"));
+    m_search->setAccessibleName(tr("Search the console"));
+    m_search->setClearButtonEnabled(true);
+    m_search->setFixedSize(160, 28);
+    m_searchNote = makeLabel({}, "muted", box);
+    layout->addWidget(m_search);
+    layout->addWidget(m_searchNote);
+    const auto add = [&](const QString &icon, const QString &name, const QKeySequence &keys, int direction) {
+        auto *button = new QToolButton(box);
+        button->setObjectName(QStringLiteral("drawerHead"));
+        button->setShortcut(keys);
+        button->setAccessibleName(name);
+        button->setToolTip(QStringLiteral("%1 (%2)").arg(name, keys.toString(QKeySequence::NativeText)));
+        const auto draw = [this, button, icon] {
+            button->setIcon(m_theme.icon(icon, m_theme.palette().textSecondary));
+        };
+        draw();
+        connect(&m_theme, &Theme::changed, button, draw);
+        connect(button, &QToolButton::clicked, this, [this, direction] { searchNext(direction); });
+        layout->addWidget(button);
+    };
+    add(QStringLiteral("chevron-up"), tr("Search backwards"), QKeySequence(Qt::SHIFT | Qt::Key_F3), -1);
+    add(QStringLiteral("chevron-down"), tr("Search onwards"), QKeySequence(Qt::Key_F3), 1);
+    connect(m_search, &QLineEdit::returnPressed, this, [this] { searchNext(1); });
+    connect(m_search, &QLineEdit::textChanged, this, [this] {
+        countHits();
+        const int row = m_table->currentIndex().isValid() ? m_table->currentIndex().row() : 0;
+        if (!m_search->text().isEmpty() && !isHit(row))
+            searchNext(1);
+    });
+    auto *find = new QShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F), this);
+    connect(find, &QShortcut::activated, this, [this] {
+        m_alertsHead->setChecked(false);
+        setUnfolded(true);
+        m_search->setFocus();
+        m_search->selectAll();
+    });
+    return box;
+}
+
+bool ConsoleDrawer::isHit(int row) const {
+    const QString text = m_filter.index(row, core::ConsoleModel::Message).data().toString();
+    return !m_search->text().isEmpty() && text.contains(m_search->text(), Qt::CaseInsensitive);
+}
+
+void ConsoleDrawer::countHits() {
+    if (m_search->text().isEmpty())
+        return m_searchNote->clear();
+    int hits = 0, place = 0;
+    const int current = m_table->currentIndex().row();
+    for (int row = 0; row < m_filter.rowCount(); ++row)
+        if (isHit(row)) {
+            ++hits;
+            if (row == current)
+                place = hits;
+        }
+    m_searchNote->setText(hits == 0 ? tr("no hit")
+                          : place > 0
+                              ? tr("%1 of %2").arg(place).arg(hits)
+                              : tr("%n hit(s)", nullptr, hits).replace(QLatin1String("(s)"), hits > 1 ? "s" : ""));
+}
+
+void ConsoleDrawer::searchNext(int direction) {
+    const int rows = m_filter.rowCount();
+    if (m_search->text().isEmpty() || rows == 0)
+        return;
+    const int from = m_table->currentIndex().isValid() ? m_table->currentIndex().row() : direction > 0 ? -1 : 0;
+    for (int i = 1; i <= rows; ++i)
+        if (const int row = ((from + direction * i) % rows + rows) % rows; isHit(row)) {
+            goTo(row);
+            chooseLine(m_filter.index(row, 0));
+            break;
+        }
+    countHits();
+}
+
+void ConsoleDrawer::goTo(int row) {
+    const QModelIndex index = m_filter.index(row, core::ConsoleModel::Time);
+    m_table->setCurrentIndex(index);
+    m_table->scrollTo(index, QAbstractItemView::PositionAtCenter);
+}
+
+void ConsoleDrawer::chooseLine(const QModelIndex &index) {
+    const QModelIndex time = index.siblingAtColumn(core::ConsoleModel::Time);
+    if (const qint64 wallUs = time.data(core::ValueRole).toLongLong(); wallUs > 0)
+        Q_EMIT timeChosen(time.data(core::RunIdRole).toString(), wallUs);
+}
+
+void ConsoleDrawer::showTime(const QString &runId, qint64 wallUs) {
+    const core::ConsoleModel &console = m_workspace.console();
+    int best = -1;
+    qint64 nearest = 0;
+    for (int row = 0; row < console.rowCount(); ++row) {
+        if (console.runAt(row) != runId)
+            continue;
+        const qint64 away = qAbs(console.wallUsAt(row) - wallUs);
+        if (best >= 0 && away >= nearest)
+            continue;
+        const int shown = m_filter.mapFromSource(console.index(row, 0)).row();
+        if (shown < 0)
+            continue;
+        best = shown;
+        nearest = away;
+    }
+    if (best >= 0)
+        goTo(best);
 }
 
 void ConsoleDrawer::setUnfolded(bool unfolded) {
@@ -155,7 +280,7 @@ void ConsoleDrawer::setUnfolded(bool unfolded) {
     m_alerts->setVisible(unfolded && m_alertsHead->isChecked());
     setFixedHeight(unfolded ? openHeight : headHeight + 1);
     refreshHead();
-    if (unfolded)
+    if (unfolded && m_atEnd)
         m_table->scrollToBottom();
 }
 

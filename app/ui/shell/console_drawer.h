@@ -29,7 +29,8 @@ private:
     int m_level = 0;
 };
 
-/// The drawer below: every rank's console and the agent's, and the alerts. Folded to its head until wanted.
+/// The drawer below: every rank's console and the agent's, and the alerts. Folded to its head until wanted. It follows the
+/// last line until it is scrolled away from it. Filters hide lines; the search goes from one hit to the next.
 class ConsoleDrawer : public QFrame {
     Q_OBJECT
 public:
@@ -37,8 +38,25 @@ public:
     void setUnfolded(bool unfolded);
     [[nodiscard]] bool isUnfolded() const { return m_unfolded; }
     [[nodiscard]] ConsoleFilter *filter() { return &m_filter; }
+    [[nodiscard]] QTableView *table() const { return m_table; }
+    [[nodiscard]] QTableView *alertTable() const { return m_alerts; }
+    [[nodiscard]] QLineEdit *searchLine() const { return m_search; }
+    [[nodiscard]] QLabel *searchNote() const { return m_searchNote; }
+    /// Goes to the run's line nearest to a time, if one is not hidden by a filter.
+    void showTime(const QString &runId, qint64 wallUs);
+
+Q_SIGNALS:
+    /// A line was chosen: when it was written, and by which run.
+    void timeChosen(const QString &runId, qint64 wallUs);
 
 private:
+    QWidget *buildSearch();
+    void chooseLine(const QModelIndex &index);
+    void goTo(int row); ///< of the filter
+    /// To the next hit (or the one before) from the current line on, around the end.
+    void searchNext(int direction);
+    void countHits();
+    [[nodiscard]] bool isHit(int row) const;
     QWidget *buildTools();
     void refreshHead();
     void refreshSources();
@@ -48,9 +66,10 @@ private:
     Workspace &m_workspace;
     ConsoleFilter m_filter;
     QToolButton *m_head, *m_alertsHead;
-    QWidget *m_tools, *m_body;
+    QWidget *m_tools;
     QComboBox *m_source, *m_level;
-    QLineEdit *m_text;
+    QLineEdit *m_text, *m_search;
+    QLabel *m_searchNote;
     QTableView *m_table, *m_alerts;
     bool m_unfolded = false, m_atEnd = true;
 };

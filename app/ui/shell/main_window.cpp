@@ -93,6 +93,13 @@ void MainWindow::connectPages() {
     m_export = new ExportMenu(m_theme, m_workspace, drawnCharts, this);
     m_verdict->exportButton()->setMenu(m_export);
     connect(m_export, &ExportMenu::failed, m_strip, &StatusStrip::showMessage);
+    connect(m_live, &LivePage::timeChosen, this, [this](const QString &runId, qint64 wallUs, bool insist) {
+        if (insist) // something is marked there: its words are wanted
+            m_drawer->setUnfolded(true);
+        if (m_drawer->isUnfolded())
+            m_drawer->showTime(runId, wallUs);
+    });
+    connect(m_drawer, &ConsoleDrawer::timeChosen, m_live, &LivePage::showTime);
     // The switch to Live happens when there is something to follow; Start says meanwhile that it starts.
     connect(&m_workspace, &Workspace::opened, this, [this] {
         if (std::exchange(m_startPressed, false))

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/ui/shell/pictured_runs.h"
 #include "follow/experiment_follower.h"
 #include "follow/run_follower.h"
 #include "launch/detached_start.h"
@@ -75,6 +76,8 @@ public:
     [[nodiscard]] bool settled() const;
 
     [[nodiscard]] core::RunSet &runs() { return m_runs; }
+    /// Those and pinned ones of other experiments: what the pictures (and the four models below) show.
+    [[nodiscard]] PicturedRuns &pictured() { return m_pictured; }
     [[nodiscard]] core::CurveModel &curves() { return m_curves; }
     [[nodiscard]] core::EpochModel &epochs() { return m_epochs; }
     [[nodiscard]] core::DeviceModel &devices() { return m_devices; }
@@ -114,10 +117,11 @@ private:
     std::unique_ptr<core::DetachedStart> m_start;
 
     core::RunSet m_runs{this};
-    core::CurveModel m_curves{&m_runs};
-    core::EpochModel m_epochs{&m_runs};
-    core::DeviceModel m_devices{&m_runs};
-    core::PhaseModel m_phases{&m_runs};
+    PicturedRuns m_pictured{m_runs};
+    core::CurveModel m_curves{&m_pictured.runs()};
+    core::EpochModel m_epochs{&m_pictured.runs()};
+    core::DeviceModel m_devices{&m_pictured.runs()};
+    core::PhaseModel m_phases{&m_pictured.runs()};
     core::ConsoleModel m_console{&m_runs};
     core::AlertModel m_alerts{&m_runs};
     core::ExperimentModel m_strip;

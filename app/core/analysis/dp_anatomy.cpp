@@ -1,0 +1,68 @@
+#include "analysis/dp_anatomy.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+std::vector<DpStage> stagesOf(const RunStore &store, bool persistent) {
+    const std::int64_t steps = store.phaseSteps(0);
+    const PhaseTimes phases = store.phases(0);
+    std::vector<DpStage> out;
+    if (steps <= 0 || !phases.contains(phase::parallelForward))
+        return out;
+    for (const std::string_view name :
+         {phase::load, phase::h2d, phase::scatter, phase::replicate, phase::parallelForward, phase::gather,
+          phase::lossOnDevice0, phase::parallelBackward, phase::reduce, phase::optimizer, phase::other})
+        if (const auto found = phases.find(name); found != phases.end())
+            out.push_back({std::string(name), found->second.sumS / double(steps),
+                           name == phase::parallelForward || name == phase::parallelBackward ||
+                               (persistent && name == phase::optimizer)});
+    return out;
+}
+
+std::optional<double> meanUse(const RunStore &store, const std::string &device) {
+    double sum = 0;
+    int epochs = 0;
+    for (const MergedEpoch &epoch : store.epochs())
+        for (const DeviceUse &use : epoch.devices)
+            if (use.device == device && use.utilizationMean) {
+                sum += *use.utilizationMean;
+                ++epochs;
+            }
+    return epochs > 0 ? std::optional(sum / epochs) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
+    if (store.method() != QLatin1String("dp"))
+        return std::nullopt;
+    DpAnatomy out;
+    out.stages = stagesOf(store, store.record()->config->dpReplicas == "persistent");
+    if (out.stages.empty())
+        return std::nullopt;
+    for (const DpStage &stage : out.stages) {
+        out.stepS += stage.seconds;
+        out.parallelS += stage.everyDevice ? stage.seconds : 0;
+    }
+    std::vector<std::int64_t> samples;
+    if (const auto rank = store.ranks().find(0); rank != store.ranks().end())
+        samples = rank->second.replicaBatch;
+    const auto batch = double(std::accumulate(samples.begin(), samples.end(), std::int64_t(0)));
+    const std::vector<std::string> names = store.deviceNames();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        DpDevice device{names[i], {}, {}, meanUse(store, names[i])};
+        if (i < samples.size() && batch > 0) {
+            device.samples = samples[i];
+            device.share = double(samples[i]) / batch;
+        }
+        out.devices.push_back(std::move(device));
+    }
+    return out;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::core {
+class RunStore;
+
+/// A stage of a data parallel step, in the order they happen.
+struct DpStage {
+    std::string phase;  ///< wire name
+    double seconds = 0; ///< mean per step
+    /// Every device works in it. The frames carry the time until the slowest one was done, not each device's own.
+    bool everyDevice = false;
+    bool operator==(const DpStage &) const = default;
+};
+
+struct DpDevice {
+    std::string device;                  ///< "cpu:0"
+    std::optional<std::int64_t> samples; ///< of a batch
+    std::optional<double> share;         ///< of a batch, 0..1
+    std::optional<double> utilization;   ///< mean over the epochs, 0..1, as the agent sampled it
+    bool operator==(const DpDevice &) const = default;
+};
+
+/// Where a step of data parallel goes, device by device as far as frames tell. Device 0 is the first: it holds the model.
+struct DpAnatomy {
+    std::vector<DpStage> stages;
+    std::vector<DpDevice> devices;
+    double stepS = 0;     ///< sum of the stages
+    double parallelS = 0; ///< of the stages in which every device works: the others have nothing to do in the rest
+    bool operator==(const DpAnatomy &) const = default;
+};
+
+/// Absent when the run is not data parallel, or none of its stages has come yet.
+[[nodiscard]] std::optional<DpAnatomy> dpAnatomy(const RunStore &store);
+
+} // namespace lockstep::core

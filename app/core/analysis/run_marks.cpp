@@ -1,0 +1,24 @@
+#include "analysis/run_marks.h"
+
+#include <algorithm>
+
+#include "store/run_store.h"
+
+namespace lockstep::core {
+
+std::vector<RunMark> runMarks(const RunStore &store) {
+    std::vector<RunMark> out;
+    for (const StateChange &change : store.stateChanges())
+        if (change.state == RunState::Checkpointing && change.rank.value_or(-1) == 0)
+            out.push_back({RunMark::Kind::Checkpoint, change.wallUs,
+                           change.epoch ? "checkpoint after epoch " + std::to_string(*change.epoch) : "checkpoint"});
+    for (const AlertLine &line : store.alerts())
+        out.push_back({line.alert.kind == "restart" ? RunMark::Kind::Restart : RunMark::Kind::Alert, line.wallUs,
+                       line.alert.message, line.alert.severity == "error"});
+    if (store.link() == LinkState::AgentDied)
+        out.push_back({RunMark::Kind::Alert, store.lastWallUs(), "failed: agent died", true});
+    std::stable_sort(out.begin(), out.end(), [](const RunMark &a, const RunMark &b) { return a.wallUs < b.wallUs; });
+    return out;
+}
+
+} // namespace lockstep::core

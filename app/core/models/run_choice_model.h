@@ -1,0 +1,50 @@
+#pragma once
+#include <set>
+
+#include <QAbstractTableModel>
+#include <QStringList>
+
+#include "models/run_set.h"
+
+namespace lockstep::core {
+
+/// Which runs of the set are in the pictures: a row a run, its box checked while it is shown, and a second box that pins
+/// it. Choices are kept by run id, also while a run is not in the set.
+class RunChoiceModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Column { Name, Loss, Pin, ColumnCount };
+    explicit RunChoiceModel(RunSet *runs, QObject *parent = nullptr);
+
+    [[nodiscard]] bool isShown(const QString &runId) const { return !m_hidden.contains(runId); }
+    void setShown(const QString &runId, bool shown);
+    void showAll(bool shown);
+    /// Shows this one and hides the others; all again when it is the only one.
+    void showOnly(const QString &runId);
+    [[nodiscard]] bool isPinned(const QString &runId) const { return m_pinned.contains(runId); }
+    void setPinned(const QString &runId, bool pinned);
+    [[nodiscard]] QStringList pinned() const;
+    /// How a run is called; `names` in the set's order.
+    void setNames(const QStringList &names);
+
+    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
+    [[nodiscard]] Qt::ItemFlags flags(const QModelIndex &index) const override;
+    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
+    bool setData(const QModelIndex &index, const QVariant &value, int role) override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
+                                      int role = Qt::DisplayRole) const override;
+
+Q_SIGNALS:
+    void shownChanged();
+    void pinnedChanged();
+
+private:
+    void tellAll();
+    [[nodiscard]] QVariant text(int row, int column) const;
+    RunSet *m_runs;
+    std::set<QString> m_hidden, m_pinned;
+    QStringList m_names;
+};
+
+} // namespace lockstep::core

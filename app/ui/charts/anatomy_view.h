@@ -1,0 +1,52 @@
+#pragma once
+#include <QColor>
+#include <QList>
+#include <QString>
+
+#include "analysis/dp_anatomy.h"
+#include "app/ui/charts/painted_chart.h"
+
+namespace lockstep::ui {
+
+/// A data parallel run and where its step goes.
+struct AnatomyRun {
+    QString name; ///< "DP ×2"
+    QColor color;
+    core::DpAnatomy anatomy;
+    bool operator==(const AnatomyRun &) const = default;
+};
+
+/// A data parallel step drawn as it happens: a row a device, the stages from left to right on one scale of time. Device 0
+/// does them all; the others work in the parallel ones alone, and how long each of them took there no frame tells: those
+/// stretches are outlined with a question mark.
+class AnatomyView : public PaintedChart {
+    Q_OBJECT
+public:
+    AnatomyView(const Theme &theme, QString name, QWidget *parent = nullptr);
+    void setRuns(const QList<AnatomyRun> &runs);
+    [[nodiscard]] const QList<AnatomyRun> &runs() const { return m_runs; }
+
+    [[nodiscard]] QString chartData() const override;
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 96}; }
+
+protected:
+    void paintChart(QPainter *painter, const QRectF &area) override;
+    [[nodiscard]] bool isEmpty() const override { return m_runs.isEmpty(); }
+    [[nodiscard]] QString hint(const QPointF &position) const override;
+
+private:
+    struct Layout {
+        double labelWidth, shareWidth, rowHeight, stepS;
+        QRectF plot;
+    };
+    [[nodiscard]] Layout layOut(const QRectF &area) const;
+    void paintDevice(QPainter *painter, const AnatomyRun &run, std::size_t device, const QRectF &row,
+                     const Layout &layout) const;
+    void paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box,
+                    bool first) const;
+
+    QList<AnatomyRun> m_runs;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,131 @@
+// How Live turns core's models into its lanes, phases and data parallel's anatomy.
+#include <QComboBox>
+
+#include <algorithm>
+
+#include "analysis/dp_anatomy.h"
+#include "analysis/format.h"
+#include "app/ui/charts/anatomy_view.h"
+#include "app/ui/charts/lane_view.h"
+#include "app/ui/charts/phase_bars.h"
+#include "app/ui/pages/live_page.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/widgets/card.h"
+#include "models/roles.h"
+
+namespace lockstep::ui {
+
+using core::DeviceModel;
+using core::RunStore;
+
+const RunLook *LivePage::lookOf(const QString &runId) const {
+    const auto found =
+        std::find_if(m_looks.begin(), m_looks.end(), [&](const RunLook &look) { return look.runId == runId; });
+    return found == m_looks.end() ? nullptr : &*found;
+}
+
+/// The lanes of a run's devices; raises `full` to the largest value and returns the last sample's time.
+double LivePage::addLanes(const RunLook &look, QList<Lane> &lanes, double &full) {
+    const bool whole = m_window->currentIndex() == 0;
+    const auto metric = DeviceModel::Metric(m_metric->currentIndex());
+    DeviceModel &model = m_workspace.devices();
+    double end = 0;
+    for (int row = 0; row < model.rowCount(); ++row) {
+        if (model.runAt(row) != look.index)
+            continue;
+        Lane lane{look.name, look.runId, model.deviceAt(row), look.color, {}, {}, tr("not sampled yet"), {}};
+        const auto *history = model.history(row);
+        double sum = 0;
+        std::optional<double> latest;
+        if (history && !history->empty()) {
+            // One axis for all: seconds since each run's own first sample, or before its last one.
+            const std::int64_t origin = whole ? history->front().wallUs : history->back().wallUs;
+            m_laneOrigin.insert(look.runId, origin);
+            for (const core::LaneSample &sample : *history) {
+                const double at = double(sample.wallUs - origin) / 1e6;
+                const auto value = DeviceModel::valueOf(sample.sample, metric);
+                if (!value || !(whole || at >= -60))
+                    continue;
+                lane.samples.append({at, *value});
+                sum += *value;
+                full = std::max(full, *value);
+            }
+            const DeviceSample &last = history->back().sample;
+            latest = DeviceModel::valueOf(last, metric);
+            if (metric == DeviceModel::Metric::Memory && last.memoryTotalBytes && latest)
+                full = std::max(full, *last.memoryTotalBytes);
+            lane.unknown = DeviceModel::whyUnknown(last.kind, metric);
+        }
+        // A finished run's latest sample says nothing: its mean does.
+        const bool over = runs().at(look.index)->over();
+        lane.value = DeviceModel::text(
+            over && !lane.samples.isEmpty() ? std::optional(sum / double(lane.samples.size())) : latest, metric);
+        lane.hint = tr("<b>%1 %2</b><br>%3").arg(lane.run.toHtmlEscaped(), lane.device) +
+                    (lane.samples.isEmpty()
+                         ? lane.unknown
+                         : (over ? tr("mean over the samples shown: ") : tr("latest sample: ")) + lane.value);
+        if (!lane.samples.isEmpty())
+            end = std::max(end, lane.samples.constLast().x());
+        lanes.append(lane);
+    }
+    return end;
+}
+
+void LivePage::drawLanes() {
+    const bool whole = m_window->currentIndex() == 0;
+    const auto metric = DeviceModel::Metric(m_metric->currentIndex());
+    QList<Lane> lanes;
+    double end = 1, full = metric == DeviceModel::Metric::Utilisation ? 1 : 0;
+    for (const RunLook &look : m_looks)
+        if (look.shown && look.latest)
+            end = std::max(end, addLanes(look, lanes, full));
+    const QString scale = metric == DeviceModel::Metric::Utilisation || full <= 0
+                              ? QString()
+                              : tr("full lane: %1").arg(DeviceModel::text(full, metric));
+    m_lanesCard->setNote(whole ? scale : scale.isEmpty() ? tr("last 60 s of each run") : scale);
+    m_lanes->setMetric(metric, full);
+    m_lanes->setLanes(lanes, whole ? 0 : -60, whole ? end : 0,
+                      whole ? tr("time since the run's first sample / s")
+                            : tr("time before the run's last sample / s"));
+}
+
+void LivePage::drawAnatomy() {
+    QList<AnatomyRun> all;
+    for (const RunLook &look : m_looks)
+        if (look.shown && look.latest)
+            if (const auto anatomy = core::dpAnatomy(*runs().at(look.index)))
+                all.append({look.name, look.color, *anatomy});
+    m_anatomy->setRuns(all);
+    m_anatomyCard->setVisible(!all.isEmpty());
+}
+
+void LivePage::drawPhases() {
+    core::PhaseModel &model = m_workspace.phases();
+    QList<PhaseBar> bars;
+    for (int row = 0; row < model.rowCount(); ++row) {
+        const QString runId = model.index(row, 0).data(core::RunIdRole).toString();
+        const RunLook *look = lookOf(runId);
+        if (!look || !look->latest)
+            continue;
+        PhaseBar bar;
+        const QVariant rank = model.index(row, 0).data(core::RankRole);
+        const bool ranks = runs().at(look->index)->worldSize() > 1;
+        bar.label = ranks && rank.isValid() ? tr("%1 rank %2").arg(look->name).arg(rank.toInt()) : look->name;
+        bar.color = look->color;
+        for (int i = 0; i < int(model.phases().size()); ++i) {
+            const QVariant value = model.index(row, 1 + i).data(core::ValueRole);
+            if (!value.isValid())
+                continue;
+            const PhasePart part{QString::fromStdString(model.phases()[std::size_t(i)]), value.toDouble()};
+            if (i < model.additiveCount())
+                bar.parts.append(part);
+            else if (part.phase != QLatin1String("comm")) // comm overlaps backward: it has no place in a stack
+                bar.nested.append(part);
+        }
+        if (!bar.parts.isEmpty())
+            bars.append(bar);
+    }
+    m_phases->setBars(bars);
+}
+
+} // namespace lockstep::ui

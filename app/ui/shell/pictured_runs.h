@@ -1,0 +1,44 @@
+#pragma once
+#include <QObject>
+#include <QTimer>
+
+#include <memory>
+#include <vector>
+
+#include "follow/run_follower.h"
+#include "models/run_choice_model.h"
+#include "models/run_set.h"
+
+namespace lockstep::ui {
+
+/// The runs that the pictures show: those of what is open, in their order, and behind them pinned runs of other
+/// experiments, which it reads and follows itself.
+class PicturedRuns : public QObject {
+    Q_OBJECT
+public:
+    explicit PicturedRuns(core::RunSet &open, QObject *parent = nullptr);
+    ~PicturedRuns() override;
+
+    [[nodiscard]] core::RunSet &runs() { return m_runs; }
+    /// Shown or hidden, pinned or not.
+    [[nodiscard]] core::RunChoiceModel &choice() { return m_choice; }
+    /// In the picture by a pin alone.
+    [[nodiscard]] bool isForeign(const core::RunStore *store) const;
+
+private:
+    struct Foreign {
+        std::unique_ptr<core::RunStore> store;
+        std::unique_ptr<core::RunFollower> follower;
+    };
+    void arrange();
+    void followPinned();
+    [[nodiscard]] bool isOpen(const QString &runId) const;
+
+    core::RunSet &m_open;
+    std::vector<Foreign> m_foreign;
+    core::RunSet m_runs{this};
+    core::RunChoiceModel m_choice{&m_runs};
+    QTimer m_later; ///< what is open changes in several steps: pins are looked at when it has
+};
+
+} // namespace lockstep::ui
