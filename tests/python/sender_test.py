@@ -27,7 +27,8 @@ class Sender(Case):
             init = sent[0]
             self.assertEqual((init["state"], init["world_size"], init["about"]["method"]), ("init", 2, "ddp"))
             self.assertNotIn("model", {k: v for k, v in init["about"].items() if v is not None})
-            self.assertEqual([f["state"] for f in sent if f["type"] == "state"], ["init", "training", "training", "done"])
+            states = [frame["state"] for frame in sent if frame["type"] == "state"]
+            self.assertEqual(states, ["init", "training", "training", "done"])
             self.assertTrue([f for f in sent if f["type"] == "heartbeat"], "a heartbeat while it does something long")
             windows = [f for f in sent if f["type"] == "steps"]
             self.assertLess(len(windows), 30)  # some 100 ms each, not one a step
@@ -99,8 +100,8 @@ class Sender(Case):
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
             server.listen()
-            script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                      env={**self.environment, "LOCKSTEP_FRAMES": "unix:" + path})
+            script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      text=True, env={**self.environment, "LOCKSTEP_FRAMES": "unix:" + path})
             peer, _ = server.accept()
             self.assertLess(float(script.stdout.readline()), 5)  # 0.5 s of work; the reader never read
 
@@ -146,7 +147,7 @@ class Recipe(Case):
         self.assertEqual((script["test_accuracy"], len(script["epochs"])), (0.7, 2))
         self.assertGreater(script["speed_up_training"], 0)
         self.assertAlmostEqual(sum(script["phases_s"].values()), script["total_training_time_s"], delta=1e-3)
-        self.assertIn("\nscript,measured here,baseline,1,cpu", (self.home / "out/results.csv").read_text().replace("\r", ""))
+        self.assertIn("\nscript,measured here,baseline,1,cpu", (self.home / "out/results.csv").read_text())
         run = script["runs"][0]
         self.check_frames(self.home / "runs" / run, 1)
         record = json.loads((self.home / "runs" / run / "config.json").read_text())
@@ -171,7 +172,7 @@ class Recipe(Case):
     def test_what_cannot_run_is_refused_before_anything_starts(self):
         for command, sentence in (
             ((sys.executable, "/nowhere/train.py"), "there is no script /nowhere/train.py"),
-            (("{python:no_such_module_here}", "{recipe_folder}/train.py"), "no Python with no_such_module_here was found"),
+            (("{python:no_such_module}", "{recipe_folder}/train.py"), "no Python with no_such_module was found"),
             ((sys.executable, "{recipe_folder}/train.py", "{wokers}"), "did you mean {workers}?"),
         ):
             refused = self.ctl("run", self.recipe(*command), code=2)
