@@ -157,7 +157,7 @@ class Recipe(Case):
         shown = self.ctl("show", run).stdout
         self.assertIn("train.py epochs=2 method=baseline", shown)
         self.assertIn("it says batch_size=64", shown)
-        self.assertIn("cpu:0", shown)
+        self.assertIn("rank 0  cpu:0  cores 0 ", shown)
         self.assertIn("time in", shown)
         listed = next(row for row in json.loads(self.ctl("list", "--json").stdout)["runs"] if row["run"] == run)
         self.assertEqual((listed["method"], listed["test_accuracy"]), ("baseline", 0.7))
