@@ -1,6 +1,5 @@
-"""Shows any training script in Lockstep: copy this file beside it (examples/few_lines.py). It needs nothing but Python.
-Phases are load, h2d, forward, backward, exposed, optimizer; what is in none of them is other: they add up to the epoch.
-Without LOCKSTEP_FRAMES, which lockstep-agent gives, all of it does nothing; when nobody reads, training goes on.
+"""Shows any training script in Lockstep: copy it beside yours (examples/few_lines.py). Without LOCKSTEP_FRAMES, which
+lockstep-agent gives, it does nothing; when nobody reads, training goes on. What is in no phase is other: all add up.
 On CUDA the host's clock sees kernels launched, not run: their time falls to what waits for them next (other, where the
 losses are read each 100 ms). Run(sync=torch.cuda.synchronize) waits in each phase: true times, but no overlap."""
 import contextlib, json, os, socket, sys, threading  # noqa: E401
@@ -13,7 +12,8 @@ class Run:
         self.rank, self._sync, self._lock, self._link = int(os.environ.get("RANK", 0)), sync, threading.Lock(), None
         self._rseq, self._steps, self._last, self.times, self._heard, self.rest_of = 0, 0, now(), {}, b"", str
         self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=about,
-                  world_size=int(os.environ.get("WORLD_SIZE", 1)), cores=",".join(map(str, os.sched_getaffinity(0))))
+                  world_size=int(os.environ.get("WORLD_SIZE", 1)), device=os.environ.get("LOCKSTEP_DEVICE"),
+                  cores=",".join(map(str, os.sched_getaffinity(0))))
         threading.Thread(target=self._beat, daemon=True).start()
 
     def _beat(self):  # sees a stop, too, while the script is long about something

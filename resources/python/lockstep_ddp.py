@@ -39,8 +39,8 @@ def watch(run, ddp):
         return "exposed"
 
     if run.on:
-        # The backend's threads let go of their last callback a moment after the sum is there; a Python that ends in that
-        # moment is aborted. So it is with every hook in Python, PyTorch's own too.
+        # The backend's threads let go of their last callback a moment after the sum is there; a Python that ends in
+        # that moment is aborted. So it is with every hook in Python, PyTorch's own too.
         atexit.register(sleep, 0.1)
         ddp.register_comm_hook(None, hook)
         run.rest_of = rest_of

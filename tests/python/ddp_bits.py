@@ -1,5 +1,5 @@
-"""One rank: trains a small model with DistributedDataParallel plainly and with lockstep_ddp's hook, from the same state on
-the same data. Fails when a bit of them differs."""
+"""One rank: trains a small model with DistributedDataParallel plainly and with lockstep_ddp's hook, from the same state
+on the same data. Fails when a bit of them differs."""
 import os
 import sys
 

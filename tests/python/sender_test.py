@@ -27,10 +27,12 @@ class Sender(Case):
             init = sent[0]
             self.assertEqual((init["state"], init["world_size"], init["about"]["method"]), ("init", 2, "ddp"))
             self.assertNotIn("model", {k: v for k, v in init["about"].items() if v is not None})
-            self.assertEqual([f["state"] for f in sent if f["type"] == "state"], ["init", "training", "training", "done"])
+            states = [frame["state"] for frame in sent if frame["type"] == "state"]
+            self.assertEqual(states, ["init", "training", "training", "done"])
             self.assertTrue([f for f in sent if f["type"] == "heartbeat"], "a heartbeat while it does something long")
             windows = [f for f in sent if f["type"] == "steps"]
-            self.assertLess(len(windows), 30)  # some 100 ms each, not one a step
+            trained = sum(f["duration_s"] for f in sent if f["type"] == "epoch")
+            self.assertLessEqual(len(windows), trained / 0.1 + 4)  # bounded by time, not by steps
             self.assertEqual(windows[0]["count"], 1)  # the first step is shown at once
             phases = windows[1]["phases"]
             self.assertGreaterEqual(phases["forward"]["sum_s"], 0.004 * windows[1]["count"])
@@ -99,10 +101,10 @@ class Sender(Case):
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
             server.listen()
-            script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                      env={**self.environment, "LOCKSTEP_FRAMES": "unix:" + path})
+            script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      text=True, env={**self.environment, "LOCKSTEP_FRAMES": "unix:" + path})
             peer, _ = server.accept()
-            self.assertLess(float(script.stdout.readline()), 5)  # 0.5 s of work; the reader never read
+            self.assertLess(float(script.stdout.readline()), 20)  # 0.5 s of work; nobody has read a byte
 
             def read():
                 while part := peer.recv(1 << 20):
@@ -119,7 +121,7 @@ class Sender(Case):
         self.assertEqual([frame["rseq"] for frame in frames], list(range(len(frames))))
         windows = [frame for frame in frames if frame["type"] == "steps"]
         self.assertEqual([(w["first_step"], w["last_step"], w["count"]) for w in windows], [(0, 99, 100)])
-        self.assertAlmostEqual(windows[0]["phases"]["forward"]["sum_s"], 0.55, delta=0.3)
+        self.assertGreaterEqual(windows[0]["phases"]["forward"]["sum_s"], 0.5)
 
 
 class Recipe(Case):
@@ -146,7 +148,7 @@ class Recipe(Case):
         self.assertEqual((script["test_accuracy"], len(script["epochs"])), (0.7, 2))
         self.assertGreater(script["speed_up_training"], 0)
         self.assertAlmostEqual(sum(script["phases_s"].values()), script["total_training_time_s"], delta=1e-3)
-        self.assertIn("\nscript,measured here,baseline,1,cpu", (self.home / "out/results.csv").read_text().replace("\r", ""))
+        self.assertIn("\nscript,measured here,baseline,1,cpu", (self.home / "out/results.csv").read_text())
         run = script["runs"][0]
         self.check_frames(self.home / "runs" / run, 1)
         record = json.loads((self.home / "runs" / run / "config.json").read_text())
@@ -155,7 +157,7 @@ class Recipe(Case):
         shown = self.ctl("show", run).stdout
         self.assertIn("train.py epochs=2 method=baseline", shown)
         self.assertIn("it says batch_size=64", shown)
-        self.assertIn("cpu:0", shown)
+        self.assertIn("rank 0  cpu:0  cores 0 ", shown)
         self.assertIn("time in", shown)
         listed = next(row for row in json.loads(self.ctl("list", "--json").stdout)["runs"] if row["run"] == run)
         self.assertEqual((listed["method"], listed["test_accuracy"]), ("baseline", 0.7))
@@ -171,7 +173,7 @@ class Recipe(Case):
     def test_what_cannot_run_is_refused_before_anything_starts(self):
         for command, sentence in (
             ((sys.executable, "/nowhere/train.py"), "there is no script /nowhere/train.py"),
-            (("{python:no_such_module_here}", "{recipe_folder}/train.py"), "no Python with no_such_module_here was found"),
+            (("{python:no_such_module}", "{recipe_folder}/train.py"), "no Python with no_such_module was found"),
             ((sys.executable, "{recipe_folder}/train.py", "{wokers}"), "did you mean {workers}?"),
         ):
             refused = self.ctl("run", self.recipe(*command), code=2)

@@ -109,7 +109,9 @@ QVariant PlanModel::data(const QModelIndex &index, int role) const {
         return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
         if (index.column() == Estimate && !run.estimateS)
-            return run.runnable() ? QStringLiteral("unknown: this was never run here before") : qs(run.notRunReason);
+            return !run.runnable()       ? qs(run.notRunReason)
+                   : run.command.empty() ? QStringLiteral("unknown: this was never run here before")
+                                         : QStringLiteral("unknown: what a script takes is not estimated");
         return entry.reason.empty() ? qs(run.note) : qs(entry.reason);
     case MethodRole:
         return qs(toString(run.config.method));
