@@ -280,9 +280,9 @@ private Q_SLOTS:
         QSignalSpy reset(&model, &QAbstractItemModel::modelReset);
         const QPersistentModelIndex kept = model.index(100, 0);
         const QString id = kept.data(RunIdRole).toString();
-        runs.erase(runs.begin() + 999);                  // shown
-        runs.erase(runs.begin() + 998);                  // not shown
-        runs.insert(runs.begin(), madeUp(3000));         // shown, the newest
+        runs.erase(runs.begin() + 999);          // shown
+        runs.erase(runs.begin() + 998);          // not shown
+        runs.insert(runs.begin(), madeUp(3000)); // shown, the newest
         runs[500].tags = "changed";
         model.setRuns(runs);
         QCOMPARE(model.rowCount(), 334);

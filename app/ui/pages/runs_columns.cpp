@@ -87,7 +87,8 @@ QStringList RunColumns::shown() const {
     QStringList out;
     const QHeaderView *head = m_table->horizontalHeader();
     for (int place = 0; place < head->count(); ++place)
-        if (const QString key = keyAt(head->logicalIndex(place)); !key.isEmpty() && !head->isSectionHidden(head->logicalIndex(place)))
+        if (const QString key = keyAt(head->logicalIndex(place));
+            !key.isEmpty() && !head->isSectionHidden(head->logicalIndex(place)))
             out.append(key);
     return out;
 }
@@ -120,7 +121,8 @@ void RunColumns::apply(const QStringList &keys) {
     for (const QString &key : keys)
         if (const int column = core::runColumnAt(key.toStdString()); column >= 0)
             head->moveSection(head->visualIndex(column), place++);
-    head->moveSection(head->visualIndex(core::RunListModel::countColumn()), place);
+    const int count = head->visualIndex(core::RunListModel::countColumn());
+    head->moveSection(count, head->visualIndex(core::runColumn("name")) + 1);
 }
 
 void RunColumns::fit() {
