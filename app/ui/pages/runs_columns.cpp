@@ -1,5 +1,6 @@
 #include "app/ui/pages/runs_columns.h"
 
+#include <QGuiApplication>
 #include <QHeaderView>
 #include <QMouseEvent>
 #include <QSettings>
@@ -53,6 +54,9 @@ RunColumns::RunColumns(QTableView *table) : QObject(table), m_table(table), m_me
             [this, head](const QPoint &at) { m_menu->popup(head->mapToGlobal(at)); });
     connect(m_menu, &QMenu::aboutToShow, this, &RunColumns::buildMenu);
     connect(head, &QHeaderView::sectionMoved, this, &RunColumns::changed);
+    connect(head, &QHeaderView::sectionResized, this, [this] {
+        m_sized = m_sized || (QGuiApplication::mouseButtons() & Qt::LeftButton); // by a person, not by fit()
+    });
     connect(head, &QHeaderView::sectionHandleDoubleClicked, m_table, &QTableView::resizeColumnToContents);
     connect(head, &QHeaderView::sortIndicatorChanged, this, &RunColumns::changed);
     apply(usual());

@@ -64,6 +64,7 @@ RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
 
 RunsPage::~RunsPage() {
     m_details->flush();
+    keep();
     m_list.disconnect(this); // it outlives the page
 }
 
