@@ -56,10 +56,9 @@ Result<std::vector<std::string>> chosenRuns(const RunChoice &choice) {
                 out.push_back(run.run);
     }
     if (out.empty())
-        return fail(choice.filter.empty()
-                        ? Error::badArgument("no run is named", "name runs, or give --filter")
-                        : Error::badArgument("no run matches \"" + choice.filter.substr(0, 80) + "\"",
-                                             "lockstepctl list --filter shows what would"));
+        return fail(choice.filter.empty() ? Error::badArgument("no run is named", "name runs, or give --filter")
+                                          : Error::badArgument("no run matches \"" + choice.filter.substr(0, 80) + "\"",
+                                                               "lockstepctl list --filter shows what would"));
     return out;
 }
 
@@ -104,8 +103,9 @@ int tagCommand(const RunChoice &choice, const std::string &tags, bool remove) {
 int renameCommand(const std::string &run, const std::string &name) {
     if (std::any_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
         return complain(Error::badArgument("a name has no control characters", "give it as one line"));
-    return changeAll({{run}, {}}, [&](core::RunNotes &notes) { notes.name = name; },
-                     name.empty() ? "has its own name again" : "is called " + name);
+    return changeAll(
+        {{run}, {}}, [&](core::RunNotes &notes) { notes.name = name; },
+        name.empty() ? "has its own name again" : "is called " + name);
 }
 
 int noteCommand(const std::string &run, const std::optional<std::string> &text) {
@@ -123,13 +123,13 @@ int noteCommand(const std::string &run, const std::optional<std::string> &text) 
         note.assign(std::istreambuf_iterator<char>(std::cin), {});
         note.erase(note.find_last_not_of("\n") + 1);
     }
-    return changeAll({{run}, {}}, [&](core::RunNotes &notes) { notes.note = note; },
-                     note.empty() ? "without a note" : "noted");
+    return changeAll(
+        {{run}, {}}, [&](core::RunNotes &notes) { notes.note = note; }, note.empty() ? "without a note" : "noted");
 }
 
 int starCommand(const RunChoice &choice, bool off) {
-    return changeAll(choice, [off](core::RunNotes &notes) { notes.starred = !off; },
-                     off ? "without a star" : "starred");
+    return changeAll(
+        choice, [off](core::RunNotes &notes) { notes.starred = !off; }, off ? "without a star" : "starred");
 }
 
 int deleteCommand(const RunChoice &choice, bool json) {
@@ -187,16 +187,15 @@ int trashCommand(bool empty, bool json) {
         for (const std::string &run : batch.runs)
             rows.push_back({batch.id, run});
     }
-    print(json             ? dump(all)
-          : rows.size() > 1 ? aligned(rows)
-                            : "The trash is empty.\n");
+    print(json ? dump(all) : rows.size() > 1 ? aligned(rows) : "The trash is empty.\n");
     return Done;
 }
 
 int diffCommand(const std::string &a, const std::string &b, bool all, bool json) {
     for (const std::string &run : {a, b})
         if (isExperiment(run))
-            return complain(Error::badArgument(run + " is an experiment", "name two runs; lockstepctl list shows them"));
+            return complain(
+                Error::badArgument(run + " is an experiment", "name two runs; lockstepctl list shows them"));
     const auto loaded = loadRuns({a, b});
     if (!loaded)
         return complain(loaded.error());

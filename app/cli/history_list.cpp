@@ -73,8 +73,8 @@ Json groupJson(const std::vector<core::IndexedRun> &runs, const core::RunGroup &
         figures[column.key] = {
             {"n", found.count}, {"mean", orNull(found.mean)}, {"standard_deviation", orNull(found.deviation)}};
     }
-    return {{"name", first.name}, {"method", first.method}, {"devices", first.devices}, {"host", first.host},
-            {"runs", std::move(ids)}, {"figures", std::move(figures)}};
+    return {{"name", first.name}, {"method", first.method}, {"devices", first.devices},
+            {"host", first.host}, {"runs", std::move(ids)}, {"figures", std::move(figures)}};
 }
 
 struct Listing {
@@ -137,8 +137,7 @@ std::string tableOf(const Listing &listing) {
         rows.front().emplace_back("Runs");
     for (const core::RunRow &row : listing.rows.rows) {
         std::vector<std::string> &line = rows.emplace_back();
-        const std::vector<int> *group =
-            row.run < 0 ? &listing.rows.groups[std::size_t(row.group)].runs : nullptr;
+        const std::vector<int> *group = row.run < 0 ? &listing.rows.groups[std::size_t(row.group)].runs : nullptr;
         for (const int place : listing.columns) {
             const RunColumn &column = core::runColumns()[std::size_t(place)];
             line.push_back(group ? core::groupText(column, listing.runs, *group).toStdString()

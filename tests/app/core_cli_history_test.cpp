@@ -79,7 +79,8 @@ private Q_SLOTS:
         madeRun(1, 10);
         madeRun(2, 12);
         madeRun(3, 99, 0.5);
-        const QJsonArray groups = control({"list", "--group", "--json", "--sort", "training"}).json()["groups"].toArray();
+        const QJsonArray groups =
+            control({"list", "--group", "--json", "--sort", "training"}).json()["groups"].toArray();
         QCOMPARE(groups.size(), 2);
         QCOMPARE(groups[0]["runs"].toArray().size(), 2);
         const QJsonObject training = groups[0]["figures"]["training"].toObject();

@@ -187,7 +187,8 @@ private Q_SLOTS:
 
     void keysAreOfferedWhileAWordIsWritten() {
         const std::vector<IndexedRun> none;
-        QCOMPARE(texts(completeFilter(QStringLiteral("dev"), 3, none)), (QStringList{"devices>=", "device=", "cores_per_device>=", "batch_per_device>="}));
+        QCOMPARE(texts(completeFilter(QStringLiteral("dev"), 3, none)),
+                 (QStringList{"devices>=", "device=", "cores_per_device>=", "batch_per_device>="}));
         const FilterCompletion second = completeFilter(QStringLiteral("method=ddp acc"), 14, none);
         QCOMPARE(texts(second), QStringList{"accuracy>"});
         QCOMPARE(int(second.from), 11);

@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include <cmath>
+#include <filesystem>
 #include <thread>
 
 #include "analysis/run_diff.h"
@@ -179,6 +180,9 @@ private Q_SLOTS:
         std::remove(runFolder(live).result().c_str());
         auto lock = FileLock::acquire(runFolder(live).lock(0)); // as its agent holds it
         QVERIFY(lock.has_value());
+        for (const std::string &path : {runFolder(live).log(0), runFolder(live).path}) // silent for long, and alive
+            std::filesystem::last_write_time(path,
+                                             std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
         const auto refused = trashRuns({done, live});
         QVERIFY(!refused);
         const std::string sentence = refused.error().message();
@@ -280,9 +284,9 @@ private Q_SLOTS:
         QSignalSpy reset(&model, &QAbstractItemModel::modelReset);
         const QPersistentModelIndex kept = model.index(100, 0);
         const QString id = kept.data(RunIdRole).toString();
-        runs.erase(runs.begin() + 999);                  // shown
-        runs.erase(runs.begin() + 998);                  // not shown
-        runs.insert(runs.begin(), madeUp(3000));         // shown, the newest
+        runs.erase(runs.begin() + 999);          // shown
+        runs.erase(runs.begin() + 998);          // not shown
+        runs.insert(runs.begin(), madeUp(3000)); // shown, the newest
         runs[500].tags = "changed";
         model.setRuns(runs);
         QCOMPARE(model.rowCount(), 334);

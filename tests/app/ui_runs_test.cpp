@@ -41,11 +41,11 @@ class RunsTest : public QObject {
     RunsPage *page() { return m_window->runsPage(); }
     core::RunListModel &list() { return page()->list(); }
     QTableView *table() { return page()->table(); }
-    QString cell(int row, const char *column) {
-        return list().index(row, core::runColumn(column)).data().toString();
-    }
+    QString cell(int row, const char *column) { return list().index(row, core::runColumn(column)).data().toString(); }
     std::string idAt(int row) { return list().runAt(row).run; }
-    core::RunNotes notesOf(const std::string &run) { return core::readRunNotes(runFolder(run)).value_or(core::RunNotes{}); }
+    core::RunNotes notesOf(const std::string &run) {
+        return core::readRunNotes(runFolder(run)).value_or(core::RunNotes{});
+    }
 
     void click(int row, Qt::KeyboardModifiers keys = {}) {
         const QModelIndex index = list().index(row, core::runColumn("state"));

@@ -80,9 +80,9 @@ std::vector<RunColumn> personColumns() {
             },
             "When the run was launched, local time.")),
         shown(std::move(name)),
-        shown(among({"starting", "running", "done", "failed", "stopped"},
-                    text("state", "State", &IndexedRun::state,
-                         "starting, running, done, failed, or stopped by a person."))),
+        shown(among(
+            {"starting", "running", "done", "failed", "stopped"},
+            text("state", "State", &IndexedRun::state, "starting, running, done, failed, or stopped by a person."))),
         shown(spelt("tag", std::move(tags))),
         spelt("notes", text("note", "Note", &IndexedRun::note, "What you wrote about the run.")),
     };
@@ -106,9 +106,9 @@ std::vector<RunColumn> outcomeColumns() {
             "throughput", "Samples/s", Kind::Number, [](const IndexedRun &run) { return run.samplesPerS; },
             "All training samples ÷ training time."))),
         measured(spelt("total", number(
-                                       "run_time", "Run time (s)", Kind::Duration,
-                                       [](const IndexedRun &run) { return run.runTimeS; },
-                                       "From the launch to the exit of the last rank."))),
+                                    "run_time", "Run time (s)", Kind::Duration,
+                                    [](const IndexedRun &run) { return run.runTimeS; },
+                                    "From the launch to the exit of the last rank."))),
         measured(number(
             "load", "Loading (%)", Kind::Share, [](const IndexedRun &run) { return run.loadShare; },
             "Share of a step that the slowest rank waits for data.")),
@@ -124,14 +124,14 @@ std::vector<RunColumn> outcomeColumns() {
 std::vector<RunColumn> placeColumns() {
     return {
         shown(text("recipe", "Recipe", &IndexedRun::recipe, "The recipe the run belongs to.")),
-        configured(among(choicesOf("method"),
-                         text("method", "Method", &IndexedRun::method, "baseline, dp (data parallel, one process) or "
-                                                                       "ddp (distributed data parallel)."))),
+        configured(among(choicesOf("method"), text("method", "Method", &IndexedRun::method,
+                                                   "baseline, dp (data parallel, one process) or "
+                                                   "ddp (distributed data parallel)."))),
         shown(configured(number(
-            "devices", "Devices", Kind::Number, [](const IndexedRun &run) { return std::optional(double(run.devices)); },
+            "devices", "Devices", Kind::Number,
+            [](const IndexedRun &run) { return std::optional(double(run.devices)); },
             "How many devices the run used."))),
-        configured(among(choicesOf("device"),
-                         text("device", "Kind of device", &IndexedRun::device, "cpu or cuda."))),
+        configured(among(choicesOf("device"), text("device", "Kind of device", &IndexedRun::device, "cpu or cuda."))),
         shown(text("backend", "Backend", &IndexedRun::backend,
                    "The communication library that DDP used: gloo or nccl; auto until it is known.")),
         configured(among(choicesOf("model"), text("model", "Model", &IndexedRun::model, "The network trained."))),
@@ -187,9 +187,8 @@ std::span<const RunColumn> runColumns() {
         for (auto part : {personColumns(), outcomeColumns(), placeColumns()})
             all.insert(all.end(), part.begin(), part.end());
         for (const FieldSpec &field : runConfigFields())
-            if (!field.perProcess && std::none_of(all.begin(), all.end(), [&](const RunColumn &column) {
-                    return column.key == field.key;
-                }))
+            if (!field.perProcess &&
+                std::none_of(all.begin(), all.end(), [&](const RunColumn &column) { return column.key == field.key; }))
                 all.push_back(fieldColumn(field));
         return all;
     }();

@@ -66,6 +66,12 @@ private:
     DiffSection m_section;
 };
 
+/// "DDP ×2 #3": repeats must be told apart.
+QString nameOf(const RunStore &store) {
+    const int repeat = store.record() ? store.record()->repeat : 1;
+    return repeat > 1 ? store.title() + QStringLiteral(" #%1").arg(repeat) : store.title();
+}
+
 template <class T> std::optional<double> number(const std::optional<T> &value) {
     return value ? std::optional(double(*value)) : std::nullopt;
 }
@@ -95,8 +101,8 @@ DiffSection configSection(const RunRecord &a, const RunRecord &b) {
         for (const FieldSpec &field : runConfigFields()) {
             if (field.perProcess)
                 continue;
-            DiffLine &line = out.words(text(field.key), text(field.label), text(field.get(*a.config)),
-                                       text(field.get(*b.config)));
+            DiffLine &line =
+                out.words(text(field.key), text(field.label), text(field.get(*a.config)), text(field.get(*b.config)));
             line.help = text(field.help);
         }
         return out.take();
@@ -163,9 +169,11 @@ DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome 
         const auto ofA = perStep(x, name, stepsA), ofB = perStep(y, name, stepsB);
         if (!ofA && !ofB)
             continue;
-        out.figure(text(name + "_s"), text(name), ofA, ofB, [](std::optional<double> value) {
-               return value ? significant(*value * 1000) + QStringLiteral(" ms") : QStringLiteral("-");
-           }).help = QStringLiteral("Mean a step, of the run's slowest rank");
+        out.figure(text(name + "_s"), text(name), ofA, ofB,
+                   [](std::optional<double> value) {
+                       return value ? significant(*value * 1000) + QStringLiteral(" ms") : QStringLiteral("-");
+                   })
+            .help = QStringLiteral("Mean a step, of the run's slowest rank");
     }
     return out.take();
 }
@@ -217,8 +225,8 @@ RunDiff diffRuns(const RunStore &a, const RunStore &b) {
     RunDiff diff;
     diff.runA = a.runId();
     diff.runB = b.runId();
-    diff.nameA = a.title();
-    diff.nameB = b.title();
+    diff.nameA = nameOf(a);
+    diff.nameB = nameOf(b);
     const RunOutcome x = a.outcome(), y = b.outcome();
     const RunRecord none;
     const RunRecord &recordA = a.record() ? *a.record() : none, &recordB = b.record() ? *b.record() : none;

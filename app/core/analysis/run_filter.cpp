@@ -112,8 +112,7 @@ ValueTest textIs(const RunColumn &column, const QString &wanted, const FilterTok
 FilterQuantity quantity(const RunColumn &column, const QString &text, const FilterToken &token) {
     const auto found = filterQuantity(column.kind, text, QDateTime::currentMSecsSinceEpoch() * 1000);
     if (!found)
-        mistake(token, quoted(text) + " can't be compared with " + column.key,
-                "give " + quantityExamples(column.kind));
+        mistake(token, quoted(text) + " can't be compared with " + column.key, "give " + quantityExamples(column.kind));
     if (column.kind == ColumnKind::Share && (found->exact > 1 || found->exact < 0))
         mistake(token, column.key + " is a share from 0 to 1, not " + text.toStdString(),
                 found->exact <= 100 && found->exact > 0 ? "write " + text.toStdString() + "%" : "write 0.88 or 88%");
@@ -248,8 +247,8 @@ private:
             return node;
         }
         if (at->kind == Kind::Operator)
-            mistake(*at, "a column's name is missing before " + quoted(at->text), "write it as devices" +
-                                                                                      at->text.toStdString() + "2");
+            mistake(*at, "a column's name is missing before " + quoted(at->text),
+                    "write it as devices" + at->text.toStdString() + "2");
         return term();
     }
 

@@ -19,9 +19,8 @@ QString text(const std::string &utf8) {
 }
 
 QString inQuotes(const QString &value) {
-    const bool plain = std::none_of(value.begin(), value.end(), [](QChar c) {
-        return c.isSpace() || QStringLiteral("=!<>~(),").contains(c);
-    });
+    const bool plain = std::none_of(value.begin(), value.end(),
+                                    [](QChar c) { return c.isSpace() || QStringLiteral("=!<>~(),").contains(c); });
     return plain ? value : u'"' + value + u'"';
 }
 
@@ -70,12 +69,14 @@ void addKeys(const QString &begun, FilterCompletion &out) {
     for (const RunColumn &column : runColumns()) {
         const QString key = text(column.key);
         const bool order = isNumeric(column.kind) && column.kind != ColumnKind::Flag;
-        const QString sign = !order ? QStringLiteral("=") : column.measured ? QStringLiteral(">") : QStringLiteral(">=");
+        const QString sign = !order            ? QStringLiteral("=")
+                             : column.measured ? QStringLiteral(">")
+                                               : QStringLiteral(">=");
         const FilterCompletion::Choice choice{key + sign, text(column.help)};
         if (key.startsWith(begun, Qt::CaseInsensitive))
             out.choices.push_back(choice);
-        else if (begun.size() > 1 && (key.contains(begun, Qt::CaseInsensitive) ||
-                                      text(column.also).startsWith(begun, Qt::CaseInsensitive)))
+        else if (begun.size() > 1 &&
+                 (key.contains(begun, Qt::CaseInsensitive) || text(column.also).startsWith(begun, Qt::CaseInsensitive)))
             behind.push_back(choice);
     }
     out.choices.insert(out.choices.end(), behind.begin(), behind.end());
@@ -116,7 +117,8 @@ FilterCompletion completeFilter(const QString &line, qsizetype cursor, const std
     } else if (before < tokens.size() && tokens[before].end() == cursor) {
         ++before; // right behind an operator or a bracket
     }
-    const bool value = before >= 2 && tokens[before - 1].kind == Kind::Operator && tokens[before - 2].kind == Kind::Word;
+    const bool value =
+        before >= 2 && tokens[before - 1].kind == Kind::Operator && tokens[before - 2].kind == Kind::Word;
     const int column = value ? runColumnAt(tokens[before - 2].text.toStdString()) : -1;
     if (column >= 0)
         addValues(runColumns()[std::size_t(column)], begun, runs, out);

@@ -15,9 +15,9 @@ struct Unit {
     double factor;
 };
 constexpr Unit durations[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-constexpr Unit sizes[] = {{"", 1},           {"B", 1},          {"kB", 1e3},          {"MB", 1e6},
-                          {"GB", 1e9},       {"KiB", 1024.0},   {"MiB", 1048576.0},   {"GiB", 1073741824.0},
-                          {"K", 1024.0},     {"M", 1048576.0},  {"G", 1073741824.0}};
+constexpr Unit sizes[] = {{"", 1},       {"B", 1},         {"kB", 1e3},        {"MB", 1e6},
+                          {"GB", 1e9},   {"KiB", 1024.0},  {"MiB", 1048576.0}, {"GiB", 1073741824.0},
+                          {"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}};
 constexpr Unit shares[] = {{"", 1}, {"%", 0.01}};
 constexpr Unit none[] = {{"", 1}};
 

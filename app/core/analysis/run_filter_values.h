@@ -10,7 +10,8 @@ namespace lockstep::core {
 /// A number as a filter has it: 0.88, 88%, 2min, 500MiB, 2026-01-02.
 struct FilterQuantity {
     double exact = 0;
-    double low = 0, high = 0; ///< what "=" accepts: the digits given, the day named. A number's ends count, a time's end not
+    double low = 0,
+           high = 0; ///< what "=" accepts: the digits given, the day named. A number's ends count, a time's end not
     bool time = false;
 };
 /// Nothing when the text is no such quantity. `nowUs`: Unix microseconds, for today and yesterday.

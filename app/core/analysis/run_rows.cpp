@@ -42,9 +42,8 @@ bool before(const SortKey &a, const SortKey &b, bool descending) {
 std::vector<int> sortedBy(const std::vector<SortKey> &keys, bool descending) {
     std::vector<int> order(keys.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return before(keys[std::size_t(a)], keys[std::size_t(b)], descending);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return before(keys[std::size_t(a)], keys[std::size_t(b)], descending); });
     return order;
 }
 
@@ -76,8 +75,8 @@ ColumnValue headValue(const RunColumn &column, const std::vector<IndexedRun> &ru
         return groupName(runs, which);
     if (column.kind == ColumnKind::Time) // a group is as new as its newest run
         return column.value(at(runs, *std::max_element(which.begin(), which.end(), [&](int a, int b) {
-            return at(runs, a).startWallUs < at(runs, b).startWallUs;
-        })));
+                                   return at(runs, a).startWallUs < at(runs, b).startWallUs;
+                               })));
     if (column.measured) {
         const GroupFigures figures = figuresOf(column, runs, which);
         return figures.mean ? ColumnValue(*figures.mean) : ColumnValue();

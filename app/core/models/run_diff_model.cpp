@@ -93,8 +93,8 @@ QVariant RunDiffModel::data(const QModelIndex &index, int role) const {
     if (role == Qt::DisplayRole)
         return texts[index.column()];
     if (role == Qt::ToolTipRole)
-        return index.column() == What     ? line->help
-               : index.column() == Change ? (line->change.startsWith(u'×') ? tr("B ÷ A") : tr("B − A"))
+        return index.column() == What          ? line->help
+               : index.column() == Change      ? (line->change.startsWith(u'×') ? tr("B ÷ A") : tr("B − A"))
                : texts[index.column()] == u"-" ? tr("not known of this run")
                                                : texts[index.column()];
     return {};

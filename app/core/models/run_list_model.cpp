@@ -64,8 +64,7 @@ Result<void> RunListModel::refresh() {
 }
 
 RunRows RunListModel::rowsNow() const {
-    return m_grouped ? groupedRows(m_runs, m_sorted, m_filter, m_order, m_open)
-                     : flatRows(m_runs, m_sorted, m_filter);
+    return m_grouped ? groupedRows(m_runs, m_sorted, m_filter, m_order, m_open) : flatRows(m_runs, m_sorted, m_filter);
 }
 
 void RunListModel::setRuns(std::vector<IndexedRun> runs) {

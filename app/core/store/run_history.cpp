@@ -1,7 +1,10 @@
 #include "store/run_history.h"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include <QElapsedTimer>
@@ -106,8 +109,10 @@ private:
             list();
     }
 
-    void list() {
-        m_runs = std::make_shared<const std::vector<IndexedRun>>(m_index->runs());
+    void list() { show(m_index->runs()); }
+
+    void show(std::vector<IndexedRun> runs) {
+        m_runs = std::make_shared<const std::vector<IndexedRun>>(std::move(runs));
         m_listed = true;
         tell([runs = m_runs](RunHistory *owner) { Q_EMIT owner->listed(runs); });
     }
@@ -117,7 +122,23 @@ private:
             return;
         if (const Result<void> read = m_index->refresh(runs); !read)
             return complain(read.error());
-        list();
+        if (!m_listed || int(runs.size()) > many)
+            return list();
+        // A star must not wait for thousands of rows to be read again.
+        std::vector<IndexedRun> now;
+        now.reserve(m_runs->size() + runs.size());
+        const std::set<std::string> changed(runs.begin(), runs.end());
+        for (const IndexedRun &run : *m_runs)
+            if (!changed.contains(run.run))
+                now.push_back(run);
+        for (const std::string &run : changed)
+            if (std::optional<IndexedRun> row = m_index->run(run))
+                now.insert(std::upper_bound(now.begin(), now.end(), *row, newerFirst), std::move(*row));
+        show(std::move(now));
+    }
+
+    static bool newerFirst(const IndexedRun &a, const IndexedRun &b) {
+        return std::tie(a.startWallUs, a.run) > std::tie(b.startWallUs, b.run);
     }
 
     void complain(const Error &error) {
@@ -139,7 +160,8 @@ private:
 RunHistory::RunHistory(QObject *parent) : QObject(parent), m_thread(new QThread(this)), m_worker(new Worker(this)) {
     m_thread->setObjectName(QStringLiteral("lockstep-runs"));
     m_worker->moveToThread(m_thread);
-    connect(m_thread, &QThread::finished, m_worker, &QObject::deleteLater); // on its thread: its SQL connection is bound
+    connect(m_thread, &QThread::finished, m_worker,
+            &QObject::deleteLater); // on its thread: its SQL connection is bound
     m_thread->start(QThread::LowPriority);
     ask([](Worker *worker) { worker->emptyTrash(trashKept, false); });
 }

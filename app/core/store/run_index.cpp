@@ -234,6 +234,14 @@ std::vector<IndexedRun> RunIndex::runs() const {
     return out;
 }
 
+std::optional<IndexedRun> RunIndex::run(const std::string &id) const {
+    QSqlQuery query(QSqlDatabase::database(m_connection));
+    query.prepare(QStringLiteral("SELECT * FROM runs WHERE run = ?"));
+    query.addBindValue(text(id));
+    query.exec();
+    return query.next() ? std::optional(detail::rowOf(query)) : std::nullopt;
+}
+
 std::optional<double> RunIndex::estimate(const RunConfig &config) const {
     QSqlQuery query(QSqlDatabase::database(m_connection));
     query.prepare(QStringLiteral("SELECT run_s FROM runs WHERE work = ? AND state = 'done' AND run_s IS NOT NULL"

@@ -56,6 +56,7 @@ public:
     Result<void> refresh(const std::vector<std::string> &runs);
     /// Newest first.
     [[nodiscard]] std::vector<IndexedRun> runs() const;
+    [[nodiscard]] std::optional<IndexedRun> run(const std::string &id) const;
     /// Median run_time_s of earlier done runs of the same config (seed and files aside) on this host.
     [[nodiscard]] std::optional<double> estimate(const RunConfig &config) const;
 

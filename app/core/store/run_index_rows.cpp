@@ -19,11 +19,11 @@ struct NumberColumn {
     Number member;
 };
 constexpr TextColumn texts[] = {
-    {"name", &IndexedRun::name},         {"experiment", &IndexedRun::experiment}, {"recipe", &IndexedRun::recipe},
-    {"method", &IndexedRun::method},     {"device", &IndexedRun::device},         {"backend", &IndexedRun::backend},
-    {"model", &IndexedRun::model},       {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
-    {"state", &IndexedRun::state},       {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
-    {"work", &IndexedRun::work},         {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
+    {"name", &IndexedRun::name},     {"experiment", &IndexedRun::experiment}, {"recipe", &IndexedRun::recipe},
+    {"method", &IndexedRun::method}, {"device", &IndexedRun::device},         {"backend", &IndexedRun::backend},
+    {"model", &IndexedRun::model},   {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
+    {"state", &IndexedRun::state},   {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
+    {"work", &IndexedRun::work},     {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
     {"note", &IndexedRun::note},
 };
 constexpr NumberColumn numbers[] = {
@@ -184,7 +184,7 @@ QString tableColumns() {
 }
 
 QVariantList valuesOf(const IndexedRun &row, const QString &stamp) {
-    QVariantList out = {QString::fromStdString(row.run), stamp,       row.repeat, row.devices, row.epochs,
+    QVariantList out = {QString::fromStdString(row.run), stamp,      row.repeat, row.devices, row.epochs,
                         qlonglong(row.startWallUs),      row.starred};
     for (const TextColumn &column : texts)
         out.append(QString::fromStdString(row.*column.member));

@@ -110,8 +110,8 @@ std::vector<TrashedRuns> listTrash() {
 }
 
 Result<TrashedRuns> restoreTrashed(std::string_view id) {
-    const TrashedRuns batch{std::string(id), isRunId(id) ? runIdsIn(trashFolder() + "/" + std::string(id))
-                                                         : std::vector<std::string>()};
+    const TrashedRuns batch{std::string(id),
+                            isRunId(id) ? runIdsIn(trashFolder() + "/" + std::string(id)) : std::vector<std::string>()};
     if (batch.runs.empty())
         return fail(Error::badArgument("the trash holds nothing called " + std::string(id.substr(0, 80)),
                                        "lockstepctl trash shows what it holds"));
@@ -134,8 +134,8 @@ Result<void> restoreRun(const std::string &run) {
         fs::remove(place, error); // goes only when it is empty
         return {};
     }
-    return fail(Error::badArgument("the trash holds no run " + run.substr(0, 80),
-                                   "lockstepctl trash shows what it holds"));
+    return fail(
+        Error::badArgument("the trash holds no run " + run.substr(0, 80), "lockstepctl trash shows what it holds"));
 }
 
 Result<int> emptyTrash(std::chrono::seconds age) {

@@ -52,7 +52,7 @@ void RunsPage::addSeparator() {
 void RunsPage::buildActions() {
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
     addAction(tr("Open experiment"), QKeySequence(Qt::Key_Return), &RunsPage::open);
-    addAction(tr("Open run alone"), QKeySequence(Qt::SHIFT | Qt::Key_Return), &RunsPage::openAlone);
+    addAction(tr("Open run alone"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), &RunsPage::openAlone);
     addAction(tr("Compare two runs"), QKeySequence(Qt::Key_D), &RunsPage::compare);
     addAction(tr("Duplicate into Plan"), QKeySequence(Qt::Key_P), &RunsPage::duplicate);
     addSeparator();
@@ -187,9 +187,9 @@ void RunsPage::undo() {
 }
 
 void RunsPage::emptyTrash() {
-    const auto answer = QMessageBox::question(
-        this, tr("Empty the trash"), tr("Remove all deleted runs for good? This can't be undone."),
-        QMessageBox::Yes | QMessageBox::Cancel, QMessageBox::Cancel);
+    const auto answer = QMessageBox::question(this, tr("Empty the trash"),
+                                              tr("Remove all deleted runs for good? This can't be undone."),
+                                              QMessageBox::Yes | QMessageBox::Cancel, QMessageBox::Cancel);
     if (answer == QMessageBox::Yes)
         m_history.emptyTrash();
 }

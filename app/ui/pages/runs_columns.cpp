@@ -1,5 +1,6 @@
 #include "app/ui/pages/runs_columns.h"
 
+#include <QGuiApplication>
 #include <QHeaderView>
 #include <QMouseEvent>
 #include <QSettings>
@@ -53,6 +54,9 @@ RunColumns::RunColumns(QTableView *table) : QObject(table), m_table(table), m_me
             [this, head](const QPoint &at) { m_menu->popup(head->mapToGlobal(at)); });
     connect(m_menu, &QMenu::aboutToShow, this, &RunColumns::buildMenu);
     connect(head, &QHeaderView::sectionMoved, this, &RunColumns::changed);
+    connect(head, &QHeaderView::sectionResized, this, [this] {
+        m_sized = m_sized || (QGuiApplication::mouseButtons() & Qt::LeftButton); // by a person, not by fit()
+    });
     connect(head, &QHeaderView::sectionHandleDoubleClicked, m_table, &QTableView::resizeColumnToContents);
     connect(head, &QHeaderView::sortIndicatorChanged, this, &RunColumns::changed);
     apply(usual());
@@ -87,7 +91,8 @@ QStringList RunColumns::shown() const {
     QStringList out;
     const QHeaderView *head = m_table->horizontalHeader();
     for (int place = 0; place < head->count(); ++place)
-        if (const QString key = keyAt(head->logicalIndex(place)); !key.isEmpty() && !head->isSectionHidden(head->logicalIndex(place)))
+        if (const QString key = keyAt(head->logicalIndex(place));
+            !key.isEmpty() && !head->isSectionHidden(head->logicalIndex(place)))
             out.append(key);
     return out;
 }
@@ -120,7 +125,8 @@ void RunColumns::apply(const QStringList &keys) {
     for (const QString &key : keys)
         if (const int column = core::runColumnAt(key.toStdString()); column >= 0)
             head->moveSection(head->visualIndex(column), place++);
-    head->moveSection(head->visualIndex(core::RunListModel::countColumn()), place);
+    const int count = head->visualIndex(core::RunListModel::countColumn());
+    head->moveSection(count, head->visualIndex(core::runColumn("name")) + 1);
 }
 
 void RunColumns::fit() {

@@ -132,7 +132,7 @@ void RunDetails::show(const std::vector<const core::IndexedRun *> &runs) {
     if (others)
         flush();
     m_ids = ids;
-    for (QWidget *widget : std::initializer_list<QWidget *>{m_star, m_tags, m_state})
+    for (QWidget *widget : std::initializer_list<QWidget *>{m_star, m_tags})
         widget->setVisible(!runs.empty());
     const bool one = runs.size() == 1;
     for (QWidget *widget : std::initializer_list<QWidget *>{m_note, m_noteHead, m_duplicate})
@@ -143,6 +143,8 @@ void RunDetails::show(const std::vector<const core::IndexedRun *> &runs) {
         m_mistake->hide();
     if (runs.empty()) {
         m_title->setText(tr("No run chosen"));
+        m_state->setText(tr("Choose one for its figures, tags and note; several for their mean and deviation; two to "
+                            "compare them."));
         return showFacts({});
     }
     m_starred = std::all_of(runs.begin(), runs.end(), [](const auto *run) { return run->starred; });
@@ -153,6 +155,7 @@ void RunDetails::show(const std::vector<const core::IndexedRun *> &runs) {
         m_noteBefore = note;
         m_note->setPlainText(text(note));
     }
+    m_tags->setPlaceholderText(tr("Tags, joined by commas   (T)"));
     m_tagsBefore = tags;
     m_noteBefore = m_note->hasFocus() && !others ? m_noteBefore : note;
     if (one)

@@ -183,7 +183,7 @@ void RunsDiff::drawCurves() {
         line.name = (look.index == 0 ? QStringLiteral("A ") : QStringLiteral("B ")) + look.name;
         line.color = look.color;
         line.style = look.index == 1 && !lines.isEmpty() && lines.constFirst().color == look.color ? Qt::DashLine
-                                                                                                     : Qt::SolidLine;
+                                                                                                   : Qt::SolidLine;
         line.points = m_curves.points(look.index, axis);
         if (const auto epochs = m_curves.epochPoints(look.index, axis); !epochs.isEmpty())
             line.endText = core::significant(epochs.constLast().y());

@@ -19,14 +19,16 @@ RunFilterLine::RunFilterLine(std::function<const std::vector<core::IndexedRun> &
     setPlaceholderText(tr("Filter, for example:  method=ddp devices>=2 accuracy>88%   (/)"));
     setClearButtonEnabled(true);
     setAccessibleName(tr("Filter"));
-    setToolTip(tr("Words are looked for in name, recipe, tags, note and id; comparisons in a column.\n"
-                  "method=ddp   state=failed,stopped   name=DDP*   note~slow   tag!=old\n"
-                  "accuracy>88%   training<2min   memory>500MiB   devices=2..4   started>=2026-01-31   loss=-  (unknown)\n"
-                  "All must hold; or, not and brackets join them otherwise. Focus: / or Ctrl+F, Esc leaves"));
+    setToolTip(
+        tr("Words are looked for in name, recipe, tags, note and id; comparisons in a column.\n"
+           "method=ddp   state=failed,stopped   name=DDP*   note~slow   tag!=old\n"
+           "accuracy>88%   training<2min   memory>500MiB   devices=2..4   started>=2026-01-31   loss=-  (unknown)\n"
+           "All must hold; or, not and brackets join them otherwise. Focus: / or Ctrl+F, Esc leaves"));
     m_completer.setModel(&m_choices);
     m_completer.setWidget(this);
     m_completer.setCompletionMode(QCompleter::UnfilteredPopupCompletion);
     m_completer.setMaxVisibleItems(10);
+    m_completer.popup()->setObjectName(QStringLiteral("completions"));
     connect(&m_completer, qOverload<const QModelIndex &>(&QCompleter::activated), this, &RunFilterLine::take);
     connect(this, &QLineEdit::textChanged, this, &RunFilterLine::read);
     connect(this, &QLineEdit::textEdited, this, [this] {

@@ -64,6 +64,7 @@ RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
 
 RunsPage::~RunsPage() {
     m_details->flush();
+    keep();
     m_list.disconnect(this); // it outlives the page
 }
 
@@ -77,7 +78,6 @@ QWidget *RunsPage::buildBody() {
     m_split->setChildrenCollapsible(false);
     layout->addWidget(m_split);
     auto *card = new Card(tr("Runs"), m_split);
-    card->setMinimumWidth(50 * grid);
     buildTools(*card);
     card->body()->addWidget(buildLine(card));
     m_mistake = makeLabel({}, "wrong", card);
@@ -101,7 +101,7 @@ QWidget *RunsPage::buildBody() {
     card->body()->addWidget(m_tableStack, 1);
 
     m_side = new QStackedWidget(m_split);
-    m_side->setMinimumWidth(44 * grid);
+    m_side->setMinimumWidth(40 * grid);
     m_details = new RunDetails(m_theme, m_side);
     connect(m_details, &RunDetails::changeWanted, &m_history, &core::RunHistory::change);
     connect(m_details, &RunDetails::starWanted, this, &RunsPage::star);
@@ -134,7 +134,10 @@ QWidget *RunsPage::buildLine(QWidget *parent) {
         m_mistake->setText(sentence);
         m_mistake->setVisible(!sentence.isEmpty());
     });
-    connect(m_line, &RunFilterLine::left, this, [this] { m_table->setFocus(); });
+    connect(m_line, &RunFilterLine::left, this, [this] {
+        m_table->setFocus();
+        chooseAny();
+    });
     m_count = makeLabel({}, "muted", box);
     line->addWidget(m_line, 1);
     line->addWidget(m_count);
@@ -148,24 +151,22 @@ void RunsPage::buildTools(Card &card) {
         out->setToolTip(hint);
         return out;
     };
-    m_groupButton = button(tr("Group"), Qt::Key_G, tr("Repeats of the same configuration on the same machine in one row: "
-                                                      "mean ± standard deviation of the done ones (Alt+G, G)"));
+    m_groupButton = button(tr("Group"), Qt::Key_G,
+                           tr("Repeats of the same configuration on the same machine in one row: "
+                              "mean ± standard deviation of the done ones (Alt+G, G)"));
     m_groupButton->setCheckable(true);
     connect(m_groupButton, &QPushButton::toggled, this, &RunsPage::setGrouped);
     m_columnsButton = button(tr("Columns"), Qt::Key_L, tr("Chooses what the table shows (Alt+L)"));
-    m_compareButton = button(tr("Compare"), Qt::Key_D, tr("What the two chosen runs differ in (Alt+D, D); choose the "
-                                                          "second one with Ctrl"));
+    m_compareButton = button(tr("Compare"), Qt::Key_D,
+                             tr("What the two chosen runs differ in (Alt+D, D); choose the "
+                                "second one with Ctrl"));
     connect(m_compareButton, &QPushButton::clicked, this, &RunsPage::compare);
-    m_alone = new QPushButton(tr("Open run alone"), &card);
-    m_alone->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O));
-    m_alone->setToolTip(tr("Opens this run without the others of its experiment (Ctrl+Shift+O)"));
-    connect(m_alone, &QPushButton::clicked, this, &RunsPage::openAlone);
     m_open = new QPushButton(tr("Open"), &card);
     m_open->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_O));
-    m_open->setToolTip(tr("Opens the whole experiment the run belongs to (Enter, Ctrl+O)"));
+    m_open->setToolTip(tr("Opens the whole experiment the run belongs to (Enter, Ctrl+O); without the others of it: "
+                          "Ctrl+Shift+O"));
     connect(m_open, &QPushButton::clicked, this, &RunsPage::open);
-    for (QWidget *tool :
-         std::initializer_list<QWidget *>{m_groupButton, m_columnsButton, m_compareButton, m_alone, m_open})
+    for (QWidget *tool : std::initializer_list<QWidget *>{m_groupButton, m_columnsButton, m_compareButton, m_open})
         card.addTool(tool);
 }
 
@@ -205,7 +206,10 @@ void RunsPage::buildTable(QWidget *parent) {
     m_table->setSortingEnabled(true);
     m_table->setColumnHidden(RunListModel::countColumn(), true);
     m_table->setAccessibleName(tr("Runs"));
-    new GroupToggle(m_table, [this](int row, bool open) { m_list.setOpen(row, open); });
+    new GroupToggle(m_table, [this](int row, bool open) {
+        m_list.setOpen(row, open);
+        m_columns->fit();
+    });
     connect(m_table, &QTableView::doubleClicked, this, &RunsPage::open);
     connect(m_columns, &RunColumns::changed, this, &RunsPage::keep);
     connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPage::showChosen);
@@ -250,6 +254,7 @@ void RunsPage::connectHistory() {
         notice((count == 1 ? tr("1 run deleted.") : tr("%1 runs deleted.").arg(count)) + QLatin1Char(' ') +
                    tr("The trash keeps what is deleted for %1 days.").arg(core::trashKept.count()),
                true);
+        chooseAny();
     });
     connect(&m_history, &core::RunHistory::restored, this, [this](const core::TrashedRuns &batch) {
         const int count = int(batch.runs.size());
@@ -261,8 +266,7 @@ void RunsPage::connectHistory() {
     connect(&m_history, &core::RunHistory::emptied, this, [this](int runs) {
         notice(runs == 1 ? tr("1 run was removed for good.") : tr("%1 runs were removed for good.").arg(runs), false);
     });
-    connect(&m_history, &core::RunHistory::failed, this,
-            [this](const QString &sentence) { notice(sentence, false); });
+    connect(&m_history, &core::RunHistory::failed, this, [this](const QString &sentence) { notice(sentence, false); });
 }
 
 void RunsPage::showEvent(QShowEvent *event) {
@@ -310,12 +314,17 @@ void RunsPage::restoreChoice() {
     showChosen();
 }
 
+void RunsPage::chooseAny() {
+    if (m_table->selectionModel()->hasSelection() || m_list.rowCount() == 0)
+        return;
+    m_table->selectRow(std::clamp(m_table->currentIndex().row(), 0, m_list.rowCount() - 1));
+}
+
 void RunsPage::showChosen() {
     const std::vector<const core::IndexedRun *> runs = chosen();
     m_details->show(runs);
     m_compareButton->setEnabled(runs.size() == 2);
     m_open->setEnabled(!runs.empty());
-    m_alone->setEnabled(runs.size() == 1);
 }
 
 void RunsPage::updateState() {
@@ -331,6 +340,8 @@ void RunsPage::setGrouped(bool grouped) {
     m_list.setGrouped(grouped);
     m_groupButton->setChecked(grouped);
     m_table->setColumnHidden(RunListModel::countColumn(), !grouped);
+    m_columns->fit();
+    chooseAny();
     keep();
 }
 

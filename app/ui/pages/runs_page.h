@@ -88,6 +88,7 @@ private:
     void rememberChoice();
     void restoreChoice();
     void showChosen();
+    void chooseAny();
     void updateState();
     void notice(const QString &sentence, bool undoable);
     void keep() const;
@@ -101,7 +102,7 @@ private:
     RunFilterLine *m_line;
     QLabel *m_mistake, *m_count, *m_noticeText;
     QWidget *m_notice;
-    QPushButton *m_undoButton, *m_groupButton, *m_columnsButton, *m_compareButton, *m_open, *m_alone;
+    QPushButton *m_undoButton, *m_groupButton, *m_columnsButton, *m_compareButton, *m_open;
     QTableView *m_table;
     QSplitter *m_split;
     RunColumns *m_columns;

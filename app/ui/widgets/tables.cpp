@@ -132,8 +132,7 @@ void moveColumns(QTableView *table, const QList<int> &first) {
 void fitColumn(QTableView *table, int column, int least, int most) {
     table->resizeColumnToContents(column);
     const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
-    const int head =
-        metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) + 26;
+    const int head = metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) + 26;
     table->setColumnWidth(column, std::clamp(std::max(head, table->columnWidth(column)), least, most));
 }
 
