@@ -22,7 +22,7 @@ BUILD = TORCH = None
 
 
 def run(*command, **options):
-    environment = dict(os.environ, LC_ALL="C.UTF-8", QT_QPA_PLATFORM="offscreen", MANWIDTH="1000")
+    environment = dict(os.environ, LC_ALL="C.UTF-8", QT_QPA_PLATFORM="offscreen", ASAN_OPTIONS="detect_leaks=0")
     environment.update(options.pop("environment", {}))
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment, **options)
 
