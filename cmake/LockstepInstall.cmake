@@ -13,12 +13,15 @@ foreach(program lockstep lockstepctl lockstep-agent)
 endforeach()
 if(TARGET lockstep-trainer)
   install(TARGETS lockstep-trainer RUNTIME DESTINATION libexec/lockstep)
-  install(PROGRAMS $<TARGET_FILE:lockstep-trainer-launcher> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME lockstep-trainer)
+  install(TARGETS lockstep-trainer-launcher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}) # by its output name
 endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep OPTIONAL
         PATTERN __pycache__ EXCLUDE)
-install(FILES ${packaging}/copyright ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+set(changelog ${CMAKE_BINARY_DIR}/man/changelog.gz)
+add_custom_command(OUTPUT ${changelog} COMMAND gzip -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md > ${changelog}
+                   DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md VERBATIM)
+install(FILES ${packaging}/copyright ${changelog} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET lockstep)
   install(FILES ${packaging}/lockstep.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
   install(FILES ${packaging}/io.github.lockstep.Lockstep.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
@@ -45,7 +48,7 @@ foreach(program lockstep lockstepctl lockstep-agent lockstep-trainer)
     DEPENDS ${target} ${packaging}/man/make_man.py ${packaging}/man/${program}.1.in ${packaging}/man/files.1.in VERBATIM)
   list(APPEND pages ${page})
 endforeach()
-add_custom_target(lockstep_man ALL DEPENDS ${pages})
+add_custom_target(lockstep_man ALL DEPENDS ${pages} ${changelog})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 # ---- packages ---------------------------------------------------------------------------------------------------
@@ -60,11 +63,11 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Lockstep launches, watches and contrasts distributed training with PyTorch's C++
-library: it trains a model as baseline, data parallel and distributed data
-parallel, shows every rank live, and answers in numbers whether data parallelism
-is worth it on this machine. PyTorch itself is found at run time, or installed
-for one user by lockstepctl setup-torch.")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Lockstep launches, watches and contrasts distributed training with PyTorch's
+C++ library: it trains a model as baseline, data parallel and distributed
+data parallel, shows every rank live, and answers in numbers whether data
+parallelism is worth it on this machine. PyTorch itself is found at run
+time, or installed for one user by lockstepctl setup-torch.")
 # Computed, but PyTorch's libraries, which are found at run time; Qt's plug-ins no linker knows of.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 if(TARGET lockstep-trainer)

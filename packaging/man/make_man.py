@@ -24,7 +24,7 @@ def roff(text):
 
 
 def help_of(program, *words):
-    environment = dict(os.environ, QT_QPA_PLATFORM="offscreen", LC_ALL="C.UTF-8")
+    environment = dict(os.environ, QT_QPA_PLATFORM="offscreen", LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0")
     ran = subprocess.run([program, *words, "--help"], capture_output=True, text=True, env=environment)
     if ran.returncode != 0:
         sys.exit(f"make_man.py: {program} {' '.join(words)} --help failed: {ran.stderr.strip()}")

@@ -15,9 +15,11 @@ struct TextTable {
     std::vector<std::vector<std::string>> rows;
 };
 enum class TextColumns {
-    Reading, ///< what fits a page: columns that matter first, without those that no row knows
+    Paper,   ///< what fits a column of print: the figures that are compared
+    Reading, ///< what fits a page
     All
 };
+/// Paper and Reading leave out what no row knows, and say in its name that a row is published.
 [[nodiscard]] TextTable textTable(const ResultTable &table, TextColumns which);
 /// What the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
 [[nodiscard]] std::vector<std::string> noteLines(const ResultTable &table);

@@ -16,6 +16,7 @@ h1 { font-size: 18px; margin: 0; } h2 { font-size: 14px; margin: 32px 0 8px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th, td { text-align: left; padding: 8px 10px; border-bottom: 1px solid var(--line); } tr:last-child td { border: 0; }
 th { font-size: 12px; color: var(--quiet); white-space: normal; vertical-align: bottom; } .n { text-align: right; }
+td { white-space: normal; } td.n, td:first-child { white-space: nowrap; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(460px, 1fr)); gap: 16px; }
 figure { margin: 0; background: #ffffff; border: 1px solid var(--line); border-radius: 8px; padding: 8px; }
 figure svg { width: 100%; height: auto; display: block; } figcaption { padding: 4px 8px; color: #6b7280; }

@@ -42,10 +42,23 @@ std::size_t lengthOf(unsigned char lead) {
     return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-std::string rowOf(const std::vector<std::string> &cells) {
+std::string cellOf(const std::string &cell) {
+    return cell == "-" ? "--" : latexText(cell);
+}
+
+/// A long head stands on two lines, or its column would be wider than its figures.
+std::string headOf(const std::string &head) {
+    constexpr std::size_t longest = 9;
+    const std::size_t blank = head.find(' ', head.size() / 2 - 2);
+    if (head.size() <= longest || blank == std::string::npos)
+        return cellOf(head);
+    return "\\shortstack[r]{" + latexText(head.substr(0, blank)) + "\\\\" + latexText(head.substr(blank + 1)) + "}";
+}
+
+std::string rowOf(const std::vector<std::string> &cells, std::string (*write)(const std::string &)) {
     std::string line;
     for (const std::string &cell : cells)
-        line += (line.empty() ? "" : " & ") + (cell == "-" ? std::string("--") : latexText(cell));
+        line += (line.empty() ? "" : " & ") + write(cell);
     return line + " \\\\\n";
 }
 
@@ -72,7 +85,7 @@ std::string latexText(std::string_view text) {
 }
 
 std::string latexTable(const ResultTable &table) {
-    const TextTable text = textTable(table, TextColumns::Reading);
+    const TextTable text = textTable(table, TextColumns::Paper);
     const VerdictText verdict = verdictText(table);
     std::string columns;
     for (const bool number : text.numbers)
@@ -84,18 +97,19 @@ std::string latexTable(const ResultTable &table) {
     std::string out =
         "% Written by Lockstep. In the preamble: \\usepackage{booktabs,graphicx}; then \\input this file.\n"
         "\\begin{table}\n\\centering\n\\caption{" +
-        latexText(caption) + "}\n\\label{tab:lockstep}\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth" +
-        "\\else\\width\\fi}{!}{%\n\\begin{tabular}{" + columns + "}\n\\toprule\n" + rowOf(text.heads) + "\\midrule\n";
+        latexText(caption) + "}\n\\label{tab:lockstep}\n\\medskip\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth" +
+        "\\else\\width\\fi}{!}{%\n\\begin{tabular}{" + columns + "}\n\\toprule\n" + rowOf(text.heads, headOf) +
+        "\\midrule\n";
     bool published = false;
     for (std::size_t i = 0; i < text.rows.size(); ++i) {
         if (table.rows[i].published && !std::exchange(published, true) && i > 0)
             out += "\\midrule\n";
-        out += rowOf(text.rows[i]);
+        out += rowOf(text.rows[i], cellOf);
     }
     out += "\\bottomrule\n\\end{tabular}}\n\n";
     const std::vector<std::string> notes = noteLines(table);
     if (!notes.empty())
-        out += "\\begin{itemize}\\footnotesize\n";
+        out += "\\begin{itemize}\\footnotesize\\setlength{\\itemsep}{0pt}\n";
     for (const std::string &note : notes)
         out += "\\item {}" + latexText(note) + "\n";
     if (!notes.empty())

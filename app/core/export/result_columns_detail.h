@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/result_table.h"
+#include "export/report.h"
 
 namespace lockstep::core {
 
@@ -17,8 +18,8 @@ struct ResultColumn {
     const char *key;  ///< CSV head and JSON key, with its unit
     const char *head; ///< for people
     std::function<Json(const ResultRow &)> value;
-    int percentDigits = -1; ///< people read a share in %
-    bool wide = false;      ///< left out where a page's width counts
+    int percentDigits = -1;                 ///< people read a share in %
+    TextColumns least = TextColumns::Paper; ///< the narrowest table it is in
 };
 
 [[nodiscard]] const std::vector<ResultColumn> &resultColumns();

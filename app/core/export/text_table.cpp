@@ -22,7 +22,7 @@ TextTable textTable(const ResultTable &table, TextColumns which) {
     TextTable out;
     out.rows.resize(table.rows.size());
     for (const ResultColumn &column : resultColumns()) {
-        if (which == TextColumns::Reading && (column.wide || !isKnown(column, table)))
+        if (column.least > which || (which != TextColumns::All && !isKnown(column, table)))
             continue;
         out.heads.emplace_back(column.head);
         out.numbers.push_back(isNumber(column, table));
@@ -30,7 +30,7 @@ TextTable textTable(const ResultTable &table, TextColumns which) {
             out.rows[row].push_back(peopleText(column.value(table.rows[row]), column));
     }
     for (std::size_t row = 0; row < table.rows.size(); ++row)
-        if (which == TextColumns::Reading && table.rows[row].published)
+        if (which != TextColumns::All && table.rows[row].published)
             out.rows[row].front() += " (published)"; // its kind of figure is no column here
     return out;
 }
