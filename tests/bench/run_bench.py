@@ -7,6 +7,7 @@
     run_bench.py frames     what a frame costs on its way (bench_frames)
     run_bench.py charts    36 charts that all grow ten times a second (bench_charts)
     run_bench.py points    10 million points opened, and TensorBoard beside it (bench_points)
+    run_bench.py charts points --write
     run_bench.py all --write
 
 charts and points are written to docs/benchmarks/charts.md. The window is the real program, on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
@@ -248,7 +249,7 @@ def main():
     measures = {"latency": measure_latency, "cpu": measure_cpu, "start": measure_start, "frames": measure_frames}
     pictures = {"charts": measure_charts, "points": measure_points}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=[*measures, *pictures, "all"])
+    parser.add_argument("what", nargs="+", choices=[*measures, *pictures, "all"])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
     parser.add_argument("--points", type=int, default=200, help="latency: how many points on the screen")
     parser.add_argument("--seconds", type=float, default=30, help="cpu: how long to look")
@@ -263,14 +264,14 @@ def main():
     for document, title, group in (("window.md", "What the window costs", measures), ("charts.md", "Charts and points", pictures)):
         found = []
         for name, measure in group.items():
-            if options.what in (name, "all"):
+            if name in options.what or "all" in options.what:
                 found += measure(options)
                 print(table(found), flush=True)
         if options.write and found:
             folder = ROOT / "docs/benchmarks"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / document).write_text(
-                f"# {title}\n\n`tests/bench/run_bench.py {options.what} --write` on {here}.\n\n{table(found)}\n")
+                f"# {title}\n\n`tests/bench/run_bench.py {' '.join(options.what)} --write` on {here}.\n\n{table(found)}\n")
         rows += found
     print(here)
     return 0 if all(kept for *_, kept in rows) else 1
