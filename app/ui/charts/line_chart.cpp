@@ -243,7 +243,7 @@ void LineChart::updateAxes() {
     if (m_zeroBased && !m_log)
         yLow = 0;
     const QSizeF plot = chart()->plotArea().size();
-    const int xTicks = std::clamp(int(plot.width() / 90), 2, 8), yTicks = std::clamp(int(plot.height() / 48), 2, 6);
+    const int xTicks = std::clamp(int(plot.width() / 84), 3, 8), yTicks = std::clamp(int(plot.height() / 48), 2, 6);
     const Ticks x = m_xKind == XKind::Whole      ? wholeTicks(xLow, xHigh, xTicks)
                     : m_xKind == XKind::WallTime ? timeTicks(xLow, xHigh, xTicks)
                                                  : niceTicks(xLow, xHigh, xTicks, false);
@@ -323,7 +323,9 @@ double LineChart::xAt(double viewX) const {
 }
 
 QString LineChart::xText(double x) const {
-    return m_xKind == XKind::WallTime ? core::clockTime(std::int64_t(x * 1e6)).left(12) : core::significant(x, 4);
+    if (m_xKind == XKind::WallTime)
+        return core::clockTime(std::int64_t(x * 1e6)).left(12);
+    return x == std::floor(x) && std::abs(x) < 1e15 ? QString::number(x, 'f', 0) : core::significant(x, 4);
 }
 
 void LineChart::resizeEvent(QResizeEvent *event) {
