@@ -125,6 +125,30 @@ private Q_SLOTS:
         }
     }
 
+    void aPartBroughtUpToDateIsTheSameAsOneTakenAnew() {
+        for (const int brokenEvery : {0, 7}) {
+            const Curve whole = noisy(30'000, 9, brokenEvery);
+            // Ending before the stretch, within it, and growing beyond it.
+            const double from = whole.at(3'000).x(), to = whole.at(25'000).x();
+            Curve curve;
+            CurvePart part = curve.part(from, to, 150);
+            for (qsizetype i = 0; i < whole.size(); ++i) {
+                curve.append(whole.at(i).x(), whole.at(i).y());
+                if (i % 311 != 0 && i + 1 != whole.size())
+                    continue;
+                curve.advance(part);
+                const CurvePart anew = curve.part(from, to, 150);
+                QCOMPARE(part.held, anew.held);
+                QCOMPARE(part.shown, anew.shown);
+                QCOMPARE(part.points.size(), anew.points.size());
+                for (qsizetype p = 0; p < anew.points.size(); ++p)
+                    QVERIFY(part.points[p].x() == anew.points[p].x() &&
+                            (part.points[p].y() == anew.points[p].y() || std::isnan(anew.points[p].y())));
+                QCOMPARE(part.broken.size(), anew.broken.size());
+            }
+        }
+    }
+
     void whatIsHeldAndShownIsCountedTruly() {
         const Curve curve = noisy(10'000, 7);
         const double from = curve.at(1'000).x(), to = curve.at(8'999).x();

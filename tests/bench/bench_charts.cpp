@@ -59,7 +59,8 @@ public:
         }
         x.setRange(0, lines.first().curve->last().x());
         for (qsizetype i = 0; i < lines.size(); ++i)
-            series[i]->replace(lines[i].curve->part(0, x.max(), std::max(100, int(chart()->plotArea().width()))).points);
+            series[i]->replace(
+                lines[i].curve->part(0, x.max(), std::max(100, int(chart()->plotArea().width()))).points);
     }
     void drawForeground(QPainter *painter, const QRectF &) override {
         const QRectF area = chart()->plotArea();

@@ -5,6 +5,21 @@ import statistics
 import subprocess
 
 GOAL_FRAMES, GOAL_INPUT_MS, GOAL_RATIO, GOAL_FIRST_S, GOAL_BYTES = 30, 50, 50, 1.0, 24
+NOTES = {"charts.md": """\
+**What limits.** A `QLineSeries` strokes its whole line anew for hit tests at every `replace`, and a `QChartView` repaints
+all of its scene for a crosshair. So Qt Charts keeps the axes here, and a chart paints its curves itself, into a picture
+that a moving crosshair leaves alone. Points come from a pyramid of the lowest and highest of every 16, 256, … points;
+of a growing curve only the last pixel column is looked at again. Before that, half of the processor time went into cache
+misses of the decimation (perf).
+
+**What a point is.** One value at one step, as TensorBoard counts scalars. A frame of a window of steps carries 22: four of
+the loss, and sum and longest of nine phases. The window keeps the loss window by window (up to 100,000, then neighbours
+are merged, and charts say so) and the phases as sums, so its memory is that of what it can show.
+
+Rates against TensorBoard are by processor time, which a busy machine changes least; each row's load says how busy it was.
+TensorBoard is timed on 330,000 points.
+
+"""}
 POINTS, PEER_POINTS = 10_000_000, 330_000
 
 

@@ -8,6 +8,7 @@
     run_bench.py clone      from a fresh clone to the first live point; takes minutes, and is not in `all`
     run_bench.py charts    36 charts that all grow ten times a second (bench_charts)
     run_bench.py points    10 million points opened, and TensorBoard beside it (bench_points)
+    run_bench.py charts points --write
     run_bench.py all --write
 
 charts and points are written to docs/benchmarks/charts.md. The window is the real program, on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
@@ -27,7 +28,7 @@ import sys
 import tempfile
 import time
 
-from chart_measures import measure_charts, measure_points
+from chart_measures import NOTES, measure_charts, measure_points
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERTZ = os.sysconf("SC_CLK_TCK")
@@ -174,8 +175,11 @@ def spread(values, unit, digits=1, scale=1):
 def measure_latency(options):
     with place(options) as here:
         found, _ = here.watch(options.points)
-    return [("A step's end to its point on the screen", spread(found["step_ms"], "ms", 0), "median ≤ 300 ms",
-             statistics.median(found["step_ms"]) <= 300),
+    steps = sorted(found["step_ms"])
+    late = steps[int(0.99 * len(steps))]
+    return [("A step's end to its point on the screen", spread(steps, "ms", 0), "median ≤ 120 ms",
+             statistics.median(steps) <= 120),
+            ("the same: 99 % of the steps are there within", f"{late:.0f} ms", "≤ 250 ms", late <= 250),
             ("The same from the end of the steps' window, without the up to 100 ms that a step waits in it",
              spread(found["window_ms"], "ms", 0), "", True)]
 
@@ -273,7 +277,7 @@ def main():
                 "clone": measure_clone}
     pictures = {"charts": measure_charts, "points": measure_points}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=[*measures, *pictures, "all"])
+    parser.add_argument("what", nargs="+", choices=[*measures, *pictures, "all"])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
     parser.add_argument("--points", type=int, default=200, help="latency: how many points on the screen")
     parser.add_argument("--seconds", type=float, default=30, help="cpu: how long to look")
@@ -288,14 +292,14 @@ def main():
     for document, title, group in (("window.md", "What the window costs", measures), ("charts.md", "Charts and points", pictures)):
         found = []
         for name, measure in group.items():
-            if options.what == name or (options.what == "all" and name != "clone"):
+            if name in options.what or ("all" in options.what and name != "clone"):
                 found += measure(options)
                 print(table(found), flush=True)
         if options.write and found:
             folder = ROOT / "docs/benchmarks"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / document).write_text(
-                f"# {title}\n\n`tests/bench/run_bench.py {options.what} --write` on {here}.\n\n{table(found)}\n")
+                f"# {title}\n\n{NOTES.get(document, '')}`tests/bench/run_bench.py {' '.join(options.what)} --write` on {here}.\n\n{table(found)}\n")
         rows += found
     print(here)
     return 0 if all(kept for *_, kept in rows) else 1

@@ -48,30 +48,26 @@ void Curve::append(const QList<QPointF> &points) {
         append(point.x(), point.y());
 }
 
-void Curve::clear() {
-    m_points.clear();
-    m_levels.clear();
-    ++m_revision;
-}
-
 void Curve::take(Bucket &into, std::uint32_t index) const {
     const double y = m_points[index].y();
-    if (!std::isfinite(y)) {
+    if (std::isfinite(y))
+        take(into, Bucket{y, y, index, index, none});
+    else
         into.broken = std::min(into.broken, index);
-        return;
-    }
-    if (into.low == none || y < m_points[into.low].y())
-        into.low = index;
-    if (into.high == none || y > m_points[into.high].y())
-        into.high = index;
 }
 
 void Curve::take(Bucket &into, const Bucket &more) const {
     into.broken = std::min(into.broken, more.broken);
     if (more.low == none)
         return;
-    take(into, more.low);
-    take(into, more.high);
+    if (into.low == none || more.lowY < into.lowY) {
+        into.low = more.low;
+        into.lowY = more.lowY;
+    }
+    if (into.high == none || more.highY > into.highY) {
+        into.high = more.high;
+        into.highY = more.highY;
+    }
 }
 
 /// Single points up to a bucket's border on both sides, then buckets up to the next level's border, and so on.
@@ -128,7 +124,7 @@ std::optional<Curve::Extremes> Curve::extremes(double from, double to) const {
     const Bucket found = over(first, last);
     if (found.low == none)
         return std::nullopt;
-    return Extremes{m_points[found.low].y(), m_points[found.high].y()};
+    return Extremes{found.lowY, found.highY};
 }
 
 void Curve::addColumn(std::size_t first, std::size_t last, CurvePart &out) const {
@@ -142,40 +138,67 @@ void Curve::addColumn(std::size_t first, std::size_t last, CurvePart &out) const
         out.points.append(point);
         if (order[i] == found.broken)
             out.broken.append(point);
+        else
+            out.shown += point.x() >= out.m_from && point.x() <= out.m_to;
+    }
+}
+
+/// The columns behind the finished ones, up to the point `last - 1`, which stands for itself.
+void Curve::fillColumns(std::size_t last, CurvePart &out) const {
+    const double width = (out.m_to - out.m_from) / out.m_columns;
+    auto at = m_points.begin() + std::ptrdiff_t(out.m_finished.next);
+    const auto end = m_points.begin() + std::ptrdiff_t(last - 1);
+    for (int column = out.m_finished.columns + 1; column <= out.m_columns && at < end; ++column) {
+        const auto next = column == out.m_columns
+                              ? end
+                              : std::lower_bound(at, end, out.m_from + column * width,
+                                                 [](const QPointF &p, double x) { return p.x() < x; });
+        addColumn(std::size_t(at - m_points.begin()), std::size_t(next - m_points.begin()), out);
+        at = next;
+        if (at < end) // what comes is behind this column
+            out.m_finished = {column, std::size_t(at - m_points.begin()), out.points.size(), out.broken.size(),
+                              out.shown};
     }
 }
 
 CurvePart Curve::part(double from, double to, int columns) const {
     CurvePart out;
-    const std::size_t first = indexOf(from), last = indexAfter(to);
+    out.m_from = from;
+    out.m_to = to;
+    out.m_columns = std::max(1, columns);
+    const std::size_t first = out.m_first = indexOf(from), last = indexAfter(to);
     out.held = qsizetype(last > first ? last - first : 0);
     const std::size_t entry = first > 0 ? first - 1 : first, exit = std::min(m_points.size(), last + 1);
-    if (entry >= exit || columns < 1)
+    if (entry >= exit)
         return out;
-    if (out.held <= 2 * qsizetype(columns)) {
+    out.m_decimated = out.held > 2 * qsizetype(out.m_columns);
+    if (!out.m_decimated) {
         for (std::size_t i = entry; i < exit; ++i)
             addColumn(i, i + 1, out);
-    } else {
-        addColumn(entry, first, out);
-        addColumn(first, first + 1, out); // the line begins and ends where the data do
-        const double width = (to - from) / columns;
-        auto at = m_points.begin() + std::ptrdiff_t(first + 1);
-        const auto end = m_points.begin() + std::ptrdiff_t(last - 1);
-        for (int column = 1; column <= columns && at < end; ++column) {
-            const double border = from + column * width;
-            const auto next =
-                column == columns
-                    ? end
-                    : std::lower_bound(at, end, border, [](const QPointF &p, double x) { return p.x() < x; });
-            addColumn(std::size_t(at - m_points.begin()), std::size_t(next - m_points.begin()), out);
-            at = next;
-        }
-        addColumn(last - 1, last, out);
-        addColumn(last, exit, out);
+        return out;
     }
-    for (const QPointF &point : out.points)
-        out.shown += std::isfinite(point.y()) && point.x() >= from && point.x() <= to;
+    addColumn(entry, first, out);
+    addColumn(first, first + 1, out); // the line begins and ends where the data do
+    out.m_finished = {0, first + 1, out.points.size(), out.broken.size(), out.shown};
+    fillColumns(last, out);
+    addColumn(last - 1, last, out);
+    addColumn(last, exit, out);
     return out;
+}
+
+void Curve::advance(CurvePart &part) const {
+    if (!part.m_decimated) {
+        part = this->part(part.m_from, part.m_to, part.m_columns);
+        return;
+    }
+    const std::size_t last = m_points.back().x() <= part.m_to ? m_points.size() : indexAfter(part.m_to);
+    part.held = qsizetype(last - part.m_first);
+    part.points.resize(part.m_finished.points);
+    part.broken.resize(part.m_finished.broken);
+    part.shown = part.m_finished.shown;
+    fillColumns(last, part);
+    addColumn(last - 1, last, part);
+    addColumn(last, std::min(m_points.size(), last + 1), part);
 }
 
 std::size_t Curve::bytes() const {

@@ -88,7 +88,8 @@ void paintReadout(QPainter *painter, const QString &head, const QList<EndLabel> 
     const QFontMetricsF metrics(Theme::font(Type::Small));
     const double width = std::max(rowWidth(columns), metrics.horizontalAdvance(head)) + 16;
     const double height = (double(rows.size()) + 1) * rowHeight + 12;
-    const double left = x + 12 + width < plot.right() ? x + 12 : x - 12 - width;
+    // Right of the crosshair, else left of it; over the axis where neither has the room, but never cut off.
+    const double left = x + 12 + width < plot.right() ? x + 12 : std::max(2.0, x - 12 - width);
     const QRectF box(left, plot.top() + 4, width, height);
     painter->setPen(QPen(palette.border, 1));
     painter->setBrush(palette.surface);

@@ -150,9 +150,12 @@ void LineChart::setLines(const QList<LineData> &lines) {
         return;
     std::vector<Drawn> drawn;
     for (qsizetype i = 0; i < lines.size(); ++i) {
-        Drawn next{lines[i].curve, 0, {}};
-        if (!next.curve && i < m_lines.size() && m_lines[i].points == lines[i].points && !m_lines[i].curve)
-            next.curve = m_drawn[std::size_t(i)].curve;
+        Drawn next;
+        next.curve = lines[i].curve;
+        const bool sameFew =
+            !next.curve && i < m_lines.size() && !m_lines[i].curve && m_lines[i].points == lines[i].points;
+        if (std::size_t(i) < m_drawn.size() && (sameFew || (next.curve && m_drawn[std::size_t(i)].curve == next.curve)))
+            next = std::move(m_drawn[std::size_t(i)]); // its decimated points are brought up to date
         if (!next.curve) {
             auto few = std::make_shared<core::Curve>();
             few->append(lines[i].points);
@@ -204,12 +207,6 @@ void LineChart::layOut() {
         chart()->setMargins(margins);
 }
 
-bool LineChart::isEmpty() const {
-    return std::all_of(m_drawn.begin(), m_drawn.end(), [](const Drawn &drawn) {
-        return drawn.curve->isEmpty() || !drawn.curve->extremes(-INFINITY, INFINITY);
-    });
-}
-
 std::pair<double, double> LineChart::wholeX() const {
     double low = INFINITY, high = -INFINITY;
     for (const Drawn &drawn : m_drawn) {
@@ -246,7 +243,7 @@ void LineChart::updateAxes() {
     if (m_zeroBased && !m_log)
         yLow = 0;
     const QSizeF plot = chart()->plotArea().size();
-    const int xTicks = std::clamp(int(plot.width() / 90), 2, 8), yTicks = std::clamp(int(plot.height() / 48), 2, 6);
+    const int xTicks = std::clamp(int(plot.width() / 84), 3, 8), yTicks = std::clamp(int(plot.height() / 48), 2, 6);
     const Ticks x = m_xKind == XKind::Whole      ? wholeTicks(xLow, xHigh, xTicks)
                     : m_xKind == XKind::WallTime ? timeTicks(xLow, xHigh, xTicks)
                                                  : niceTicks(xLow, xHigh, xTicks, false);
@@ -259,16 +256,25 @@ void LineChart::updateAxes() {
     m_xFrom = x.low, m_xTo = x.high, m_yFrom = y.low, m_yTo = y.high;
     setTicks(m_x, x);
     setTicks(m_y, y);
-    const bool empty = isEmpty();
+    m_isEmpty = std::all_of(m_drawn.begin(), m_drawn.end(),
+                            [](const Drawn &drawn) { return !drawn.curve->extremes(-INFINITY, INFINITY); });
     for (QCategoryAxis *axis : {m_x, m_y})
-        axis->setVisible(!empty);
+        axis->setVisible(!m_isEmpty);
 }
 
 void LineChart::updateParts() {
     const int columns = std::max(100, int(chart()->plotArea().width()));
     for (Drawn &drawn : m_drawn) {
+        if (drawn.columns == columns && drawn.xFrom == m_xFrom && drawn.xTo == m_xTo) {
+            if (drawn.revision != drawn.curve->revision())
+                drawn.curve->advance(drawn.part);
+        } else {
+            drawn.part = drawn.curve->part(m_xFrom, m_xTo, columns);
+        }
         drawn.revision = drawn.curve->revision();
-        drawn.part = drawn.curve->part(m_xFrom, m_xTo, columns);
+        drawn.columns = columns;
+        drawn.xFrom = m_xFrom;
+        drawn.xTo = m_xTo;
     }
 }
 
@@ -317,7 +323,9 @@ double LineChart::xAt(double viewX) const {
 }
 
 QString LineChart::xText(double x) const {
-    return m_xKind == XKind::WallTime ? core::clockTime(std::int64_t(x * 1e6)).left(12) : core::significant(x, 4);
+    if (m_xKind == XKind::WallTime)
+        return core::clockTime(std::int64_t(x * 1e6)).left(12);
+    return x == std::floor(x) && std::abs(x) < 1e15 ? QString::number(x, 'f', 0) : core::significant(x, 4);
 }
 
 void LineChart::resizeEvent(QResizeEvent *event) {

@@ -140,6 +140,8 @@ private:
     struct Drawn {
         std::shared_ptr<const core::Curve> curve;
         std::uint64_t revision = 0; ///< of the curve when `part` was taken
+        double xFrom = 0, xTo = 0;  ///< for which it was taken
+        int columns = 0;
         core::CurvePart part;
     };
     struct Drag {
@@ -160,7 +162,7 @@ private:
     void takeDrag(const QPointF &to);
     [[nodiscard]] QString lineAt(const QPointF &position) const;
     [[nodiscard]] const ChartMark *markAt(const QPointF &position) const;
-    [[nodiscard]] bool isEmpty() const;
+    [[nodiscard]] bool isEmpty() const { return m_isEmpty; }
     [[nodiscard]] std::pair<double, double> wholeX() const;
     [[nodiscard]] int endLabelWidth() const;
     [[nodiscard]] QString xText(double x) const;
@@ -189,7 +191,7 @@ private:
     std::optional<Drag> m_drag;
     QRubberBand *m_band;
     QPixmap m_axesPicture, m_picture;
-    bool m_axesStale = true, m_pictureStale = true, m_axesOnly = false;
+    bool m_axesStale = true, m_pictureStale = true, m_axesOnly = false, m_isEmpty = true;
 };
 
 } // namespace lockstep::ui

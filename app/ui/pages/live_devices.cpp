@@ -1,5 +1,6 @@
 // How Live turns core's models into its lanes, phases and data parallel's anatomy.
 #include <QComboBox>
+#include <QGridLayout>
 
 #include <algorithm>
 
@@ -97,6 +98,7 @@ void LivePage::drawAnatomy() {
                 all.append({look.name, look.color, *anatomy});
     m_anatomy->setRuns(all);
     m_anatomyCard->setVisible(!all.isEmpty());
+    m_grid->setRowStretch(2, all.isEmpty() ? 0 : 2);
 }
 
 void LivePage::drawPhases() {

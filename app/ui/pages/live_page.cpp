@@ -96,7 +96,7 @@ void LivePage::buildBody(QWidget *body) {
     columns->addWidget(m_side);
     auto *pictures = new QWidget(body);
     pictures->setObjectName(QStringLiteral("pageBody"));
-    auto *layout = new QGridLayout(pictures);
+    auto *layout = m_grid = new QGridLayout(pictures);
     layout->setContentsMargins(0, 0, 2 * grid, 0);
     layout->setSpacing(2 * grid);
     layout->addWidget(buildLoss(), 0, 0);
@@ -108,7 +108,6 @@ void LivePage::buildBody(QWidget *body) {
     layout->setColumnStretch(1, 10);
     layout->setRowStretch(0, 5);
     layout->setRowStretch(1, 5);
-    layout->setRowStretch(2, 2);
     // Less height than this scrolls: a chart squeezed to a strip says nothing.
     layout->setRowMinimumHeight(0, 38 * grid);
     layout->setRowMinimumHeight(1, 38 * grid);
@@ -159,10 +158,8 @@ Card *LivePage::buildDuration() {
     m_duration->setAxisTitles(tr("epoch"), tr("duration / s"));
     m_duration->setWholeX(true);
     m_duration->setZeroBased(true);
-    m_duration->setEmptyText(tr("The first epoch's time arrives when it is complete"));
     m_medians = new BarChart(m_theme, QStringLiteral("median-epoch-duration"), card);
     m_medians->setAxisTitle(tr("median duration of an epoch / s"));
-    m_medians->setEmptyText(tr("The first epoch's time arrives when it is complete"));
     auto *stack = new QStackedWidget(card);
     stack->addWidget(m_duration);
     stack->addWidget(m_medians);
@@ -186,7 +183,6 @@ Card *LivePage::buildLanes() {
     connect(m_window, &QComboBox::currentIndexChanged, this, [this] { mark(RunStore::Devices); });
     card->addTool(m_window);
     m_lanes = new LaneView(m_theme, QStringLiteral("devices"), card);
-    m_lanes->setEmptyText(tr("Device samples arrive five times a second while a run trains"));
     card->body()->addWidget(m_lanes, 1);
     return card;
 }
@@ -196,7 +192,6 @@ Card *LivePage::buildPhases() {
     card->setToolTip(tr("Mean time of each phase of a training step, by rank. Full colour computes, light loads, "
                         "hatched communicates or waits; the thin row below tells what lies inside"));
     m_phases = new PhaseBars(m_theme, QStringLiteral("phases"), card);
-    m_phases->setEmptyText(tr("The phases of a step arrive with the first steps"));
     card->body()->addWidget(m_phases, 1);
     card->body()->addWidget(makeLine(card));
     m_verdict = new QLabel(card);
@@ -284,8 +279,10 @@ void LivePage::draw() {
     m_looks = runLooks(
         runs(), [this](const RunStore &run) { return m_workspace.pictured().choice().isShown(run.runId()); },
         [&pictured](const RunStore &run) { return pictured.isForeign(&run); });
-    if (what & (RunStore::Changes(RunStore::Record) | RunStore::State))
+    if (what & (RunStore::Changes(RunStore::Record) | RunStore::State)) {
         m_side->setLooks(m_looks);
+        sayWhyEmpty();
+    }
     if (what & (RunStore::Loss | RunStore::Record | RunStore::State))
         drawLoss();
     if (what & (RunStore::Changes(RunStore::Alerts) | RunStore::State | RunStore::Link | RunStore::Record))
@@ -298,6 +295,18 @@ void LivePage::draw() {
         drawPhases();
     if (what & (RunStore::Phases | RunStore::Record | RunStore::Epochs))
         drawAnatomy();
+}
+
+void LivePage::sayWhyEmpty() {
+    const bool hidden = !m_looks.empty() &&
+                        std::none_of(m_looks.begin(), m_looks.end(), [](const RunLook &look) { return look.shown; });
+    const QString why = hidden ? tr("Every run is hidden: tick one in the list, or press Alt+A") : QString();
+    const auto say = [&](auto *chart, const QString &otherwise) { chart->setEmptyText(hidden ? why : otherwise); };
+    say(m_loss, tr("The first loss arrives with the first steps"));
+    say(m_duration, tr("The first epoch's time arrives when it is complete"));
+    say(m_medians, tr("The first epoch's time arrives when it is complete"));
+    say(m_lanes, tr("Device samples arrive five times a second while a run trains"));
+    say(m_phases, tr("The phases of a step arrive with the first steps"));
 }
 
 void LivePage::drawVerdict() {

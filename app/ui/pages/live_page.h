@@ -12,6 +12,7 @@
 #include "store/run_store.h"
 
 class QComboBox;
+class QGridLayout;
 class QLabel;
 class QStackedWidget;
 class QToolButton;
@@ -78,6 +79,7 @@ private:
     void drawPhases();
     void drawAnatomy();
     void drawVerdict();
+    void sayWhyEmpty();
     void openedAnew();
     [[nodiscard]] bool showPublished() const;
     [[nodiscard]] core::RunSet &runs() const;
@@ -97,6 +99,7 @@ private:
     Theme &m_theme;
     Workspace &m_workspace;
     QStackedWidget *m_stack;
+    QGridLayout *m_grid;
     LiveSide *m_side;
     LineChart *m_loss, *m_duration;
     BarChart *m_medians;

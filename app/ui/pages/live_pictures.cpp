@@ -38,11 +38,9 @@ void LivePage::drawLoss() {
     CurveModel &curves = m_workspace.curves();
     QList<LineData> faint, lines;
     double xEnd = 1;
-    bool anyShown = m_looks.empty();
     for (const RunLook &look : m_looks) {
         if (!look.shown)
             continue;
-        anyShown = true;
         const RunStore *store = runs().at(look.index);
         if (const core::Progress progress = store->progress(); progress.epochs)
             xEnd = std::max(xEnd, double(*progress.epochs));
@@ -68,8 +66,6 @@ void LivePage::drawLoss() {
         m_loss->setXRange(0, xEnd);
     else
         m_loss->setXRange(axis == CurveModel::XAxis::Wall ? std::nullopt : std::optional(0.0), std::nullopt);
-    m_loss->setEmptyText(anyShown ? tr("The first loss arrives with the first steps")
-                                  : tr("Every run is hidden: tick one in the list, or press Alt+A"));
     m_loss->setLines(faint + lines);
     if (!m_loss->marks().isEmpty() || m_loss->lines().isEmpty())
         drawMarks();

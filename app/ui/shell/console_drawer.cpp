@@ -168,13 +168,14 @@ QWidget *ConsoleDrawer::buildSearch() {
            "the one before"));
     m_search->setAccessibleName(tr("Search the console"));
     m_search->setClearButtonEnabled(true);
-    m_search->setFixedSize(160, 28);
+    m_search->setFixedWidth(160);
     m_searchNote = makeLabel({}, "muted", box);
     layout->addWidget(m_search);
     layout->addWidget(m_searchNote);
     const auto add = [&](const QString &icon, const QString &name, const QKeySequence &keys, int direction) {
         auto *button = new QToolButton(box);
         button->setObjectName(QStringLiteral("drawerHead"));
+        button->setFixedSize(4 * grid, 4 * grid);
         button->setShortcut(keys);
         button->setAccessibleName(name);
         button->setToolTip(QStringLiteral("%1 (%2)").arg(name, keys.toString(QKeySequence::NativeText)));
