@@ -36,7 +36,7 @@ class Sender(Case):
             self.assertEqual(windows[0]["count"], 1)  # the first step is shown at once
             phases = windows[1]["phases"]
             self.assertGreaterEqual(phases["forward"]["sum_s"], 0.004 * windows[1]["count"])
-            self.assertGreater(phases["forward"]["sum_s"], phases["optimizer"]["sum_s"])
+            self.assertGreaterEqual(phases["optimizer"]["sum_s"], 0.001 * windows[1]["count"])
             self.assertLessEqual(windows[1]["loss"]["min"], windows[1]["loss"]["mean"])
         self.assertEqual([f["accuracy"] for f in by_rank[0] if f["type"] == "eval"], [0.6, 0.7])
         summary = self.result(run)["summary"]
