@@ -107,7 +107,7 @@ class Package(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         missing = [name for name in PROGRAMS if not program(name).exists()] + \
-                  [tool for tool in ("dpkg-shlibdeps", "readelf") if not shutil.which(tool)]
+                  [tool for tool in ("dpkg-shlibdeps", "readelf", "file") if not shutil.which(tool)]
         if missing:
             print(f"skipped: {missing[0]} is not there", file=sys.stderr)
             raise unittest.SkipTest(f"{missing[0]} is not there")
