@@ -12,6 +12,7 @@
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/recipe_list.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "ui_fixture.h"
@@ -194,6 +195,28 @@ private Q_SLOTS:
         m_page->form()->methodBox(Method::Ddp)->click();
         QVERIFY(!m_page->startButton()->isEnabled());
         QVERIFY(!m_page->form()->field("method")->mistake->text().isEmpty());
+    }
+
+    void aRecipeOfOnesOwnIsSavedFoundAgainAndRemoved() {
+        type("epochs", "4");
+        const int before = m_page->recipes()->count();
+        QVERIFY(m_page->recipes()->save(m_page->draft().effective(), QStringLiteral("Four epochs"), false).has_value());
+        QCOMPARE(m_page->recipes()->count(), before + 1);
+        QCOMPARE(m_page->draft().recipe().name, std::string("four-epochs"));
+        QVERIFY(!m_page->draft().isChanged()); // it is the recipe now
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 4);
+        QVERIFY(
+            !m_page->recipes()->save(m_page->draft().effective(), QStringLiteral("four epochs"), false).has_value());
+        {
+            PlanPage later(m_theme, *m_workspace, uitest::twoCores());
+            QVERIFY(later.choose(QStringLiteral("four-epochs")));
+            QCOMPARE(later.plan().runAt(0).config.epochs, 4);
+        }
+        QVERIFY(m_page->recipes()->isSaved());
+        QVERIFY(m_page->recipes()->remove().has_value());
+        QCOMPARE(m_page->recipes()->count(), before);
+        QVERIFY(!m_page->choose(QStringLiteral("four-epochs")));
+        QVERIFY(!m_page->recipes()->isSaved()); // another one is chosen
     }
 
     void theMachinesDevicesAreBoxesToChooseFrom() {

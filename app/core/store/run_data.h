@@ -44,7 +44,7 @@ struct MergedEpoch {
     std::vector<DeviceUse> devices; ///< each device once
     std::optional<EvalFrame> eval;
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch tells no loss: scripts
-    std::int64_t evalWallUs = 0; ///< when it was told
+    std::int64_t evalWallUs = 0;         ///< when it was told
 };
 
 /// A device's sample in its lane.

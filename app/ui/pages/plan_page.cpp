@@ -1,5 +1,6 @@
 #include "app/ui/pages/plan_page.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
@@ -7,10 +8,10 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QListView>
-#include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "analysis/format.h"
@@ -18,6 +19,7 @@
 #include "app/ui/pages/data_notice.h"
 #include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/plan_rows.h"
+#include "app/ui/pages/recipe_list.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -58,10 +60,11 @@ PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidg
     layout->addWidget(buildPlan(), 9);
     connect(&m_workspace, &Workspace::startingChanged, this, &PlanPage::restyle);
     connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
-    connect(&m_workspace.runHistory(), &core::RunHistory::looked, this, &PlanPage::refresh, // estimates may be known now
+    connect(&m_workspace.runHistory(), &core::RunHistory::looked, this,
+            &PlanPage::refresh, // estimates may be known now
             Qt::SingleShotConnection);
     connect(&m_theme, &Theme::changed, this, &PlanPage::restyle);
-    loadRecipes();
+    m_recipes->load();
     restyle();
 }
 
@@ -69,20 +72,32 @@ QWidget *PlanPage::buildRecipes() {
     auto *card = new Card(tr("Recipes"), this);
     card->setMinimumWidth(32 * grid);
     card->setMaximumWidth(52 * grid);
-    m_recipes = new QListWidget(card);
-    m_recipes->setItemDelegate(new RecipeDelegate(m_theme, m_recipes));
-    m_recipes->setFrameShape(QFrame::NoFrame);
-    m_recipes->setMouseTracking(true);
-    m_recipes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_recipes->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    m_recipes->setResizeMode(QListView::Adjust);
-    m_recipes->setWordWrap(true);
-    m_recipes->setAccessibleName(tr("Recipes"));
-    connect(m_recipes, &QListWidget::currentRowChanged, this, [this](int row) {
-        if (row >= 0)
-            takeDraft(m_drafts[std::size_t(row)]);
-    });
+    m_recipes = new RecipeList(m_theme, card);
+    connect(m_recipes, &RecipeList::draftChosen, this, &PlanPage::takeDraft);
     card->body()->addWidget(m_recipes);
+    const auto addTool = [&](const QString &name, const QKeySequence &keys, const QString &tip,
+                             void (PlanPage::*act)()) {
+        auto *button = new QToolButton(card);
+        button->setAccessibleName(name);
+        button->setShortcut(keys);
+        button->setToolTip(tip);
+        connect(button, &QToolButton::clicked, this, act);
+        card->addTool(button);
+        return button;
+    };
+    m_openFile = addTool(tr("Open a recipe's file"), QKeySequence(QKeySequence::Open),
+                         tr("Opens a recipe that somebody gave you (Ctrl+O)"), &PlanPage::openRecipe);
+    m_save = addTool(tr("Save as a recipe"), QKeySequence(QKeySequence::Save),
+                     tr("Saves these settings as a recipe of your own (Ctrl+S)"), &PlanPage::saveRecipe);
+    const auto addAction = [&](const QString &name, void (PlanPage::*act)()) {
+        auto *action = new QAction(name, m_recipes);
+        connect(action, &QAction::triggered, this, act);
+        m_recipes->addAction(action);
+        return action;
+    };
+    addAction(tr("Duplicate"), &PlanPage::duplicateRecipe);
+    addAction(tr("Share as a file…"), &PlanPage::shareRecipe);
+    m_remove = addAction(tr("Remove"), &PlanPage::removeRecipe);
     return card;
 }
 
@@ -215,44 +230,13 @@ QWidget *PlanPage::buildPlan() {
     return card;
 }
 
-void PlanPage::addDraft(PlanDraft draft, const QString &name) {
-    const core::Recipe &recipe = draft.recipe();
-    auto *item = new QListWidgetItem(QString::fromStdString(recipe.title), m_recipes);
-    item->setData(RecipeDelegate::SummaryRole, QString::fromStdString(recipe.summary));
-    const QString published = publishedLine(recipe);
-    item->setData(RecipeDelegate::PublishedLineRole, published.isEmpty() ? QString() : tr("Published, ") + published);
-    item->setData(RecipeDelegate::NameRole, name);
-    item->setToolTip(QString::fromStdString(recipe.question));
-    m_drafts.push_back(std::move(draft));
-}
-
 void PlanPage::fillIn(const RunConfig &config, const QString &name) {
-    m_recipes->blockSignals(true);
-    addDraft(PlanDraft::ofRun(config, name.toStdString()), QStringLiteral("copy"));
-    m_recipes->blockSignals(false);
     m_quick->setChecked(false); // it would change what was duplicated
-    m_recipes->setCurrentRow(m_recipes->count() - 1);
-    m_recipes->scrollToItem(m_recipes->currentItem());
-}
-
-void PlanPage::loadRecipes() {
-    m_recipes->blockSignals(true);
-    for (const std::string &name : core::builtInRecipes())
-        if (auto recipe = core::loadRecipe(name))
-            addDraft(PlanDraft(std::move(*recipe)), QString::fromStdString(name));
-    addDraft(PlanDraft::freeChoice(), QStringLiteral("free"));
-    m_recipes->blockSignals(false);
-    if (!choose(QStringLiteral("lenet-dp-vs-ddp")))
-        m_recipes->setCurrentRow(0);
+    m_recipes->addAndChoose(PlanDraft::ofRun(config, name.toStdString()), QStringLiteral("copy"));
 }
 
 bool PlanPage::choose(const QString &recipe) {
-    for (int row = 0; row < m_recipes->count(); ++row)
-        if (m_recipes->item(row)->data(RecipeDelegate::NameRole) == recipe) {
-            m_recipes->setCurrentRow(row);
-            return true;
-        }
-    return false;
+    return m_recipes->choose(recipe);
 }
 
 void PlanPage::takeDraft(PlanDraft draft) {
@@ -267,6 +251,7 @@ void PlanPage::takeDraft(PlanDraft draft) {
                           .arg(variant.epochs)
                           .arg(variant.repeats));
     m_quick->setToolTip(tr("A smaller run for a first answer within minutes; the whole test set is used (Alt+Q)"));
+    m_remove->setEnabled(m_recipes->isSaved());
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
     m_form->show(m_draft);
@@ -363,6 +348,8 @@ void PlanPage::restyle() {
     setWords(m_start, m_workspace.starting() ? tr("Starting…") : tr("Start"));
     m_theme.setIcon(m_start, QStringLiteral("play"), p.onAccent);
     m_theme.setIcon(m_copy, QStringLiteral("copy"), p.textSecondary);
+    m_openFile->setIcon(m_theme.icon(QStringLiteral("open"), p.textSecondary));
+    m_save->setIcon(m_theme.icon(QStringLiteral("save"), p.textSecondary));
 }
 
 } // namespace lockstep::ui

@@ -6,18 +6,20 @@
 #include "launch/detached_start.h"
 #include "models/plan_model.h"
 
+class QAction;
 class QCheckBox;
 class QComboBox;
 class QLabel;
 class QListView;
-class QListWidget;
 class QPlainTextEdit;
 class QPushButton;
+class QToolButton;
 
 namespace lockstep::ui {
 class ConfigForm;
 class DataNotice;
 class DevicePicker;
+class RecipeList;
 class Theme;
 class Workspace;
 
@@ -34,6 +36,7 @@ public:
     [[nodiscard]] ConfigForm *form() const { return m_form; }
     [[nodiscard]] QPushButton *startButton() const { return m_start; }
     [[nodiscard]] QCheckBox *quickBox() const { return m_quick; }
+    [[nodiscard]] RecipeList *recipes() const { return m_recipes; }
     [[nodiscard]] DevicePicker *devicePicker() const { return m_devices; }
     [[nodiscard]] DataNotice *dataNotice() const { return m_data; }
     [[nodiscard]] const PlanDraft &draft() const { return m_draft; }
@@ -46,9 +49,12 @@ private:
     QWidget *buildRecipes();
     QWidget *buildForm();
     QWidget *buildPlan();
-    void loadRecipes();
-    void addDraft(PlanDraft draft, const QString &name);
     void takeDraft(PlanDraft draft);
+    void openRecipe();
+    void saveRecipe();
+    void duplicateRecipe();
+    void shareRecipe();
+    void removeRecipe();
     void refresh();
     void showCommand();
     [[nodiscard]] bool dataMissing();
@@ -60,9 +66,10 @@ private:
     Workspace &m_workspace;
     MachineFacts m_facts;
     PlanDraft m_draft;
-    std::vector<PlanDraft> m_drafts; ///< one a row of m_recipes
     core::PlanModel m_model;
-    QListWidget *m_recipes;
+    RecipeList *m_recipes;
+    QToolButton *m_openFile, *m_save;
+    QAction *m_remove;
     ConfigForm *m_form;
     DataNotice *m_data;
     DevicePicker *m_devices;

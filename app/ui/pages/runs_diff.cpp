@@ -184,7 +184,7 @@ void RunsDiff::drawCurves() {
         line.color = look.color;
         line.style = look.index == 1 && !lines.isEmpty() && lines.constFirst().color == look.color ? Qt::DashLine
                                                                                                    : Qt::SolidLine;
-        line.points = m_curves.points(look.index, axis);
+        line.curve = m_curves.curve(look.index, axis);
         if (const auto epochs = m_curves.epochPoints(look.index, axis); !epochs.isEmpty())
             line.endText = core::significant(epochs.constLast().y());
         lines.append(line);
