@@ -56,7 +56,8 @@ PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidg
     layout->addWidget(buildPlan(), 9);
     connect(&m_workspace, &Workspace::startingChanged, this, &PlanPage::restyle);
     connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
-    connect(&m_workspace.runHistory(), &core::RunHistory::looked, this, &PlanPage::refresh, // estimates may be known now
+    connect(&m_workspace.runHistory(), &core::RunHistory::looked, this,
+            &PlanPage::refresh, // estimates may be known now
             Qt::SingleShotConnection);
     connect(&m_theme, &Theme::changed, this, &PlanPage::restyle);
     loadRecipes();
