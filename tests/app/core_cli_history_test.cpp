@@ -51,7 +51,7 @@ std::string madeRun(std::uint32_t number, double trainingS, double lr = 0.01, co
 QStringList listed(const QStringList &options) {
     QStringList out;
     const QJsonArray runs = control(QStringList{"list", "--json"} + options).json()["runs"].toArray();
-    for (const QJsonValue &run : runs)
+    for (const QJsonValue run : runs)
         out.append(run["run"].toString());
     return out;
 }

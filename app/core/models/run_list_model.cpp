@@ -115,6 +115,8 @@ std::string RunListModel::keyOf(const RunRows &rows, const std::vector<IndexedRu
 
 /// Goes over to other rows, and other runs when they are given, in the way that disturbs a view least.
 void RunListModel::show(RunRows rows, std::vector<IndexedRun> *runs) {
+    if (!runs && !m_grouped && rows.rows == m_shown.rows)
+        return;
     const std::vector<IndexedRun> &coming = runs ? *runs : m_runs;
     const std::size_t had = m_shown.rows.size(), has = rows.rows.size();
     if (std::max(had, has) - std::min(had, has) <= singly) {

@@ -4,6 +4,8 @@
 #include <QKeyEvent>
 #include <QTimer>
 
+#include <utility>
+
 #include "analysis/run_filter_completion.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -30,28 +32,34 @@ RunFilterLine::RunFilterLine(std::function<const std::vector<core::IndexedRun> &
     m_completer.setMaxVisibleItems(10);
     m_completer.popup()->setObjectName(QStringLiteral("completions"));
     connect(&m_completer, qOverload<const QModelIndex &>(&QCompleter::activated), this, &RunFilterLine::take);
-    connect(this, &QLineEdit::textChanged, this, &RunFilterLine::read);
-    connect(this, &QLineEdit::textEdited, this, [this] {
-        m_writing = true;
+    connect(this, &QLineEdit::textEdited, this, [this] { m_writing = m_edited = true; }); // comes before textChanged
+    connect(this, &QLineEdit::textChanged, this, [this] {
         read();
-        offer();
+        if (std::exchange(m_edited, false))
+            offer();
     });
 }
 
 void RunFilterLine::read() {
-    auto filter = core::RunFilter::parse(text());
+    QString line = text();
+    auto filter = core::RunFilter::parse(line);
     const QString mistake = filter ? QString() : QString::fromStdString(filter.error().message());
     if (!filter) // what stands before the mistake holds
-        filter = core::RunFilter::parse(text().left(filter.error().at));
-    else if (m_writing && core::beginsKey(text()))
-        filter = core::RunFilter::parse(text().section(QLatin1Char(' '), 0, -2));
+        line.truncate(filter.error().at);
+    else if (m_writing && core::beginsKey(line))
+        line = line.section(QLatin1Char(' '), 0, -2);
     setStyleProperty(this, "mistake", !mistake.isEmpty());
     if (mistake != m_mistake) {
         m_mistake = mistake;
         Q_EMIT mistakeChanged(mistake);
     }
-    if (filter)
+    line = line.trimmed();
+    if (line == m_applied) // thousands of runs need no second look
+        return;
+    if (filter = core::RunFilter::parse(line); filter) {
+        m_applied = line;
         Q_EMIT filterChanged(*filter);
+    }
 }
 
 void RunFilterLine::offer() {

@@ -36,8 +36,8 @@ private:
     std::function<const std::vector<core::IndexedRun> &()> m_runs;
     QStandardItemModel m_choices;
     QCompleter m_completer;
-    QString m_mistake;
-    bool m_writing = false;
+    QString m_mistake, m_applied; ///< m_applied: as much of the line as holds
+    bool m_writing = false, m_edited = false;
     qsizetype m_from = 0, m_length = 0; ///< what a choice replaces
 };
 
