@@ -17,7 +17,6 @@
 namespace lockstep::ui {
 
 using core::DeviceModel;
-using core::RunStore;
 
 const RunLook *LivePage::lookOf(const QString &runId) const {
     const auto found =

@@ -63,7 +63,7 @@ public:
 private:
     void paintName(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index, bool on) const {
         const Palette &p = m_theme.palette();
-        QRectF box(option.rect.left() + 4, option.rect.center().y() - boxSize / 2 + 0.5, boxSize, boxSize);
+        QRectF box(option.rect.left() + 4, option.rect.center().y() - boxSize / 2.0 + 0.5, boxSize, boxSize);
         painter->setPen(QPen(on ? p.accent : mix(p.border, p.text, 0.3), 1));
         painter->setBrush(on ? p.accent : p.surface);
         painter->drawRoundedRect(box, 3, 3);
