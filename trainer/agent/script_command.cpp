@@ -97,6 +97,16 @@ Result<void> checkFiles(const std::vector<std::string> &command) {
     return {};
 }
 
+std::filesystem::path binFolder() {
+    std::error_code ignored;
+    return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+/// Of a build in its place: SOURCE/build/bin/lockstep-agent. Nothing of it is compiled in, since a package goes elsewhere.
+std::filesystem::path sourceTree() {
+    return binFolder().parent_path().parent_path();
+}
+
 } // namespace
 
 Result<PythonChoice> findPython(const std::vector<std::string> &modules) {
@@ -110,8 +120,8 @@ Result<PythonChoice> findPython(const std::vector<std::string> &modules) {
                                        "name a Python that has " + all + ", or unset it"));
     }
     std::vector<PythonChoice> candidates;
-    if (const std::string peers = LOCKSTEP_PEERS_PYTHON; !peers.empty() && findProgram(peers))
-        candidates.push_back({peers, "this build"});
+    if (const auto peers = findProgram((sourceTree() / ".cache/peers/bin/python").string()))
+        candidates.push_back({*peers, "this build"});
     if (const auto inPath = findProgram("python3"))
         candidates.push_back({*inPath, "PATH"});
     std::string lacks = "LOCKSTEP_PYTHON is not set";
@@ -131,14 +141,12 @@ Result<std::string> findScripts() {
         return fail(Error::badArgument("LOCKSTEP_SCRIPTS names '" + std::string(named) + "', which is no folder",
                                        "unset it or name the folder of lockstep.py"));
     }
-    std::error_code error;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    const std::string installed = (self.parent_path().parent_path() / "share/lockstep/python").string();
-    for (const std::string &folder : {installed, std::string(LOCKSTEP_SOURCE_SCRIPTS)})
+    const std::string installed = (binFolder().parent_path() / "share/lockstep/python").string();
+    const std::string ofSource = (sourceTree() / "resources/python").string();
+    for (const std::string &folder : {installed, ofSource})
         if (isFolder(folder))
             return folder;
-    return fail(Error::badArgument("the Python files of Lockstep are neither in " + installed + " nor in " +
-                                       LOCKSTEP_SOURCE_SCRIPTS,
+    return fail(Error::badArgument("the Python files of Lockstep are neither in " + installed + " nor in " + ofSource,
                                    "name their folder in LOCKSTEP_SCRIPTS"));
 }
 
