@@ -46,7 +46,6 @@ std::optional<ProcessTimes> timesOf(const std::string &pid) {
     return times;
 }
 
-/// Without ourselves and the window that asks.
 std::map<int, ProcessTimes> allProcesses() {
     std::map<int, ProcessTimes> all;
     DIR *folder = ::opendir("/proc");
@@ -55,7 +54,7 @@ std::map<int, ProcessTimes> allProcesses() {
     while (const dirent *entry = ::readdir(folder)) {
         int pid = 0;
         const char *end = entry->d_name + std::strlen(entry->d_name);
-        if (std::from_chars(entry->d_name, end, pid).ptr == end && pid > 0 && pid != ::getpid() && pid != ::getppid())
+        if (std::from_chars(entry->d_name, end, pid).ptr == end && pid > 0)
             if (const auto times = timesOf(entry->d_name))
                 all[pid] = *times;
     }
@@ -69,9 +68,14 @@ std::string nameOf(int pid) {
     return name;
 }
 
-/// The processes that took a share of these cores between two looks.
+/// Ourselves, and the window that asks: gone, or idle, when a run uses the device.
+bool isAsking(int pid) {
+    return pid == ::getpid() || pid == ::getppid();
+}
+
+/// The processes that took a share of these cores between two looks; those that ask add to `asking` instead.
 std::vector<DeviceUser> usersOf(const CoreList &cores, const std::map<int, ProcessTimes> &before,
-                                const std::map<int, ProcessTimes> &after, double seconds) {
+                                const std::map<int, ProcessTimes> &after, double seconds, double &asking) {
     std::vector<DeviceUser> users;
     const double ticksASecond = static_cast<double>(::sysconf(_SC_CLK_TCK));
     for (const auto &[pid, now] : after) {
@@ -80,7 +84,9 @@ std::vector<DeviceUser> usersOf(const CoreList &cores, const std::map<int, Proce
             continue;
         const double ticks = static_cast<double>(now.ticks - earlier->second.ticks);
         const double share = ticks / ticksASecond / seconds / static_cast<double>(cores.size());
-        if (share >= leastShare)
+        if (isAsking(pid))
+            asking += share;
+        else if (share >= leastShare)
             users.push_back({pid, nameOf(pid), std::min(share, 1.0), std::nullopt});
     }
     return users;
@@ -119,8 +125,11 @@ std::vector<DeviceUse> lookAtDevices(int coresPerDevice, Nvml *nvml) {
     for (const DeviceRecord &record : machine.devices) {
         if (record.kind == "cpu") {
             const CoreList cores = parseCores(record.cores).value_or(CoreList{});
+            double asking = 0;
             DeviceUse use{record, busyShare(coresBefore, coresAfter, cores), std::nullopt,
-                          usersOf(cores, processesBefore, processesAfter, seconds)};
+                          usersOf(cores, processesBefore, processesAfter, seconds, asking)};
+            if (use.busy)
+                use.busy = std::max(0.0, *use.busy - asking);
             keepLargest(use.users);
             uses.push_back(std::move(use));
             continue;

@@ -26,7 +26,7 @@ struct DeviceUse {
 
 /// Looks for about a third of a second at this machine's devices, its GPUs through `nvml` (may be null). Blocks so long.
 /// A CPU device's users are the processes that took at least 2 % of its cores; a process that moved among cores counts
-/// where it last ran.
+/// where it last ran. This process and its parent, which ask, are left out of both.
 [[nodiscard]] std::vector<DeviceUse> lookAtDevices(int coresPerDevice, Nvml *nvml);
 
 } // namespace lockstep::agent
