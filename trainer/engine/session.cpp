@@ -196,7 +196,7 @@ void makeStrategy(Session &session) {
         return;
     case Method::Dp:
         // Replicas' first parameters are overwritten: drawing them must not move the sequence of random numbers on.
-        const auto generator = at::detail::getDefaultCPUGenerator();
+        const at::Generator &generator = at::detail::getDefaultCPUGenerator();
         const auto before = generator.get_state();
         session.strategy =
             std::make_unique<Dp>(session.model, *session.clock,

@@ -13,7 +13,7 @@ namespace {
 /// Points the parameters at pieces of `flat`.
 void viewInto(const std::vector<torch::Tensor> &parameters, const torch::Tensor &flat) {
     std::int64_t offset = 0;
-    for (torch::Tensor parameter : parameters) {
+    for (const torch::Tensor &parameter : parameters) {
         parameter.set_data(flat.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
         offset += parameter.numel();
     }
@@ -151,7 +151,7 @@ void Dp::reduce(std::size_t used) {
         sums.push_back(parameter.grad());
     for (std::size_t i = 1; i < used; ++i) {
         std::vector<torch::Tensor> arrived;
-        for (torch::Tensor parameter : m_replicas[i].parameters) {
+        for (const torch::Tensor &parameter : m_replicas[i].parameters) {
             arrived.push_back(parameter.grad().to(m_replicas[0].place.device, /*non_blocking=*/true));
             parameter.mutable_grad() = torch::Tensor();
         }
