@@ -27,9 +27,6 @@ public:
     void start();
     void cancel(); ///< what came so far stays for the next time; failed() follows
 
-    [[nodiscard]] const DatasetSource &source() const { return m_source; }
-    [[nodiscard]] const std::string &folder() const { return m_folder; }
-
 Q_SIGNALS:
     void progressed(const QString &file, qint64 received, qint64 total); ///< bytes over all files
     void finished();
