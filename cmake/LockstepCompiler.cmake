@@ -12,11 +12,12 @@ target_compile_options(lockstep_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-vir
 target_compile_options(lockstep_flags INTERFACE $<$<CONFIG:Release>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
 target_link_libraries(lockstep_flags INTERFACE Threads::Threads)
 
-# The sloppiness is what ccache asks for beside precompiled headers; the base folder lets two clones share results.
+# The sloppiness is what ccache asks for beside precompiled headers; the base folder, and ignoring the option that names
+# the clone's path, let two clones share results.
 find_program(LOCKSTEP_CCACHE ccache)
 mark_as_advanced(LOCKSTEP_CCACHE)
 if(LOCKSTEP_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_IGNOREOPTIONS=-ffile-prefix-map=*
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${LOCKSTEP_CCACHE})
 endif()
 
