@@ -17,7 +17,8 @@ target_link_libraries(lockstep_flags INTERFACE Threads::Threads)
 find_program(LOCKSTEP_CCACHE ccache)
 mark_as_advanced(LOCKSTEP_CCACHE)
 if(LOCKSTEP_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_IGNOREOPTIONS=-ffile-prefix-map=*
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_IGNOREOPTIONS=-ffile-prefix-map=*
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${LOCKSTEP_CCACHE})
 endif()
 
