@@ -40,12 +40,14 @@ struct RunConfig {
     std::uint64_t seed = 1;
     int workers = 0;              ///< loading threads per process; 0 loads inside the training loop
     std::string workerCores;      ///< core list the workers run on; empty: the process's own cores
-    std::string loader = "batch"; ///< item | batch
+    std::string loader = "batch"; ///< item | batch | device
     std::string augment = "none"; ///< none | affine
     bool pinMemory = false;
     bool nonBlocking = false;
-    std::string precision = "fp32";    ///< fp32 | fp64
+    std::string precision = "fp32";    ///< fp32 | bf16 (autocast) | fp64
+    bool channelsLast = false;         ///< images and convolutions in NHWC order
     double bucketMb = 25.0;            ///< DDP's bucket cap, MiB
+    std::string scheduling = "batch";  ///< batch | other: Linux's policy for the rank's threads
     std::string init;                  ///< safetensors file with the first parameters; empty: seeded
     std::string saveFinal;             ///< safetensors file for the last parameters
     std::string checkpointDir;         ///< empty: no checkpoints

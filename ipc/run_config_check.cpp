@@ -99,6 +99,13 @@ void checkDevices(const RunConfig &config, Report &report) {
     }
 }
 
+void checkLoader(const RunConfig &config, Report &report) {
+    if (config.loader == "device" && config.workers > 0)
+        report.add("workers",
+                   "the device loader makes batches on the device and has no use for " + count(config.workers, "worker"),
+                   "use 0 workers, or the loader batch or item");
+}
+
 bool isPort(std::string_view text) {
     int port = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -206,6 +213,7 @@ std::vector<Error> validate(const RunConfig &config) {
     checkMethod(config, report);
     if (!report.has("devices"))
         checkDevices(config, report);
+    checkLoader(config, report);
     if (!config.workerCores.empty()) {
         if (auto cores = parseCores(config.workerCores); !cores)
             report.add("worker_cores", cores.error().what, cores.error().wayOut);

@@ -156,9 +156,10 @@ constexpr std::array<std::string_view, 2> deviceKinds{"cpu", "cuda"};
 constexpr std::array<std::string_view, 3> backends{"auto", "gloo", "nccl"};
 constexpr std::array<std::string_view, 2> lrRules{"none", "linear"};
 constexpr std::array<std::string_view, 3> optimizers{"sgd", "adam", "adamw"};
-constexpr std::array<std::string_view, 2> loaders{"item", "batch"};
+constexpr std::array<std::string_view, 3> loaders{"item", "batch", "device"};
 constexpr std::array<std::string_view, 2> augmentations{"none", "affine"};
-constexpr std::array<std::string_view, 2> precisions{"fp32", "fp64"};
+constexpr std::array<std::string_view, 2> schedulings{"batch", "other"};
+constexpr std::array<std::string_view, 3> precisions{"fp32", "bf16", "fp64"};
 
 struct MethodField {
     static std::string get(const RunConfig &config) { return std::string(toString(config.method)); }
@@ -328,7 +329,9 @@ std::vector<FieldSpec> dataRows() {
             "Cores the loading threads run on, like 2-3; empty: the process's own.", FieldType::Text, Data),
         choiceRow<Choice<"loader", &C::loader, loaders>>(
             "loader", "Loader",
-            "item works an image at a time, as PyTorch's DataLoader does; batch makes whole batches.", Data, loaders),
+            "item works an image at a time, as PyTorch's DataLoader does; batch makes whole batches; device keeps the data "
+            "on the device and augments there.",
+            Data, loaders),
         choiceRow<Choice<"augment", &C::augment, augmentations>>(
             "augment", "Augmentation", "affine turns, shifts and scales each image at random; none leaves it.", Data,
             augmentations),
@@ -338,9 +341,17 @@ std::vector<FieldSpec> dataRows() {
         row<Switch<"non_blocking", &C::nonBlocking>>(
             "non_blocking", "Copies don't block", "Copy batches to a GPU while it computes.", FieldType::Switch, Data),
         choiceRow<Choice<"precision", &C::precision, precisions>>(
-            "precision", "Precision", "Number format of parameters and arithmetic.", Training, precisions),
+            "precision", "Precision",
+            "Number format of arithmetic and parameters; bf16 is autocast: parameters stay in fp32.", Training, precisions),
+        row<Switch<"channels_last", &C::channelsLast>>(
+            "channels_last", "Channels last", "Keep images and convolutions in NHWC order, which some devices do faster.",
+            FieldType::Switch, Training),
         row<Real<"bucket_mb", &C::bucketMb, Range::Positive>>(
             "bucket_mb", "Bucket size (MiB)", "Gradients ddp sends at a time, in MiB.", FieldType::Real, Advanced),
+        choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
+            "scheduling", "Scheduling",
+            "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the usual one.",
+            Advanced, schedulings),
     };
 }
 

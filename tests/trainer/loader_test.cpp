@@ -130,6 +130,22 @@ TEST_SUITE("loader") {
         }
     }
 
+    TEST_CASE("batches made on the device are the host's, bit for bit on a CPU, augmented or not") {
+        const auto set = makeSet(101);
+        for (const bool affine : {false, true}) {
+            for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+                CAPTURE(affine);
+                LoaderOptions options;
+                options.batchSize = 32;
+                options.affine = affine;
+                options.dtype = dtype;
+                const auto host = readEpochs(set, options, 2);
+                options.device = c10::Device(torch::kCPU);
+                CHECK(same(readEpochs(set, options, 2), host));
+            }
+        }
+    }
+
     TEST_CASE("augmentation differs from epoch to epoch and is the same whoever loads the image") {
         const auto set = makeSet(24);
         LoaderOptions options;

@@ -123,6 +123,39 @@ TEST_SUITE("model") {
         CHECK(torch::equal(reluMaxPool2(strided), torch::max_pool2d(torch::relu(strided), 2)));
     }
 
+    TEST_CASE("channels last computes the same, and bf16 nearly so, with parameters and gradients still in fp32") {
+        for (const char *name : {"lenet", "convnet"}) {
+            CAPTURE(name);
+            const auto gradients = [name](bool channelsLast, bool bf16, torch::Tensor &logits) {
+                torch::manual_seed(3);
+                const auto model = *makeModel(name, 0.0);
+                if (channelsLast)
+                    model->setChannelsLast();
+                model->setAutocast(bf16);
+                const auto input = torch::randn({16, 1, 28, 28});
+                logits = model->forward(input);
+                torch::cross_entropy_loss(logits, torch::arange(16).remainder(10)).backward();
+                std::vector<torch::Tensor> flat;
+                for (const auto &parameter : model->parameters()) {
+                    CHECK((parameter.scalar_type() == torch::kFloat32));
+                    flat.push_back(parameter.grad().contiguous().view(-1));
+                }
+                return torch::cat(flat);
+            };
+            torch::Tensor logits, others;
+            const auto plain = gradients(false, false, logits);
+            const auto apart = [&](const torch::Tensor &gradient) {
+                return ((gradient - plain).norm() / plain.norm()).item<double>();
+            };
+            CHECK(apart(gradients(true, false, others)) < 1e-5);
+            CHECK(torch::allclose(others, logits, 1e-4, 1e-5));
+            const double bf16 = apart(gradients(false, true, others));
+            CHECK((others.scalar_type() == torch::kFloat32));
+            CHECK(bf16 > 1e-4); // else nothing was computed in bf16
+            CHECK(bf16 < 0.15); // eight bits of mantissa
+        }
+    }
+
     TEST_CASE("--dropout replaces both of convnet's rates, and 0 switches them off") {
         const auto input = torch::randn({2, 1, 28, 28});
         const auto off = *makeModel("convnet", 0.0);

@@ -19,17 +19,6 @@ float uniform(std::uint64_t bits, float low, float high) {
     return static_cast<float>(bits >> 40) * 0x1p-24F * (high - low) + low;
 }
 
-/// torchvision's _get_inverse_affine_matrix without shear and about the centre: result pixel → source pixel.
-std::array<float, 6> inverseMatrix(const AffineDraw &draw) {
-    const double rotation = static_cast<double>(draw.degrees) * std::numbers::pi / 180;
-    const double scale = draw.scale, tx = draw.shiftX, ty = draw.shiftY;
-    const double a = std::cos(rotation), b = -std::sin(rotation), c = std::sin(rotation), d = std::cos(rotation);
-    const std::array<double, 4> m{d / scale, -b / scale, -c / scale, a / scale};
-    const double x = m[0] * -tx + m[1] * -ty, y = m[2] * -tx + m[3] * -ty;
-    return {static_cast<float>(m[0]), static_cast<float>(m[1]), static_cast<float>(x),
-            static_cast<float>(m[2]), static_cast<float>(m[3]), static_cast<float>(y)};
-}
-
 /// A fused multiply-add, rounded once as the GEMM under affine_grid rounds; a product of floats is exact in double.
 float fused(float a, float b, float c) {
     return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c));
@@ -56,9 +45,20 @@ AffineDraw drawAffine(std::uint64_t seed, std::int64_t epoch, std::int64_t sampl
     return draw;
 }
 
+// torchvision's _get_inverse_affine_matrix without shear and about the centre: result pixel → source pixel.
+AffineMatrix affineMatrix(const AffineDraw &draw) {
+    const double rotation = static_cast<double>(draw.degrees) * std::numbers::pi / 180;
+    const double scale = draw.scale, tx = draw.shiftX, ty = draw.shiftY;
+    const double a = std::cos(rotation), b = -std::sin(rotation), c = std::sin(rotation), d = std::cos(rotation);
+    const std::array<double, 4> m{d / scale, -b / scale, -c / scale, a / scale};
+    const double x = m[0] * -tx + m[1] * -ty, y = m[2] * -tx + m[3] * -ty;
+    return {static_cast<float>(m[0]), static_cast<float>(m[1]), static_cast<float>(x),
+            static_cast<float>(m[2]), static_cast<float>(m[3]), static_cast<float>(y)};
+}
+
 void affineSources(const AffineDraw &draw, AffineSources &sources) {
     constexpr float half = imageSide / 2.0F, first = 0.5F - half;
-    auto m = inverseMatrix(draw);
+    auto m = affineMatrix(draw);
     for (auto &value : m)
         value /= half; // affine_grid's coordinates run from -1 to 1
     auto *out = sources.data();

@@ -20,6 +20,10 @@ struct AffineDraw {
 
 [[nodiscard]] AffineDraw drawAffine(std::uint64_t seed, std::int64_t epoch, std::int64_t sample);
 
+/// torchvision's inverse matrix: a pixel of the result, counted from the centre, to one of the source; row by row.
+using AffineMatrix = std::array<float, 6>;
+[[nodiscard]] AffineMatrix affineMatrix(const AffineDraw &draw);
+
 /// For each pixel of the result the pixel of the source that it shows, or -1 for the fill.
 using AffineSources = std::array<std::int16_t, imagePixels>;
 void affineSources(const AffineDraw &draw, AffineSources &sources);

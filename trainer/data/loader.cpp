@@ -13,6 +13,7 @@
 #include <torch/torch.h>
 
 #include "trainer/data/batch_maker.h"
+#include "trainer/data/device_batches.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -55,6 +56,8 @@ struct Slot {
 struct Loader::Impl {
     Impl(const ImageSet &imageSet, LoaderOptions given)
         : set(imageSet), options(std::move(given)), maker(set, options), ring(2 * std::max(options.workers, 0)) {
+        if (options.device)
+            resident.emplace(set, options);
         const auto samples = (set.size() + options.worldSize - 1) / options.worldSize;
         steps = (samples + options.batchSize - 1) / options.batchSize;
     }
@@ -92,7 +95,8 @@ struct Loader::Impl {
         const auto n = std::min(options.batchSize, static_cast<std::int64_t>(samples.indices.size()) - begin);
         const auto real = std::clamp<std::int64_t>(samples.real - begin, 0, n);
         const std::span all(samples.indices);
-        return maker.make(all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n)), at.epoch, real);
+        const auto chosen = all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
+        return resident ? resident->make(chosen, at.epoch, real) : maker.make(chosen, at.epoch, real);
     }
 
     /// Moves on by one batch, over the epoch's end too.
@@ -168,6 +172,7 @@ struct Loader::Impl {
     const ImageSet &set;
     const LoaderOptions options;
     const BatchMaker maker;
+    std::optional<DeviceBatches> resident;
     std::int64_t steps = 0;
     Position reading;         ///< what next() gives next
     std::int64_t reader = -1; ///< the epoch startEpoch() named

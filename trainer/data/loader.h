@@ -12,7 +12,7 @@
 namespace lockstep::trainer {
 
 struct Batch {
-    torch::Tensor images;  ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked)
+    torch::Tensor images;  ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked) or options.device
     torch::Tensor labels;  ///< int64 [n]
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
 };
@@ -28,6 +28,7 @@ struct LoaderOptions {
     CoreList workerCores;  ///< empty: the caller's own
     torch::Dtype dtype = torch::kFloat32; ///< fp64: (u8/255 - mean)/std computed in fp64
     bool pinMemory = false;
+    std::optional<c10::Device> device; ///< --loader device: data and augmentation live there, and so do the batches
 };
 
 /// Hands out the batches of one epoch after another in the sampler's order; the last, smaller batch is kept.

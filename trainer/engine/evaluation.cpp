@@ -13,7 +13,7 @@
 namespace lockstep::trainer {
 
 namespace {
-constexpr std::int64_t batchSize = 500;
+constexpr std::int64_t batchSize = 200;
 }
 
 Evaluator::Evaluator(const ImageSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype)

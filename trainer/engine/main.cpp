@@ -82,6 +82,7 @@ Result<int> train(const RunConfig &config, const RankEnvironment &env, const Pla
     auto session = openSession(config, env, placement, frames);
     if (!session)
         return fail(session.error());
+    keepFreedMemory();
     const c10::Device device = (*session)->device();
     const c10::OptionalDeviceGuard onDevice(device.is_cuda() ? std::optional(device) : std::nullopt);
     Training training(**session);
@@ -169,7 +170,8 @@ int main(int argc, char **argv) {
 
     // Before any thread exists, torch's pools included: they inherit cores and scheduling.
     pinThread(placement->cores);
-    useBatchScheduling();
+    if (config->scheduling == "batch")
+        useBatchScheduling();
     stop_flag::install();
     setUpLog(env->rank, nullptr);
     const SystemClock clock;

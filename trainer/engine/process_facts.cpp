@@ -1,5 +1,6 @@
 #include "trainer/engine/process_facts.h"
 
+#include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -52,6 +53,13 @@ std::string bootId() {
 void useBatchScheduling() {
     const sched_param none{};
     ::sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+void keepFreedMemory() {
+    constexpr int mostBytes = 512 << 20;
+    ::malloc_trim(0);
+    ::mallopt(M_MMAP_THRESHOLD, mostBytes);
+    ::mallopt(M_TRIM_THRESHOLD, mostBytes);
 }
 
 std::string schedulingPolicy() {

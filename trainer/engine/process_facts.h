@@ -13,6 +13,9 @@ namespace lockstep::trainer {
 /// Asks for SCHED_BATCH, which needs no privilege: a rank then keeps its core while Gloo's threads wake, and small
 /// all-reduces lose their 4 ms stalls. Threads started later inherit it.
 void useBatchScheduling();
+/// Keeps memory that training frees for the next step: by default glibc hands blocks as large as activations back to the
+/// kernel and faults them in again every step. To be called when the data are read.
+void keepFreedMemory();
 /// The policy in force: "batch", "other", "fifo", "rr", "idle".
 [[nodiscard]] std::string schedulingPolicy();
 

@@ -117,6 +117,9 @@ Result<std::shared_ptr<Model>> freshModel(const Session &session) {
     if (!model)
         return model;
     (*model)->to(session.device(), session.dtype);
+    (*model)->setAutocast(session.config.precision == "bf16");
+    if (session.config.channelsLast)
+        (*model)->setChannelsLast();
     (*model)->train();
     return model;
 }
@@ -243,6 +246,8 @@ Result<void> makeLoader(Session &session) {
     options.workers = config.workers;
     options.dtype = session.dtype;
     options.pinMemory = config.pinMemory && session.device().is_cuda();
+    if (config.loader == "device")
+        options.device = session.device();
     options.workerCores = session.placement.cores; // the process's own: DP's training thread is confined to device 0's
     if (!config.workerCores.empty()) {
         auto cores = parseCores(config.workerCores);

@@ -15,7 +15,7 @@ ConvNet::ConvNet(std::optional<double> dropout)
     register_module("fc2", m_fc2);
 }
 
-torch::Tensor ConvNet::forward(torch::Tensor input) {
+torch::Tensor ConvNet::layers(torch::Tensor input) {
     auto x = torch::relu(m_conv1(std::move(input)));
     x = reluMaxPool2(m_conv2(x));
     x = m_dropout1(x).flatten(1);

@@ -12,9 +12,10 @@ class ConvNet final : public Model {
 public:
     /// `dropout` replaces both rates.
     explicit ConvNet(std::optional<double> dropout);
-    torch::Tensor forward(torch::Tensor input) override;
 
 private:
+    torch::Tensor layers(torch::Tensor input) override;
+
     // Constructed and registered in the order in which PyTorch's module of the same name draws its parameters.
     torch::nn::Conv2d m_conv1, m_conv2;
     torch::nn::Dropout m_dropout1, m_dropout2;

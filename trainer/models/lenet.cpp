@@ -14,7 +14,7 @@ LeNet::LeNet()
     register_module("fc3", m_fc3);
 }
 
-torch::Tensor LeNet::forward(torch::Tensor input) {
+torch::Tensor LeNet::layers(torch::Tensor input) {
     auto x = reluMaxPool2(m_conv1(std::move(input)));
     x = reluMaxPool2(m_conv2(x));
     x = torch::relu(m_fc1(x.flatten(1)));

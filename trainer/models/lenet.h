@@ -9,9 +9,10 @@ namespace lockstep::trainer {
 class LeNet final : public Model {
 public:
     LeNet();
-    torch::Tensor forward(torch::Tensor input) override;
 
 private:
+    torch::Tensor layers(torch::Tensor input) override;
+
     // Constructed and registered in the order in which PyTorch's module of the same name draws its parameters.
     torch::nn::Conv2d m_conv1, m_conv2;
     torch::nn::Linear m_fc1, m_fc2, m_fc3;

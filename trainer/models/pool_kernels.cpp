@@ -1,11 +1,30 @@
 #include "trainer/models/pool_kernels.h"
 
+#include <type_traits>
+
 namespace lockstep::trainer {
+
+namespace {
+
+/// The processor does what pool_kernels_avx2.cpp is compiled for.
+bool hasAvx2() {
+#if defined(__x86_64__)
+    static const bool has = __builtin_cpu_supports("avx2");
+    return has;
+#else
+    return false;
+#endif
+}
+
+} // namespace
 
 // Comparisons are written so that NaN wins, as it does in torch's relu and max_pool2d.
 template <class T>
 void reluMaxPool2Forward(const T *__restrict in, T *__restrict out, std::uint8_t *__restrict pick,
                          std::int64_t rowPairs, std::int64_t width) {
+    if constexpr (std::is_same_v<T, float>)
+        if (hasAvx2())
+            return reluMaxPool2ForwardAvx2(in, out, pick, rowPairs, width);
     const auto half = width / 2;
     for (std::int64_t row = 0; row < rowPairs; ++row, in += 2 * width, out += half, pick += half) {
         const T *upper = in, *lower = in + width;
@@ -30,6 +49,9 @@ void reluMaxPool2Forward(const T *__restrict in, T *__restrict out, std::uint8_t
 template <class T>
 void reluMaxPool2Backward(const T *__restrict outGradient, const std::uint8_t *__restrict pick,
                           T *__restrict inGradient, std::int64_t rowPairs, std::int64_t width) {
+    if constexpr (std::is_same_v<T, float>)
+        if (hasAvx2())
+            return reluMaxPool2BackwardAvx2(outGradient, pick, inGradient, rowPairs, width);
     const auto half = width / 2;
     for (std::int64_t row = 0; row < rowPairs; ++row, inGradient += 2 * width, outGradient += half, pick += half) {
         T *upper = inGradient, *lower = inGradient + width;
