@@ -1,7 +1,8 @@
 # What is installed, and the packages CPack makes of it: packaging/package builds both.
 #   bin/lockstep, lockstepctl, lockstep-agent
 #   bin/lockstep-trainer                 finds PyTorch at run time and becomes …
-#   libexec/lockstep/lockstep-trainer    … this one, which has no rpath
+#   libexec/lockstep/lockstep-trainer    … this one, which has no rpath, and loads …
+#   libexec/lockstep/lockstep-trainer-cuda.so   … for GPUs
 #   share/lockstep/{recipes,python}, desktop entry, icon, AppStream metadata, man pages, licence
 include(GNUInstallDirs)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
@@ -13,6 +14,9 @@ foreach(program lockstep lockstepctl lockstep-agent)
 endforeach()
 if(TARGET lockstep-trainer)
   install(TARGETS lockstep-trainer RUNTIME DESTINATION libexec/lockstep)
+  if(TARGET lockstep_trainer_cuda)
+    install(TARGETS lockstep_trainer_cuda LIBRARY DESTINATION libexec/lockstep)
+  endif()
   install(TARGETS lockstep-trainer-launcher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}) # by its output name
 endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)

@@ -15,7 +15,7 @@ struct GlooPlace {
 /// c10d's backends. Each lives in a unit of its own because of the headers it needs. They throw what c10d throws.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                                                          int size, const GlooPlace &place);
-/// Throws when this build has no CUDA.
+/// Throws when there is no CUDA (trainer/comm/gpus.cpp loads it).
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                                                          int size, c10::Device device);
 

@@ -1,41 +1,49 @@
 #include "trainer/comm/gpus.h"
 
-#ifdef LOCKSTEP_CUDA
-#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <filesystem>
+#include <stdexcept>
 
-#include <cstdio>
-#endif
+#include "ipc/logging.h"
+#include "trainer/comm/backends.h"
+#include "trainer/comm/cuda/module.h"
 
 namespace lockstep::trainer {
 
-#ifdef LOCKSTEP_CUDA
-std::vector<std::string> visibleGpus() {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess) {
-        cudaGetLastError(); // clears it: no GPU is an answer, not an error
-        return {};
-    }
-    std::vector<std::string> uuids;
-    for (int i = 0; i < count; ++i) {
-        cudaDeviceProp properties{};
-        if (cudaGetDeviceProperties(&properties, i) != cudaSuccess)
-            continue;
-        std::string text = "GPU-";
-        for (int b = 0; b < 16; ++b) {
-            char hex[4];
-            std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(properties.uuid.bytes[b]));
-            text += hex;
-            if (b == 3 || b == 5 || b == 7 || b == 9)
-                text += '-';
+namespace {
+
+/// Loaded once, before torch is first asked for CUDA, which remembers that there was none. Never unloaded: torch isn't made
+/// for that. Null, with a line in the log, where it can't be loaded.
+const CudaFunctions *cudaFunctions() {
+    static const CudaFunctions *const functions = []() -> const CudaFunctions * {
+        std::error_code error;
+        const auto path = std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / cudaModuleName;
+        if (!std::filesystem::exists(path, error)) {
+            logInfo("this lockstep-trainer was built without CUDA and NCCL");
+            return nullptr;
         }
-        uuids.push_back(text);
-    }
-    return uuids;
+        void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        const void *symbol = library ? ::dlsym(library, cudaFunctionsSymbol) : nullptr;
+        if (!symbol)
+            logInfo(std::string("CUDA can't be used: ") + ::dlerror());
+        return static_cast<const CudaFunctions *>(symbol);
+    }();
+    return functions;
 }
-#else
+
+} // namespace
+
 std::vector<std::string> visibleGpus() {
-    return {};
+    const CudaFunctions *cuda = cudaFunctions();
+    return cuda ? cuda->visibleGpus() : std::vector<std::string>();
 }
-#endif
+
+c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
+                                           c10::Device device) {
+    const CudaFunctions *cuda = cudaFunctions();
+    if (!cuda)
+        throw std::runtime_error("this lockstep-trainer has no CUDA and NCCL");
+    return cuda->makeNccl(store, rank, size, device);
+}
 
 } // namespace lockstep::trainer

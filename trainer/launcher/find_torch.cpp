@@ -14,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view supported = LOCKSTEP_TORCH_SUPPORTED; ///< "2.11"
-constexpr bool withCuda = LOCKSTEP_TRAINER_CUDA;
 
 /// find_spec imports nothing, so it takes milliseconds; the folder this runs in is no place to import from.
 constexpr const char *askPython =
@@ -45,8 +44,6 @@ std::string unfit(const std::string &torch) {
     const std::string version = versionOf(torch);
     if (!version.starts_with(std::string(supported) + "."))
         return "PyTorch " + version + " in " + torch + " is not " + std::string(supported);
-    if (withCuda && !fs::exists(torch + "/lib/libtorch_cuda.so"))
-        return "PyTorch " + version + " in " + torch + " was built without CUDA";
     return {};
 }
 

@@ -1,0 +1,47 @@
+#include "trainer/comm/cuda/module.h"
+
+#include <cstdio>
+
+#include <cuda_runtime_api.h>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+namespace lockstep::trainer {
+namespace {
+
+std::vector<std::string> visibleGpus() {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+        cudaGetLastError(); // clears it: no GPU is an answer, not an error
+        return {};
+    }
+    std::vector<std::string> uuids;
+    for (int i = 0; i < count; ++i) {
+        cudaDeviceProp properties{};
+        if (cudaGetDeviceProperties(&properties, i) != cudaSuccess)
+            continue;
+        std::string text = "GPU-";
+        for (int b = 0; b < 16; ++b) {
+            char hex[4];
+            std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(properties.uuid.bytes[b]));
+            text += hex;
+            if (b == 3 || b == 5 || b == 7 || b == 9)
+                text += '-';
+        }
+        uuids.push_back(text);
+    }
+    return uuids;
+}
+
+c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
+                                           c10::Device device) {
+    auto nccl =
+        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, c10d::ProcessGroupNCCL::Options::create());
+    nccl->setBoundDeviceId(device);
+    return nccl;
+}
+
+} // namespace
+} // namespace lockstep::trainer
+
+extern "C" __attribute__((visibility("default"))) const lockstep::trainer::CudaFunctions lockstep_cuda_functions{
+    lockstep::trainer::visibleGpus, lockstep::trainer::makeNccl};

@@ -1,0 +1,21 @@
+#pragma once
+// What lockstep-trainer asks of its CUDA half, a library of its own that is loaded when a run names GPUs: a rank on CPU
+// devices would otherwise carry CUDA's libraries, a quarter of its memory and a part of its start.
+#include <string>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace lockstep::trainer {
+
+/// The one symbol the library gives; both sides are of one build.
+struct CudaFunctions {
+    std::vector<std::string> (*visibleGpus)();
+    c10::intrusive_ptr<c10d::Backend> (*makeNccl)(const c10::intrusive_ptr<c10d::Store> &, int rank, int size,
+                                                  c10::Device);
+};
+inline constexpr const char *cudaFunctionsSymbol = "lockstep_cuda_functions";
+inline constexpr const char *cudaModuleName = "lockstep-trainer-cuda.so"; ///< lies beside the program
+
+} // namespace lockstep::trainer
