@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include <ATen/core/Generator.h>
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
@@ -15,6 +16,15 @@ class Model : public torch::nn::Module {
 public:
     /// [n, 1, 28, 28] → logits [n, classes].
     virtual torch::Tensor forward(torch::Tensor input) = 0;
+    /// Draws what it drops from this one (of its device) instead of the device's default one, which other threads may use.
+    void drawFrom(at::Generator generator) { m_generator = std::move(generator); }
+
+protected:
+    /// torch's dropout, with this model's generator: the same numbers from the same state.
+    [[nodiscard]] torch::Tensor drop(const torch::Tensor &input, double rate) const;
+
+private:
+    std::optional<at::Generator> m_generator;
 };
 
 /// lenet | convnet (layers in DESIGN.md 7). Fresh parameters are those PyTorch would draw after torch.manual_seed:
