@@ -126,9 +126,10 @@ TEST_SUITE("engine_run") {
         for (const int samples : {650, 2}) {
             CAPTURE(samples);
             const TempFolder folder;
-            DdpRun run(3, {data.option(), "--precision=fp64", "--batch-size=48",
-                           "--train-samples=" + std::to_string(samples), "--frames=" + (folder / "f"),
-                           "--summary=" + (folder / "s"), "--save-final=" + (folder / "w")},
+            DdpRun run(3,
+                       {data.option(), "--precision=fp64", "--batch-size=48",
+                        "--train-samples=" + std::to_string(samples), "--frames=" + (folder / "f"),
+                        "--summary=" + (folder / "s"), "--save-final=" + (folder / "w")},
                        {{"LOCKSTEP_STEP_WINDOW_MS", "0"}});
             for (const Ended &ended : run.wait()) {
                 CAPTURE(ended.err);

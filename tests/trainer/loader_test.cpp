@@ -153,7 +153,8 @@ TEST_SUITE("loader") {
         }
     }
 
-    TEST_CASE("seed, epoch and index alone say an image's pixels: not workers, ranks, the loader's kind or where it began") {
+    TEST_CASE(
+        "seed, epoch and index alone say an image's pixels: not workers, ranks, the loader's kind or where it began") {
         const auto set = makeSet(50);
         constexpr std::int64_t epoch = 3;
         std::map<std::int64_t, torch::Tensor> expected;
@@ -180,8 +181,8 @@ TEST_SUITE("loader") {
                             REQUIRE(got.size(0) == static_cast<std::int64_t>(order.size()) - 4 * firstBatch);
                             bool same = true;
                             for (std::int64_t i = 0; i < got.size(0); ++i)
-                                same &= torch::equal(
-                                    got[i], expected.at(order[static_cast<std::size_t>(i + 4 * firstBatch)]));
+                                same &= torch::equal(got[i],
+                                                     expected.at(order[static_cast<std::size_t>(i + 4 * firstBatch)]));
                             CAPTURE(options.worldSize);
                             CAPTURE(options.rank);
                             CAPTURE(options.workers);

@@ -10,8 +10,8 @@ namespace lockstep::trainer::test {
 inline std::string pythonWith(const std::string &module) {
     for (const std::string python : {LOCKSTEP_PEERS, LOCKSTEP_SOURCE_DIR "/.venv/bin/python", "/usr/bin/python3"})
         if (!python.empty() && ::access(python.c_str(), X_OK) == 0 &&
-            Process(python, {"-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('" + module +
-                                       "'))"})
+            Process(python,
+                    {"-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('" + module + "'))"})
                     .wait()
                     .code == 0)
             return python;

@@ -33,7 +33,8 @@ TEST_SUITE("sampler") {
         CHECK(cases == 18);
     }
 
-    TEST_CASE("the order is that of the DistributedSampler at hand, epoch for epoch, also where sizes don't fit the ranks") {
+    TEST_CASE(
+        "the order is that of the DistributedSampler at hand, epoch for epoch, also where sizes don't fit the ranks") {
         const std::string python = pythonWith("torch");
         if (python.empty()) {
             MESSAGE("skipped: no Python that imports torch");

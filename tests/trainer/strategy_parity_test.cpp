@@ -168,11 +168,13 @@ void checkTrajectories(const std::function<std::vector<int>(std::size_t way, std
     for (const auto &optimizer : optimizers) {
         const Options common = optionsOf(optimizer) + Options{data.option()};
         // Python's own DataLoader, with and without workers of its own.
-        cases.push_back({"baseline-" + optimizer,
-                         common + Options{samplesFor(1), "--loader=item", optimizer == "adam" ? "--workers=2" : "--workers=0"}});
+        cases.push_back(
+            {"baseline-" + optimizer,
+             common + Options{samplesFor(1), "--loader=item", optimizer == "adam" ? "--workers=2" : "--workers=0"}});
         for (const int ranks : {1, 2, 3})
-            cases.push_back({"ddp" + std::to_string(ranks) + "-" + optimizer,
-                             common + Options{"--method=ddp", "--world-size=" + std::to_string(ranks), samplesFor(ranks)}});
+            cases.push_back(
+                {"ddp" + std::to_string(ranks) + "-" + optimizer,
+                 common + Options{"--method=ddp", "--world-size=" + std::to_string(ranks), samplesFor(ranks)}});
     }
     Reference reference;
     if (!reference.run(cases))
@@ -190,7 +192,8 @@ void checkTrajectories(const std::function<std::vector<int>(std::size_t way, std
                                                           Options{data.option(), samplesFor(way.ranks),
                                                                   "--workers=" + std::to_string(workers)});
                 double loss = 0;
-                const std::vector<std::vector<double>> losses = told.at("rank_losses"), counts = told.at("rank_samples");
+                const std::vector<std::vector<double>> losses = told.at("rank_losses"),
+                                                       counts = told.at("rank_samples");
                 REQUIRE(losses.size() == trained.losses.size());
                 for (std::size_t rank = 0; rank < losses.size(); ++rank) {
                     CHECK(trained.samples[rank] == counts[rank]); // padded duplicates left out
@@ -271,14 +274,14 @@ TEST_SUITE("strategy_parity") {
                 CAPTURE(way.name);
                 CAPTURE(start.name);
                 // A learning rate of 2^20 leaves the gradient's bits in the weights: rounding is relative to the gradient.
-                auto after = train(way.ranks, way.options + one +
-                                                  Options{"--init=" + start.file, "--model=" + start.model,
-                                                          "--lr=1048576"})
-                                 .weights;
+                auto after =
+                    train(way.ranks,
+                          way.options + one + Options{"--init=" + start.file, "--model=" + start.model, "--lr=1048576"})
+                        .weights;
                 for (std::size_t i = 0; i < after.tensors.size(); ++i)
-                    after.tensors[i].second = (before.tensors[i].second.to(torch::kFloat64) -
-                                               after.tensors[i].second.to(torch::kFloat64)) /
-                                              1048576;
+                    after.tensors[i].second =
+                        (before.tensors[i].second.to(torch::kFloat64) - after.tensors[i].second.to(torch::kFloat64)) /
+                        1048576;
                 const double difference = largest(after, expected);
                 MESSAGE(way.name << ", fp32, " << start.name << ": gradients " << difference);
                 CHECK(difference < 1e-5);
@@ -300,5 +303,25 @@ TEST_SUITE("strategy_parity") {
         REQUIRE(ends.size() == 4);
         for (const auto &end : ends)
             CHECK(end == ends.front());
+    }
+
+    TEST_CASE("DP with dropout ends with the same bits each time: its replicas do not share a generator") {
+        const TempFolder folder;
+        const Options options{"--model=convnet", "--batch-size=48", "--train-samples=480", "--epochs=1"};
+        for (const std::string mode : {"each-step", "persistent"}) {
+            std::vector<std::string> ends;
+            for (int run = 0; run < 2; ++run) {
+                const Ended ended =
+                    Process(trainerBinary(),
+                            withSmallRun(options + Options{"--method=dp", "--devices=0,1,2", "--dp-replicas=" + mode,
+                                                           "--summary=" + (folder / "s")}))
+                        .wait();
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == 0);
+                ends.push_back(readSummary(folder / "s").parametersSha256);
+            }
+            CHECK(!ends[0].empty());
+            CHECK(ends[0] == ends[1]);
+        }
     }
 }
