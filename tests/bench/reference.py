@@ -3,20 +3,24 @@
 
     reference.py --method baseline|ddp --model lenet|convnet --epochs 1 --batch-size 64 --train-samples 640 --lr 0.01
                  --momentum 0.9 --optimizer sgd --seed 1 --precision fp64 --init I.safetensors
-                 --save-final F.safetensors --out OUT.json [--world-size 2]
+                 --save-final F.safetensors --out OUT.json [--world-size 2] [--gradients G.safetensors]
+    reference.py --cases FILE    one such command line a line of FILE: torch is imported once for all
 
 Batches, their order, normalisation and loss are DESIGN.md's: DistributedSampler(shuffle=True, seed) with
 set_epoch(epoch), global batch size, cross-entropy averaged over the batch. --loader item works an image at a time
 through torch's DataLoader, as published studies do; batch makes whole batches.
 
-OUT.json: {"method", "world_size", "steps", "losses": [one a step: the mean over the global batch], "test_accuracy",
-"epochs": [{"epoch", "duration_s", "loss"}], "parameters": {name: [sum, sum of magnitudes]}}.
+OUT.json: {"method", "world_size", "steps", "losses": [one a step: the mean over the global batch], "rank_losses":
+[[one a step] of each rank], "rank_samples": the same with the samples they are means of, "test_accuracy",
+"epochs": [{"epoch", "duration_s", "loss"}], "parameters": {name: [sum, sum of magnitudes]}}. The sampler's padded
+duplicates train, but are in no loss that is told.
 """
 
 import argparse
 import gzip
 import json
 import os
+import shlex
 import struct
 import sys
 import tempfile
@@ -160,11 +164,25 @@ def accuracy(model, data):
     return right / len(labels)
 
 
-def mean_over_ranks(value, world):
-    if world > 1:
-        value = value.clone()
-        dist.all_reduce(value)
-    return (value / world).item()
+def of_all_ranks(values, world):
+    """Each rank's list of numbers."""
+    if world == 1:
+        return [values]
+    own = torch.tensor(values, dtype=torch.float64)
+    rows = [torch.empty_like(own) for _ in range(world)]
+    dist.all_gather(rows, own)
+    return [row.tolist() for row in rows]
+
+
+def real_samples(samples, world, rank, first, size):
+    """How many of `size` samples from the rank's `first` on are not the sampler's padded duplicates."""
+    return min(max((samples - rank + world - 1) // world - first, 0), size)
+
+
+def told_loss(loss, logits, labels, real):
+    if real in (0, len(labels)):
+        return loss.item()
+    return F.cross_entropy(logits[:real].detach(), labels[:real]).item()
 
 
 def train(rank, args):
@@ -180,29 +198,41 @@ def train(rank, args):
     norm = NORM[args.dataset]
     data = (*load(args, "train", args.train_samples), norm, dtype)
     sampler = DistributedSampler(data[0], world, rank, shuffle=True, seed=args.seed)
-    losses, epochs = [], []
+    losses, samples, epochs = [], [], []
     for epoch in range(args.epochs):
         sampler.set_epoch(epoch)
-        started, first = time.perf_counter(), len(losses)
+        started, seen = time.perf_counter(), 0
         for images, labels in batches_of(args, data, sampler, args.batch_size // world):
             optimizer.zero_grad()
-            loss = F.cross_entropy(net(images), labels)
+            logits = net(images)
+            loss = F.cross_entropy(logits, labels)
             loss.backward()
+            if args.gradients and not losses and rank == 0:
+                write_safetensors(args.gradients, {name: p.grad for name, p in model.named_parameters()})
             optimizer.step()
-            losses.append(loss.detach())
-        duration = time.perf_counter() - started
-        losses[first:] = [mean_over_ranks(loss, world) for loss in losses[first:]]
-        epochs.append({"epoch": epoch + 1, "duration_s": duration, "loss": sum(losses[first:]) / (len(losses) - first)})
+            samples.append(real_samples(len(data[0]), world, rank, seen, len(labels)))
+            losses.append(told_loss(loss, logits, labels, samples[-1]))
+            seen += len(labels)
+        epochs.append({"epoch": epoch + 1, "duration_s": time.perf_counter() - started})
+    losses, samples = of_all_ranks(losses, world), of_all_ranks(samples, world)
     if rank == 0:
-        report(args, model, losses, epochs, (*load(args, "t10k"), norm, dtype))
+        report(args, model, losses, samples, epochs, (*load(args, "t10k"), norm, dtype))
 
 
-def report(args, model, losses, epochs, test):
+def report(args, model, rank_losses, rank_samples, epochs, test):
     state = model.state_dict()
+    sums = [sum(x * n for x, n in zip(*step)) for step in zip(zip(*rank_losses), zip(*rank_samples))]
+    counts = [sum(step) for step in zip(*rank_samples)]
+    each = len(sums) // len(epochs)
+    for i, epoch in enumerate(epochs):
+        part = slice(i * each, (i + 1) * each)
+        epoch["loss"] = sum(sums[part]) / sum(counts[part])
     if args.save_final:
         write_safetensors(args.save_final, state)
     result = {
-        "method": args.method, "world_size": args.world_size, "steps": len(losses), "losses": losses, "epochs": epochs,
+        "method": args.method, "world_size": args.world_size, "steps": len(sums),
+        "losses": [loss / count for loss, count in zip(sums, counts)],
+        "rank_losses": rank_losses, "rank_samples": rank_samples, "epochs": epochs,
         "total_training_time_s": sum(epoch["duration_s"] for epoch in epochs),
         "test_accuracy": accuracy(model, test) if args.evaluate else None,
         "parameters": {k: [v.sum().item(), v.abs().sum().item()] for k, v in state.items()},
@@ -214,15 +244,16 @@ def report(args, model, losses, epochs, test):
         Path(args.out).write_text(text + "\n")
 
 
-def ddp_rank(rank, args, store):
-    """--world-size ranks on this machine over gloo, meeting in a file: no port to be taken."""
+def ddp_rank(rank, world, cases, store):
+    """One of `world` ranks on this machine over gloo, meeting in a file: no port to be taken."""
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=args.world_size)
-    train(rank, args)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
+    for args in cases:
+        train(rank, args)
     dist.destroy_process_group()
 
 
-def arguments():
+def arguments(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--method", choices=["baseline", "ddp"], default="baseline")
     parser.add_argument("--model", choices=["lenet", "convnet"], default="lenet")
@@ -238,9 +269,10 @@ def arguments():
         parser.add_argument(flag, type=kind, default=default)
     parser.add_argument("--init", help="safetensors file with the first parameters")
     parser.add_argument("--save-final", help="safetensors file for the last parameters")
+    parser.add_argument("--gradients", help="safetensors file for the gradients of the first step")
     parser.add_argument("--out", default="-", help="JSON file, or - for standard output")
     parser.add_argument("--evaluate", action="store_true", help="also the accuracy on the test set")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     if args.method == "baseline" and args.world_size != 1:
         parser.error("--world-size needs --method ddp")
     if args.batch_size % args.world_size:
@@ -249,12 +281,19 @@ def arguments():
 
 
 def main():
-    args = arguments()
-    if args.method == "baseline":
-        train(0, args)
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(ddp_rank, (args, f"{folder}/store"), nprocs=args.world_size)
+    words = sys.argv[1:]
+    lines = Path(words[1]).read_text().splitlines() if words[:1] == ["--cases"] else [shlex.join(words)]
+    cases = [arguments(shlex.split(line)) for line in lines]
+    ddp = [args for args in cases if args.method == "ddp"]
+    # Forked ranks need not import torch again, but must come before anything here has started torch's threads.
+    for world in sorted({args.world_size for args in ddp}):
+        own = [args for args in ddp if args.world_size == world]
+        with tempfile.TemporaryDirectory() as folder:
+            torch.multiprocessing.start_processes(ddp_rank, (world, own, f"{folder}/store"), nprocs=world,
+                                                  start_method="fork")
+    for args in cases:
+        if args.method == "baseline":
+            train(0, args)
     return 0
 
 

@@ -4,9 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/trainer/peers.h"
 #include "trainer/data/affine.h"
+#include "trainer/data/loader.h"
+#include "trainer/data/safetensors.h"
 
 using namespace lockstep::trainer;
+using namespace lockstep::trainer::test;
 
 namespace {
 
@@ -53,6 +57,50 @@ TEST_SUITE("affine") {
         }
         CHECK(images == 40);
         CHECK(differing == 0);
+    }
+
+    TEST_CASE("10,000 images as the loader hands them out are torchvision's, given the draws: no pixel differs") {
+        const std::string python = pythonWith("torchvision");
+        if (python.empty()) {
+            MESSAGE("skipped: LOCKSTEP_PEERS names no Python with torchvision");
+            return;
+        }
+        const auto set = loadImageSet("fashion-mnist", "", Split::Train, 10000);
+        REQUIRE(set.has_value());
+        constexpr std::uint64_t seed = 77;
+        constexpr std::int64_t epoch = 2;
+        const auto order = sampleOrder(10000, 1, 0, seed, epoch).indices;
+        auto degrees = torch::empty({10000}), scales = torch::empty({10000}),
+             shifts = torch::empty({10000, 2}, torch::kInt64);
+        for (std::int64_t i = 0; i < 10000; ++i) {
+            const auto draw = drawAffine(seed, epoch, order[static_cast<std::size_t>(i)]);
+            degrees[i] = draw.degrees;
+            scales[i] = draw.scale;
+            shifts[i][0] = draw.shiftX;
+            shifts[i][1] = draw.shiftY;
+        }
+        LoaderOptions options;
+        options.seed = seed;
+        options.affine = true;
+        options.workers = 1;
+        Loader loader(*set, options);
+        loader.startEpoch(epoch, epoch);
+        std::vector<torch::Tensor> made;
+        while (auto batch = loader.next())
+            made.push_back(batch->images);
+        const TempFolder folder;
+        TensorFile file;
+        file.tensors = {{"images", set->images.index_select(0, torch::tensor(order))},
+                        {"degrees", degrees},
+                        {"scales", scales},
+                        {"shifts", shifts},
+                        {"made", torch::cat(made)}};
+        REQUIRE(writeTensors(folder / "given", file).has_value());
+        const Ended ended =
+            Process(python, {LOCKSTEP_SOURCE_DIR "/tests/trainer/peer.py", "affine", folder / "given"}).wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        CHECK(ended.out == "10000 7840000 0\n"); // images, pixels, differing ones
     }
 
     TEST_CASE("the draws are a pure function of seed, epoch and sample, and spread as torchvision's do") {

@@ -3,7 +3,13 @@
 #include <cmath>
 #include <set>
 
-#include "tests/trainer/trainer_process.h"
+#include <torch/torch.h>
+
+#include "tests/trainer/peers.h"
+#include "trainer/data/image_set.h"
+#include "trainer/data/loader.h"
+#include "trainer/data/safetensors.h"
+#include "trainer/models/model.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer::test;
@@ -113,6 +119,51 @@ TEST_SUITE("engine_run") {
         CHECK(summary.devices == std::vector<std::string>{"cpu:0", "cpu:1"});
         CHECK(summary.backend == "gloo");
         CHECK(summary.epochs.at(0).samples == 650);
+    }
+
+    TEST_CASE("three ranks count each test image once, and more ranks than samples train each sample once") {
+        const SmallData data(650); // tested on 301 images: 101, 100 and 100
+        for (const int samples : {650, 2}) {
+            CAPTURE(samples);
+            const TempFolder folder;
+            DdpRun run(3,
+                       {data.option(), "--precision=fp64", "--batch-size=48",
+                        "--train-samples=" + std::to_string(samples), "--frames=" + (folder / "f"),
+                        "--summary=" + (folder / "s"), "--save-final=" + (folder / "w")},
+                       {{"LOCKSTEP_STEP_WINDOW_MS", "0"}});
+            for (const Ended &ended : run.wait()) {
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == 0);
+            }
+            const auto frames = readFrames(folder / "f");
+            std::int64_t trained = 0;
+            for (const auto &epoch : bodiesOf<EpochFrame>(frames))
+                trained += epoch.samples;
+            CHECK(trained == samples);
+            for (const auto &window : bodiesOf<StepsFrame>(frames))
+                CHECK(window.loss.has_value() == (window.samples > 0)); // a padded duplicate has no loss to tell
+            // The same count by one pass over the test images with the saved weights.
+            auto model = *trainer::makeModel("lenet", {});
+            model->to(torch::kFloat64);
+            const auto weights = *trainer::readTensors(folder / "w");
+            const torch::NoGradGuard noGrad;
+            for (const auto &item : model->named_parameters())
+                for (const auto &[name, value] : weights.tensors)
+                    if (name == item.key())
+                        item.value().copy_(value);
+            const auto test = *trainer::loadImageSet("fashion-mnist", "", trainer::Split::Test, 301);
+            const auto right =
+                model->forward(trainer::normalize(test.images, test.mean, test.std, torch::kFloat64)).argmax(1) ==
+                test.labels;
+            const Summary summary = readSummary(folder / "s");
+            CHECK(bodiesOf<EvalFrame>(frames).at(0).samples == 301);
+            CHECK(*summary.testAccuracy == doctest::Approx(right.sum().item<double>() / 301).epsilon(1e-12));
+            for (int c = 0; c < 10; ++c) {
+                const auto own = test.labels == c;
+                CHECK(summary.perClassAccuracy.at(static_cast<std::size_t>(c)) ==
+                      doctest::Approx((right & own).sum().item<double>() / own.sum().item<double>()).epsilon(1e-12));
+            }
+        }
     }
 
     TEST_CASE("DP cuts each batch among its devices and says how") {

@@ -169,6 +169,49 @@ TEST_SUITE("loader") {
         }
     }
 
+    TEST_CASE(
+        "seed, epoch and index alone say an image's pixels: not workers, ranks, the loader's kind or where it began") {
+        const auto set = makeSet(50);
+        constexpr std::int64_t epoch = 3;
+        std::map<std::int64_t, torch::Tensor> expected;
+        LoaderOptions options;
+        options.affine = true;
+        const auto whole = sampleOrder(50, 1, 0, 1, epoch).indices;
+        Loader first(set, options);
+        first.startEpoch(epoch, epoch);
+        const auto images = first.next()->images;
+        for (std::size_t i = 0; i < whole.size(); ++i)
+            expected[whole[i]] = images[static_cast<std::int64_t>(i)];
+        options.batchSize = 4;
+        for (options.worldSize = 1; options.worldSize <= 3; ++options.worldSize) {
+            for (options.rank = 0; options.rank < options.worldSize; ++options.rank) {
+                const auto order = sampleOrder(50, options.worldSize, options.rank, 1, epoch).indices;
+                for (options.workers = 0; options.workers <= 2; ++options.workers) {
+                    for (const bool itemwise : {false, true}) {
+                        for (const int firstBatch : {0, 2}) {
+                            options.itemwise = itemwise;
+                            Loader loader(set, options);
+                            Seen seen;
+                            readEpoch(loader, epoch, epoch, seen, firstBatch);
+                            const auto got = torch::cat(seen.images);
+                            REQUIRE(got.size(0) == static_cast<std::int64_t>(order.size()) - 4 * firstBatch);
+                            bool same = true;
+                            for (std::int64_t i = 0; i < got.size(0); ++i)
+                                same &= torch::equal(got[i],
+                                                     expected.at(order[static_cast<std::size_t>(i + 4 * firstBatch)]));
+                            CAPTURE(options.worldSize);
+                            CAPTURE(options.rank);
+                            CAPTURE(options.workers);
+                            CAPTURE(itemwise);
+                            CAPTURE(firstBatch);
+                            CHECK(same);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     TEST_CASE("padded duplicates are not counted as real samples") {
         const auto set = makeSet(10);
         LoaderOptions options;

@@ -5,9 +5,11 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/trainer/peers.h"
 #include "trainer/data/sampler.h"
 
 using namespace lockstep::trainer;
+using namespace lockstep::trainer::test;
 
 TEST_SUITE("sampler") {
     TEST_CASE("the order is that of Python's DistributedSampler, for every size, world, rank, seed and epoch") {
@@ -29,6 +31,53 @@ TEST_SUITE("sampler") {
             CHECK(sampleOrder(size, world, rank, seed, epoch).indices == expected);
         }
         CHECK(cases == 18);
+    }
+
+    TEST_CASE(
+        "the order is that of the DistributedSampler at hand, epoch for epoch, also where sizes don't fit the ranks") {
+        const std::string python = pythonWith("torch");
+        if (python.empty()) {
+            MESSAGE("skipped: no Python that imports torch");
+            return;
+        }
+        struct Case {
+            std::int64_t size;
+            int world, rank;
+            std::uint64_t seed;
+            std::int64_t epoch;
+        };
+        std::vector<Case> cases;
+        for (const std::int64_t size : {1, 2, 3, 7, 64, 100, 3001, 60000})
+            for (const int world : {1, 2, 3, 5, 8})
+                for (const std::int64_t epoch : {0, 1, 2, 11})
+                    for (int rank = 0; rank < world; ++rank)
+                        if (size <= 3001 || (epoch == 2 && rank + 1 == world))
+                            cases.push_back({size, world, rank, size % 2 ? 1U : 20251U, epoch});
+        const TempFolder folder;
+        std::ofstream list(folder / "cases");
+        for (const Case &it : cases)
+            list << it.size << ' ' << it.world << ' ' << it.rank << ' ' << it.seed << ' ' << it.epoch << '\n';
+        list.close();
+        const Ended ended =
+            Process(python, {LOCKSTEP_SOURCE_DIR "/tests/trainer/peer.py", "sampler", folder / "cases"}).wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        std::istringstream orders(ended.out);
+        std::size_t compared = 0;
+        for (std::string line; std::getline(orders, line); ++compared) {
+            REQUIRE(compared < cases.size());
+            const Case &it = cases[compared];
+            std::istringstream numbers(line);
+            std::vector<std::int64_t> expected;
+            for (std::int64_t index = 0; numbers >> index;)
+                expected.push_back(index);
+            CAPTURE(it.size);
+            CAPTURE(it.world);
+            CAPTURE(it.rank);
+            CAPTURE(it.epoch);
+            CHECK(sampleOrder(it.size, it.world, it.rank, it.seed, it.epoch).indices == expected);
+        }
+        CHECK(compared == cases.size());
     }
 
     TEST_CASE("the real samples of all ranks are each sample once; the rest are padded duplicates") {

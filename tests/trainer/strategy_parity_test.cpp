@@ -1,121 +1,290 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
+#include <torch/torch.h>
 
-#include "tests/trainer/trainer_process.h"
+#include "tests/trainer/peers.h"
 #include "trainer/data/safetensors.h"
+#include "trainer/models/model.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer::test;
 using lockstep::trainer::readTensors;
+using lockstep::trainer::TensorFile;
 
 namespace {
 
-/// A Python that imports torch, or empty.
-std::string pythonWithTorch() {
-    for (const std::string python : {LOCKSTEP_SOURCE_DIR "/.venv/bin/python", "/usr/bin/python3"}) {
-        if (::access(python.c_str(), X_OK) != 0)
-            continue;
-        Process probe(python, {"-c", "import torch"});
-        if (probe.wait().code == 0)
-            return python;
-    }
-    return {};
+using Options = std::vector<std::string>;
+
+Options operator+(Options left, const Options &right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
 }
 
-double largestDifference(const std::string &a, const std::string &b) {
-    const auto left = readTensors(a), right = readTensors(b);
-    REQUIRE(left.has_value());
-    REQUIRE(right.has_value());
-    REQUIRE(left->tensors.size() == right->tensors.size());
-    double largest = 0;
-    for (std::size_t i = 0; i < left->tensors.size(); ++i) {
-        CHECK(left->tensors[i].first == right->tensors[i].first);
-        const auto &x = left->tensors[i].second, &y = right->tensors[i].second;
-        largest = std::max(largest, ((x - y).abs().max() / y.abs().max()).item<double>());
+/// Trainings in Python, each with a name, done by one process.
+class Reference {
+public:
+    /// False: there is no Python with torch.
+    bool run(const std::vector<std::pair<std::string, Options>> &cases) {
+        const std::string python = pythonWith("torch");
+        if (python.empty()) {
+            MESSAGE("skipped: no Python that imports torch");
+            return false;
+        }
+        std::ofstream list(m_folder / "cases");
+        for (const auto &[name, options] : cases) {
+            for (const auto &option : options)
+                list << option << ' ';
+            list << "--out=" << m_folder / (name + ".json") << " --save-final=" << weights(name)
+                 << " --gradients=" << gradients(name) << '\n';
+        }
+        list.close();
+        const Ended ended =
+            Process(python, {LOCKSTEP_SOURCE_DIR "/tests/bench/reference.py", "--cases", m_folder / "cases"}).wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        return true;
     }
-    return largest;
-}
+    [[nodiscard]] nlohmann::json told(const std::string &name) const {
+        return nlohmann::json::parse(readFile(m_folder / (name + ".json")));
+    }
+    [[nodiscard]] std::string weights(const std::string &name) const { return m_folder / (name + ".weights"); }
+    [[nodiscard]] std::string gradients(const std::string &name) const { return m_folder / (name + ".gradients"); }
 
-/// One way to train, and the same in Python.
-struct Case {
-    const char *name;
-    std::vector<std::string> trainer;
-    int ranks;
-    std::vector<std::string> optimizers;
+private:
+    TempFolder m_folder;
 };
 
-std::vector<std::string> commonOptions(const char *optimizer) {
-    return {"--precision=fp64",
-            "--train-samples=640",
-            "--epochs=1",
-            "--batch-size=64",
-            std::string("--optimizer=") + optimizer,
-            std::string(optimizer) == "sgd" ? "--lr=0.05" : "--lr=0.002"};
-}
+/// What lockstep-trainer did: each rank's loss and samples of each step, and the last weights.
+struct Trained {
+    std::vector<std::vector<double>> losses, samples;
+    TensorFile weights;
+    std::optional<double> epochLoss;
+};
 
-void runTrainer(const Case &way, std::vector<std::string> options) {
-    options.insert(options.end(), way.trainer.begin(), way.trainer.end());
-    if (way.ranks > 1) {
-        for (const Ended &ended : DdpRun(way.ranks, options).wait()) {
+Trained train(int ranks, const Options &options) {
+    const TempFolder folder;
+    const Environment eachStep{{"LOCKSTEP_STEP_WINDOW_MS", "0"}};
+    const Options own = options + Options{"--frames=" + (folder / "f"), "--save-final=" + (folder / "w"),
+                                          "--summary=" + (folder / "s")};
+    if (ranks > 0) {
+        for (const Ended &ended : DdpRun(ranks, own, eachStep).wait()) {
             CAPTURE(ended.err);
             REQUIRE(ended.code == 0);
         }
-        return;
+    } else {
+        const Ended ended = Process(trainerBinary(), withSmallRun(own), eachStep).wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
     }
-    const Ended ended = Process(trainerBinary(), withSmallRun(options)).wait();
-    CAPTURE(ended.err);
-    REQUIRE(ended.code == 0);
+    Trained trained;
+    const auto frames = readFrames(folder / "f");
+    for (int rank = 0; rank < std::max(ranks, 1); ++rank) {
+        auto &losses = trained.losses.emplace_back(), &samples = trained.samples.emplace_back();
+        for (const auto &window : bodiesOf<StepsFrame>(frames, rank)) {
+            REQUIRE(window.firstStep == static_cast<std::int64_t>(losses.size()));
+            REQUIRE(window.count == 1);
+            losses.push_back(window.loss->last);
+            samples.push_back(static_cast<double>(window.samples));
+        }
+    }
+    trained.weights = *readTensors(folder / "w");
+    trained.epochLoss = readSummary(folder / "s").epochs.at(0).loss;
+    return trained;
+}
+
+double relative(double value, double expected) {
+    return std::abs(value - expected) / std::abs(expected);
+}
+
+double largest(const std::vector<double> &values, const std::vector<double> &expected) {
+    REQUIRE(values.size() == expected.size());
+    double difference = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        difference = std::max(difference, relative(values[i], expected[i]));
+    return difference;
+}
+
+/// The largest difference of a tensor from its namesake, by norms.
+double largest(const TensorFile &file, const TensorFile &expected) {
+    REQUIRE(file.tensors.size() == expected.tensors.size());
+    double difference = 0;
+    for (std::size_t i = 0; i < file.tensors.size(); ++i) {
+        CHECK(file.tensors[i].first == expected.tensors[i].first);
+        const auto x = file.tensors[i].second.to(torch::kFloat64), y = expected.tensors[i].second.to(torch::kFloat64);
+        difference = std::max(difference, ((x - y).norm() / y.norm()).item<double>());
+    }
+    return difference;
+}
+
+/// The mean of each step over all ranks' samples.
+std::vector<double> meanOverRanks(const Trained &trained) {
+    std::vector<double> means;
+    for (std::size_t step = 0; step < trained.losses[0].size(); ++step) {
+        double sum = 0, count = 0;
+        for (std::size_t rank = 0; rank < trained.losses.size(); ++rank) {
+            sum += trained.losses[rank][step] * trained.samples[rank][step];
+            count += trained.samples[rank][step];
+        }
+        means.push_back(sum / count);
+    }
+    return means;
+}
+
+/// A way to train, and the training in Python that walks the same way.
+struct Way {
+    std::string name;
+    int ranks; ///< of DDP; 0: one process without it
+    Options options;
+    const char *peer;
+};
+
+const Way ways[] = {{"baseline", 0, {}, "baseline"},
+                    {"dp x2", 0, {"--method=dp", "--devices=0,1"}, "baseline"},
+                    {"dp x3", 0, {"--method=dp", "--devices=0,1,2"}, "baseline"},
+                    {"dp x2 persistent", 0, {"--method=dp", "--devices=0,1", "--dp-replicas=persistent"}, "baseline"},
+                    {"ddp x1", 1, {}, "ddp1"},
+                    {"ddp x2", 2, {}, "ddp2"},
+                    {"ddp x3", 3, {}, "ddp3"}};
+
+Options optionsOf(const std::string &optimizer) {
+    return {"--precision=fp64", "--batch-size=48", "--optimizer=" + optimizer, "--weight-decay=0.01",
+            optimizer == "sgd" ? "--lr=0.05" : "--lr=0.002"};
+}
+
+const Options optimizers{"sgd", "adam", "adamw"};
+/// Three ranks get a number of samples that they can't share out evenly: the sampler pads.
+const char *samplesFor(int ranks) {
+    return ranks == 3 ? "--train-samples=3001" : "--train-samples=480";
+}
+
+/// Every way against its peer in Python: each step's loss and number of samples on each rank, and the last weights.
+void checkTrajectories(const std::function<std::vector<int>(std::size_t way, std::size_t optimizer)> &workersOf) {
+    const SmallData data(3001);
+    std::vector<std::pair<std::string, Options>> cases;
+    for (const auto &optimizer : optimizers) {
+        const Options common = optionsOf(optimizer) + Options{data.option()};
+        // Python's own DataLoader, with and without workers of its own.
+        cases.push_back(
+            {"baseline-" + optimizer,
+             common + Options{samplesFor(1), "--loader=item", optimizer == "adam" ? "--workers=2" : "--workers=0"}});
+        for (const int ranks : {1, 2, 3})
+            cases.push_back(
+                {"ddp" + std::to_string(ranks) + "-" + optimizer,
+                 common + Options{"--method=ddp", "--world-size=" + std::to_string(ranks), samplesFor(ranks)}});
+    }
+    Reference reference;
+    if (!reference.run(cases))
+        return;
+    for (std::size_t w = 0; w < std::size(ways); ++w) {
+        for (std::size_t o = 0; o < optimizers.size(); ++o) {
+            for (const int workers : workersOf(w, o)) {
+                const Way &way = ways[w];
+                const std::string peer = std::string(way.peer) + "-" + optimizers[o];
+                CAPTURE(way.name);
+                CAPTURE(optimizers[o]);
+                CAPTURE(workers);
+                const auto told = reference.told(peer);
+                const auto trained = train(way.ranks, optionsOf(optimizers[o]) + way.options +
+                                                          Options{data.option(), samplesFor(way.ranks),
+                                                                  "--workers=" + std::to_string(workers)});
+                double loss = 0;
+                const std::vector<std::vector<double>> losses = told.at("rank_losses"),
+                                                       counts = told.at("rank_samples");
+                REQUIRE(losses.size() == trained.losses.size());
+                for (std::size_t rank = 0; rank < losses.size(); ++rank) {
+                    CHECK(trained.samples[rank] == counts[rank]); // padded duplicates left out
+                    loss = std::max(loss, largest(trained.losses[rank], losses[rank]));
+                }
+                const double weights = largest(trained.weights, *readTensors(reference.weights(peer)));
+                MESSAGE(way.name << ", " << optimizers[o] << ", " << workers << " workers, " << losses[0].size()
+                                 << " steps: loss " << loss << ", weights " << weights);
+                CHECK(loss < 1e-9);
+                CHECK(weights < 1e-9);
+                CHECK(relative(*trained.epochLoss, told.at("epochs")[0].at("loss")) < 1e-9);
+            }
+        }
+    }
+}
+
+/// A model as the seed makes it, in a file.
+void writeFresh(const std::string &model, const std::string &path) {
+    torch::manual_seed(1);
+    TensorFile file;
+    for (const auto &item : (*trainer::makeModel(model, 0.0))->named_parameters())
+        file.tensors.emplace_back(item.key(), item.value().detach());
+    REQUIRE(trainer::writeTensors(path, file).has_value());
 }
 
 } // namespace
 
 TEST_SUITE("strategy_parity") {
-    TEST_CASE("in fp64, baseline, DP and DDP walk the trajectory of PyTorch's own training") {
-        const std::string python = pythonWithTorch();
-        if (python.empty()) {
-            MESSAGE("skipped: no Python that imports torch");
+    TEST_CASE("in fp64, baseline, DP and DDP walk the trajectory of PyTorch's own training, step by step") {
+        // Each way and each optimizer meets 0 and 2 loading workers; every combination of the three: strategy_parity_whole.
+        checkTrajectories([](std::size_t way, std::size_t optimizer) {
+            return std::vector<int>{(way + optimizer) % 2 == 0 ? 0 : 2};
+        });
+    }
+
+    TEST_CASE("in fp64, every way with every optimizer, with and without workers" * doctest::skip()) {
+        checkTrajectories([](std::size_t, std::size_t) { return std::vector<int>{0, 2}; });
+    }
+
+    TEST_CASE("in fp32, the losses of 50 SGD steps are PyTorch's to 1e-5") {
+        const SmallData data(3200);
+        const Options common{"--batch-size=64", "--lr=0.01", data.option(), "--train-samples=3200"};
+        Reference reference;
+        if (!reference.run({{"fp32", common}}))
             return;
+        const std::vector<double> expected = reference.told("fp32").at("losses");
+        REQUIRE(expected.size() == 50);
+        for (const Way &way : {ways[0], ways[1], ways[5]}) {
+            CAPTURE(way.name);
+            const double difference = largest(meanOverRanks(train(way.ranks, common + way.options)), expected);
+            MESSAGE(way.name << ", fp32, 50 steps: loss " << difference);
+            CHECK(difference < 1e-5);
         }
-        const Case ways[] = {
-            {"baseline", {}, 1, {"sgd", "adam", "adamw"}},
-            {"dp", {"--method=dp", "--devices=0,1"}, 1, {"sgd"}},
-            {"dp persistent", {"--method=dp", "--devices=0,1", "--dp-replicas=persistent"}, 1, {"adam"}},
-            {"ddp", {}, 2, {"sgd"}}};
-        for (const char *optimizer : {"sgd", "adam", "adamw"}) {
-            const TempFolder folder;
-            std::vector<std::string> reference{LOCKSTEP_SOURCE_DIR "/tests/bench/reference.py", "--method=baseline",
-                                               "--save-final=" + (folder / "python"), "--out=" + (folder / "losses")};
-            for (const auto &option : commonOptions(optimizer))
-                reference.push_back(option);
-            const Ended ended = Process(python, reference).wait();
-            CAPTURE(ended.err);
-            REQUIRE(ended.code == 0);
-            const auto told = nlohmann::json::parse(readFile(folder / "losses"));
-            const std::vector<double> losses = told.at("losses");
-            REQUIRE(losses.size() == 10);
-            for (const Case &way : ways) {
-                if (std::find(way.optimizers.begin(), way.optimizers.end(), optimizer) == way.optimizers.end())
-                    continue;
+    }
+
+    TEST_CASE("in fp32, the gradients of one step from equal weights are PyTorch's to 1e-5") {
+        const SmallData data(480);
+        const TempFolder folder;
+        for (const char *model : {"lenet", "convnet"})
+            writeFresh(model, folder / model);
+        const Options one{"--batch-size=48", "--train-samples=48", data.option(), "--momentum=0", "--dropout=0"};
+        Reference reference;
+        if (!reference.run({{"trained", {"--batch-size=48", data.option(), "--train-samples=480", "--lr=0.05"}}}) ||
+            !reference.run({{"lenet", one + Options{"--init=" + (folder / "lenet")}},
+                            {"after-training", one + Options{"--init=" + reference.weights("trained")}},
+                            {"convnet", one + Options{"--init=" + (folder / "convnet"), "--model=convnet"}}}))
+            return;
+        struct Start {
+            std::string name, file, model;
+            std::vector<Way> ways;
+        };
+        for (const Start &start :
+             {Start{"lenet", folder / "lenet", "lenet", {ways[0], ways[2], ways[6]}},
+              Start{"after-training", reference.weights("trained"), "lenet", {ways[0], ways[1], ways[5]}},
+              Start{"convnet", folder / "convnet", "convnet", {ways[0], ways[5]}}}) {
+            const auto before = *readTensors(start.file), expected = *readTensors(reference.gradients(start.name));
+            for (const Way &way : start.ways) {
                 CAPTURE(way.name);
-                CAPTURE(optimizer);
-                const std::string weights = folder / "weights", frames = folder / (std::string(way.name) + ".frames");
-                auto options = commonOptions(optimizer);
-                options.insert(options.end(), {"--save-final=" + weights, "--frames=" + frames});
-                runTrainer(way, options);
-                CHECK(largestDifference(weights, folder / "python") < 1e-9);
-                const auto seen = readFrames(frames);
-                double mean = 0;
-                for (const double loss : losses)
-                    mean += loss / static_cast<double>(losses.size());
-                CHECK(*bodiesOf<EpochFrame>(seen, 0).at(0).loss == doctest::Approx(mean).epsilon(1e-9));
-                if (way.ranks > 1)
-                    continue; // a rank's steps tell its own share's loss
-                for (const auto &window : bodiesOf<StepsFrame>(seen))
-                    CHECK(window.loss->last ==
-                          doctest::Approx(losses.at(static_cast<std::size_t>(window.lastStep))).epsilon(1e-9));
+                CAPTURE(start.name);
+                // A learning rate of 2^20 leaves the gradient's bits in the weights: rounding is relative to the gradient.
+                auto after =
+                    train(way.ranks,
+                          way.options + one + Options{"--init=" + start.file, "--model=" + start.model, "--lr=1048576"})
+                        .weights;
+                for (std::size_t i = 0; i < after.tensors.size(); ++i)
+                    after.tensors[i].second =
+                        (before.tensors[i].second.to(torch::kFloat64) - after.tensors[i].second.to(torch::kFloat64)) /
+                        1048576;
+                const double difference = largest(after, expected);
+                MESSAGE(way.name << ", fp32, " << start.name << ": gradients " << difference);
+                CHECK(difference < 1e-5);
             }
         }
     }
@@ -134,5 +303,25 @@ TEST_SUITE("strategy_parity") {
         REQUIRE(ends.size() == 4);
         for (const auto &end : ends)
             CHECK(end == ends.front());
+    }
+
+    TEST_CASE("DP with dropout ends with the same bits each time: its replicas do not share a generator") {
+        const TempFolder folder;
+        const Options options{"--model=convnet", "--batch-size=48", "--train-samples=480", "--epochs=1"};
+        for (const std::string mode : {"each-step", "persistent"}) {
+            std::vector<std::string> ends;
+            for (int run = 0; run < 2; ++run) {
+                const Ended ended =
+                    Process(trainerBinary(),
+                            withSmallRun(options + Options{"--method=dp", "--devices=0,1,2", "--dp-replicas=" + mode,
+                                                           "--summary=" + (folder / "s")}))
+                        .wait();
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == 0);
+                ends.push_back(readSummary(folder / "s").parametersSha256);
+            }
+            CHECK(!ends[0].empty());
+            CHECK(ends[0] == ends[1]);
+        }
     }
 }

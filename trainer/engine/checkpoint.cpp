@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t keep = 2;
 constexpr const char *prefix = "checkpoint-", *suffix = ".safetensors", *formatKey = "lockstep_checkpoint";
 constexpr const char *progressName = "lockstep.progress", *rngName = "lockstep.rng.cpu",
-                     *deviceRngName = "lockstep.rng.device", *epochsName = "lockstep.epochs";
+                     *deviceRngName = "lockstep.rng.device", *replicaRngName = "lockstep.rng.replicas",
+                     *epochsName = "lockstep.epochs";
 
 /// Options that change the training itself: a run can't go on with others.
 constexpr const char *bindingKeys[] = {
@@ -100,6 +101,8 @@ Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t s
     file.tensors.emplace_back(epochsName, pack(checkpoint.epochs));
     if (checkpoint.deviceRng.defined())
         file.tensors.emplace_back(deviceRngName, checkpoint.deviceRng);
+    if (checkpoint.replicaRng.defined())
+        file.tensors.emplace_back(replicaRngName, checkpoint.replicaRng);
     std::ostringstream name;
     name << m_path << '/' << prefix << std::setw(12) << std::setfill('0') << step << suffix;
     if (auto written = writeTensors(name.str(), file); !written)
@@ -152,6 +155,8 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
             checkpoint.rng = tensor;
         else if (name == deviceRngName)
             checkpoint.deviceRng = tensor;
+        else if (name == replicaRngName)
+            checkpoint.replicaRng = tensor;
         else if (name == epochsName)
             checkpoint.epochs = unpack(tensor);
         else

@@ -22,9 +22,10 @@ struct Checkpoint {
     std::vector<EpochSummary> epochs;
     NamedTensors parameters; ///< by state_dict name, buffers too
     NamedTensors optimizer;
-    torch::Tensor progress;  ///< F64 [world, n]: each rank's sums of the unfinished epoch and of the run
-    torch::Tensor rng;       ///< U8 [world, n]: state of each rank's CPU generator
-    torch::Tensor deviceRng; ///< the same of the GPU's generator; undefined on CPUs
+    torch::Tensor progress;   ///< F64 [world, n]: each rank's sums of the unfinished epoch and of the run
+    torch::Tensor rng;        ///< U8 [world, n]: state of each rank's CPU generator
+    torch::Tensor deviceRng;  ///< the same of the GPU's generator; undefined on CPUs
+    torch::Tensor replicaRng; ///< U8 [replicas - 1, n]: of the strategy's further generators; undefined without such
 };
 
 /// The folder of a run's checkpoints: safetensors files named by the step they were taken after.

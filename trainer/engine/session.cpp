@@ -201,10 +201,10 @@ void makeStrategy(Session &session) {
         // Replicas' first parameters are overwritten: drawing them must not move the sequence of random numbers on.
         const at::Generator &generator = at::detail::getDefaultCPUGenerator();
         const auto before = generator.get_state();
-        session.strategy =
-            std::make_unique<Dp>(session.model, *session.clock,
-                                 Dp::Options{session.placement.devices, [&session] { return *freshModel(session); },
-                                             config.dpReplicas == "persistent", optimizerOptions(session)});
+        session.strategy = std::make_unique<Dp>(
+            session.model, *session.clock,
+            Dp::Options{session.placement.devices, [&session] { return *freshModel(session); },
+                        config.dpReplicas == "persistent", optimizerOptions(session), config.seed});
         at::Generator(generator).set_state(before);
         return;
     }
@@ -232,6 +232,11 @@ void restoreRandomState(const Session &session) {
         at::Generator device = at::globalContext().defaultGenerator(session.device());
         device.set_state(session.resumed->deviceRng[session.env.rank].clone());
     }
+    const auto &replicas = session.resumed->replicaRng;
+    auto generators = session.strategy->generators();
+    if (replicas.defined() && replicas.dim() == 2 && replicas.size(0) == static_cast<std::int64_t>(generators.size()))
+        for (std::size_t i = 0; i < generators.size(); ++i)
+            generators[i].set_state(replicas[static_cast<std::int64_t>(i)].clone());
 }
 
 Result<void> makeLoader(Session &session) {

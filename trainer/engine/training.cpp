@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include <ATen/Context.h>
@@ -39,10 +43,20 @@ StepRecorder::Outputs outputsOf(Session &session) {
             }};
 }
 
+/// LOCKSTEP_STEP_WINDOW_MS: how long steps are gathered before they are told; 0 tells each one, at the cost of a frame a step.
+std::chrono::milliseconds windowOfSteps() {
+    const char *text = std::getenv("LOCKSTEP_STEP_WINDOW_MS");
+    const std::string_view given = text ? text : "";
+    int window = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), window);
+    const bool good = !given.empty() && error == std::errc() && end == given.data() + given.size() && window >= 0;
+    return std::chrono::milliseconds(good ? window : 100);
+}
+
 } // namespace
 
 Training::Training(Session &session)
-    : m_session(session), m_recorder(*session.clock, outputsOf(session)),
+    : m_session(session), m_recorder(*session.clock, outputsOf(session), windowOfSteps()),
       m_evaluator(session.test, *session.communicator, session.device(), session.dtype) {}
 
 void Training::sendInit() {
@@ -227,13 +241,18 @@ Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) 
     if (s.device().is_cuda())
         checkpoint.deviceRng =
             torch::stack(s.communicator->gatherBytes(at::globalContext().defaultGenerator(s.device()).get_state()));
+    std::vector<torch::Tensor> replicas;
+    for (const auto &generator : s.strategy->generators())
+        replicas.push_back(generator.get_state());
+    if (!replicas.empty())
+        checkpoint.replicaRng = torch::stack(replicas);
+    checkpoint.bucketOrder = s.strategy->bucketOrder();
     if (!s.isRank0())
         return {};
     checkpoint.config = s.config;
     checkpoint.worldSize = s.env.worldSize;
     checkpoint.epochsDone = epochsDone;
     checkpoint.stepInEpoch = stepInEpoch;
-    checkpoint.bucketOrder = s.strategy->bucketOrder();
     checkpoint.epochs = m_epochs;
     checkpoint.parameters = s.modelState();
     checkpoint.optimizer = s.optimizer->state();

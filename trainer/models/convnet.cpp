@@ -18,9 +18,9 @@ ConvNet::ConvNet(std::optional<double> dropout)
 torch::Tensor ConvNet::layers(torch::Tensor input) {
     auto x = torch::relu(m_conv1(std::move(input)));
     x = reluMaxPool2(m_conv2(x));
-    x = m_dropout1(x).flatten(1);
+    x = drop(x, m_dropout1->options.p()).flatten(1);
     x = torch::relu(m_fc1(x));
-    return m_fc2(m_dropout2(x));
+    return m_fc2(drop(x, m_dropout2->options.p()));
 }
 
 } // namespace lockstep::trainer

@@ -55,6 +55,12 @@ void Model::setChannelsLast() {
             parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
 }
 
+torch::Tensor Model::drop(const torch::Tensor &input, double rate) const {
+    if (!m_generator || !is_training() || rate == 0)
+        return at::dropout(input, rate, is_training());
+    return input * at::empty_like(input).bernoulli_(1 - rate, m_generator).div_(1 - rate);
+}
+
 Result<std::shared_ptr<Model>> makeModel(const std::string &name, std::optional<double> dropout) {
     if (dropout && !(*dropout >= 0 && *dropout < 1))
         return fail(Error::badArgument("dropout " + std::to_string(*dropout) + " is no rate",

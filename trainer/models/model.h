@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include <ATen/core/Generator.h>
 #include <torch/nn/module.h>
 #include <torch/types.h>
 
@@ -20,12 +21,17 @@ public:
     void setAutocast(bool on) { m_autocast = on; }
     /// Keep images and convolutions' weights in NHWC order. Call it before an optimizer takes the parameters.
     void setChannelsLast();
+    /// Draws what it drops from this one (of its device) instead of the device's default one, which other threads may use.
+    void drawFrom(at::Generator generator) { m_generator = std::move(generator); }
 
 protected:
     virtual torch::Tensor layers(torch::Tensor input) = 0;
+    /// torch's dropout, with this model's generator: the same numbers from the same state.
+    [[nodiscard]] torch::Tensor drop(const torch::Tensor &input, double rate) const;
 
 private:
     bool m_autocast = false, m_channelsLast = false;
+    std::optional<at::Generator> m_generator;
 };
 
 /// lenet | convnet (layers in DESIGN.md 7). Fresh parameters are those PyTorch would draw after torch.manual_seed:

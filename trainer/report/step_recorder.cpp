@@ -5,11 +5,8 @@
 
 namespace lockstep::trainer {
 
-namespace {
-constexpr std::int64_t windowNs = 100'000'000;
-}
-
-StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs) : m_clock(clock), m_outputs(std::move(outputs)) {}
+StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window)
+    : m_clock(clock), m_outputs(std::move(outputs)), m_windowNs(window.count()) {}
 
 void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
     m_epochNumber = epoch;
@@ -26,7 +23,7 @@ void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tenso
 void StepRecorder::flush(bool force) {
     const std::int64_t now = monotonicNs();
     // The run's very first step is shown at once: a person is waiting for the first point.
-    if (!force && !m_firstWindow && now - m_windowStartNs < windowNs)
+    if (!force && !m_firstWindow && now - m_windowStartNs < m_windowNs)
         return;
     m_firstWindow = false;
     m_windowStartNs = now;
@@ -56,16 +53,19 @@ void StepRecorder::account(const Pending &step, const StepTimes &times) {
         m_window.emplace();
         m_window->epoch = m_epochNumber;
         m_window->firstStep = step.step;
-        m_window->loss = LossWindow{loss, loss, loss, loss};
     }
-    LossWindow &window = *m_window->loss;
-    window.min = std::isnan(loss) ? loss : std::fmin(window.min, loss);
-    window.max = std::isnan(loss) ? loss : std::fmax(window.max, loss);
-    window.last = loss;
+    if (step.samples > 0) { // padded duplicates alone have no loss that counts
+        if (!m_window->loss)
+            m_window->loss = LossWindow{loss, loss, loss, loss};
+        LossWindow &window = *m_window->loss;
+        window.min = std::isnan(loss) ? loss : std::fmin(window.min, loss);
+        window.max = std::isnan(loss) ? loss : std::fmax(window.max, loss);
+        window.last = loss;
+    }
     m_window->lastStep = step.step;
     ++m_window->count;
     m_window->samples += step.samples;
-    m_windowLossSum += loss * samples;
+    m_windowLossSum += step.samples > 0 ? loss * samples : 0;
     m_windowPhases.add(times);
 
     m_epoch.lossSum += step.samples > 0 ? loss * samples : 0;

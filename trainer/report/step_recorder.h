@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -11,7 +12,7 @@
 
 namespace lockstep::trainer {
 
-/// Gathers steps into windows of about 100 ms and into the epoch. Losses on a GPU are read a window at a time,
+/// Gathers steps into windows (of about 100 ms) and into the epoch. Losses on a GPU are read a window at a time,
 /// never a step at a time. Used from the training thread.
 class StepRecorder {
 public:
@@ -19,7 +20,8 @@ public:
         std::function<void(StepsFrame)> window;
         std::function<void(std::int64_t step, double loss)> nonFinite; ///< first step of a non-finite stretch
     };
-    StepRecorder(PhaseClock &clock, Outputs outputs);
+    /// `window`: how long steps are gathered before they are sent; 0: each step is sent on its own.
+    StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window = std::chrono::milliseconds(100));
 
     /// `before`: what the epoch had added up to when it was interrupted (resume).
     void startEpoch(int epoch, const EpochTotals &before);
@@ -40,6 +42,7 @@ private:
 
     PhaseClock &m_clock;
     Outputs m_outputs;
+    std::int64_t m_windowNs;
     std::deque<Pending> m_pending;
     std::optional<StepsFrame> m_window;
     PhaseTotals m_windowPhases;

@@ -168,7 +168,8 @@ void Ddp::accountCommunication() {
     m_communicator.setLastEndNs(endNs);
 }
 
-std::string Ddp::bucketOrder() const {
+std::string Ddp::bucketOrder() {
+    m_reducer->rebuild_buckets(); // after the first step it is the next one that would
     std::string text;
     for (const auto &bucket : m_logger->get_per_bucket_variable_indices()) {
         if (!text.empty())

@@ -28,7 +28,7 @@ public:
     ~Ddp() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
-    [[nodiscard]] std::string bucketOrder() const override;
+    [[nodiscard]] std::string bucketOrder() override;
     [[nodiscard]] std::optional<CommFrame> takeComm() override { return m_statistics.take(); }
 
 private:

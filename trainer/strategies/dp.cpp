@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <ATen/Context.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/GradMode.h>
@@ -31,6 +33,16 @@ torch::Tensor flatten(const std::vector<torch::Tensor> &parameters) {
     for (const auto &parameter : parameters)
         pieces.push_back(parameter.detach().reshape({-1}));
     return at::cat(pieces);
+}
+
+/// Replicas that shared one would draw in the order in which their threads happen to come. On CPUs there is only one, so each
+/// replica gets its own; a GPU has one already.
+at::Generator ownGenerator(c10::Device device, std::uint64_t seed) {
+    if (device.is_cpu())
+        return at::detail::createCPUGenerator(seed);
+    at::Generator generator = at::globalContext().defaultGenerator(device);
+    generator.set_current_seed(seed);
+    return generator;
 }
 
 } // namespace
@@ -70,6 +82,9 @@ void Dp::addReplica(const ComputeDevice &place, std::shared_ptr<Model> model, co
     if (!m_replicas.empty()) {
         replica.thread =
             std::make_unique<DeviceThread>("device " + std::to_string(m_replicas.size()), place.cores, place.threads);
+        replica.generator = ownGenerator(place.device, options.seed + m_replicas.size());
+        if (place.device.is_cpu())
+            replica.model->drawFrom(replica.generator);
         if (m_persistent) {
             NamedTensors named;
             for (const auto &item : replica.model->named_parameters())
@@ -180,6 +195,13 @@ void Dp::takeOptimizerState(const Optimizer &optimizer) {
     for (Replica &replica : m_replicas)
         if (replica.optimizer)
             (void)replica.optimizer->load(optimizer.state());
+}
+
+std::vector<at::Generator> Dp::generators() const {
+    std::vector<at::Generator> all;
+    for (std::size_t i = 1; i < m_replicas.size(); ++i)
+        all.push_back(m_replicas[i].generator);
+    return all;
 }
 
 void Dp::inParallel(std::size_t used, const std::function<void(Replica &)> &task) {

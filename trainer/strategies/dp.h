@@ -32,6 +32,7 @@ public:
         std::function<std::shared_ptr<Model>()> makeReplica; ///< same shape and precision, any parameters
         bool persistent = false; ///< replicas keep their parameters and step them themselves, each with its optimizer
         OptimizerOptions optimizer;
+        std::uint64_t seed = 1; ///< replica r > 0 draws from seed + r, as DDP's rank r does; replica 0 as the baseline
     };
     Dp(std::shared_ptr<Model> model, PhaseClock &clock, Options options);
     ~Dp() override;
@@ -40,6 +41,7 @@ public:
     void runOptimizer(Optimizer &optimizer) override;
     void takeOptimizerState(const Optimizer &optimizer) override;
     [[nodiscard]] std::vector<std::int64_t> replicaBatch() const override { return m_replicaBatch; }
+    [[nodiscard]] std::vector<at::Generator> generators() const override;
 
 private:
     struct Replica {
@@ -49,6 +51,7 @@ private:
         torch::Tensor flat; ///< all parameters, one after another
         std::unique_ptr<Optimizer> optimizer;
         std::unique_ptr<DeviceThread> thread; ///< none for device 0
+        at::Generator generator;              ///< none for device 0: the process's default one
         torch::Tensor input, output;
     };
     void addReplica(const ComputeDevice &place, std::shared_ptr<Model> model, const Options &options);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <ATen/core/Generator.h>
 #include <torch/types.h>
 
 #include "ipc/frames.h"
@@ -34,8 +35,11 @@ public:
 
     /// Samples each replica took in the last step (DP); empty elsewhere.
     [[nodiscard]] virtual std::vector<std::int64_t> replicaBatch() const { return {}; }
-    /// Parameters by bucket as they are reduced now, for checkpoints: "4,3;2,1,0".
-    [[nodiscard]] virtual std::string bucketOrder() const { return {}; }
+    /// Parameters by bucket as the next step reduces them, for checkpoints: "4,3;2,1,0". Every rank must ask.
+    [[nodiscard]] virtual std::string bucketOrder() { return {}; }
+    /// Those that draw random numbers besides the process's default ones, for checkpoints: the same ones in the same order in
+    /// each run of a config.
+    [[nodiscard]] virtual std::vector<at::Generator> generators() const { return {}; }
     /// What communication did since the last call; nothing where there is none.
     [[nodiscard]] virtual std::optional<CommFrame> takeComm() { return {}; }
 };

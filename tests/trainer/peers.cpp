@@ -1,0 +1,33 @@
+#include "tests/trainer/peers.h"
+
+#include <doctest/doctest.h>
+
+#include "trainer/data/image_set.h"
+
+namespace lockstep::trainer::test {
+
+namespace {
+
+void writeIdx(const std::string &path, const torch::Tensor &data) {
+    std::ofstream file(path, std::ios::binary);
+    file << '\0' << '\0' << '\x08' << static_cast<char>(data.dim());
+    for (const auto size : data.sizes())
+        for (const int shift : {24, 16, 8, 0})
+            file << static_cast<char>(size >> shift & 0xff);
+    const auto bytes = data.to(torch::kUInt8).contiguous();
+    file.write(static_cast<const char *>(bytes.const_data_ptr()), bytes.numel());
+}
+
+} // namespace
+
+SmallData::SmallData(std::int64_t trainImages, std::int64_t testImages) {
+    for (const auto &[split, prefix, count] :
+         {std::tuple(Split::Train, "train", trainImages), std::tuple(Split::Test, "t10k", testImages)}) {
+        const auto set = loadImageSet("fashion-mnist", "", split, count);
+        REQUIRE(set.has_value());
+        writeIdx(m_folder / (std::string(prefix) + "-images-idx3-ubyte"), set->images);
+        writeIdx(m_folder / (std::string(prefix) + "-labels-idx1-ubyte"), set->labels);
+    }
+}
+
+} // namespace lockstep::trainer::test
