@@ -77,7 +77,7 @@ def measure_watching(options):
     cores, rows = len(os.sched_getaffinity(0)), []
     cases = [("ddp", cores, f"no core free: DDP ×{cores} on {cores} cores", "")]
     if cores > 1:
-        cases.insert(0, ("baseline", 1, f"a core free: baseline on 1 of {cores} cores", f"≤ {GOAL:.0%}"))
+        cases.insert(0, ("baseline", 1, f"a core free: baseline on 1 of {cores} cores", f"≤ {GOAL * 100:.0f} %"))
     for method, devices, words, goal in cases:
         ratios, shares, waited = pairs(options, method, devices)
         rows += [(f"Watching, {words}: an epoch takes longer by", spread(ratios, "%", 2, 100), goal,
