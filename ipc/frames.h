@@ -156,7 +156,7 @@ struct DeviceFrame {
     std::vector<DeviceSample> devices;
     std::vector<ProcessSample> processes; ///< the ranks
     std::optional<ProcessSample> agent;
-    std::vector<ProcessSample> viewers; ///< local followers
+    std::vector<ProcessSample> viewers; ///< local followers; who keeps the queue watches for nobody and is left out
     bool operator==(const DeviceFrame &) const = default;
 };
 

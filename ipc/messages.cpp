@@ -93,6 +93,8 @@ std::string encode(const Hello &hello) {
         out.field("pid", *hello.pid);
     if (!hello.name.empty())
         out.field("name", hello.name);
+    if (hello.ownsQueue)
+        out.field("owns_queue", true);
     if (hello.role == "agent")
         out.field("live", hello.live);
     out.endObject();
@@ -131,8 +133,12 @@ Result<Hello> decodeHello(std::string_view line) {
     hello.nextSeq = nextSeq.value_or(0);
     hello.run = textOf(*object, "run");
     hello.name = textOf(*object, "name");
-    const auto live = object->find("live");
-    hello.live = live != object->end() && live->is_boolean() && live->get<bool>();
+    const auto isTrue = [&](const char *key) {
+        const auto found = object->find(key);
+        return found != object->end() && found->is_boolean() && found->get<bool>();
+    };
+    hello.live = isTrue("live");
+    hello.ownsQueue = isTrue("owns_queue");
     return hello;
 }
 

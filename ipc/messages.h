@@ -4,6 +4,7 @@
 // A connection opens with a hello both ways, the connecting side first:
 //   {"type":"hello","protocol":"1.0","role":"rank","rank":0,"next_seq":0}
 //   {"type":"hello","protocol":"1.0","role":"follower","next_seq":17,"pid":123,"name":"lockstep"}
+//   (… "owns_queue":true by the process that starts the queue's runs)
 //   {"type":"hello","protocol":"1.0","role":"agent","run":"…","node":0,"next_seq":4711,"live":true}
 // rank     sends frames; the agent may send control lines back.
 // follower is sent every log line from its next_seq on, byte for byte, then live ones as they are written; it may
@@ -29,6 +30,7 @@ struct Hello {
     std::uint64_t nextSeq = 0; ///< follower: the first seq it lacks; agent: the seq its log will write next
     std::string run, name;
     std::optional<std::int64_t> pid; ///< of a local follower, so that its cost can be measured
+    bool ownsQueue = false;          ///< follower: it keeps the queue that the run is of, and watches for nobody
     bool live = false;               ///< agent: false when only the finished log speaks
 };
 

@@ -123,6 +123,7 @@ Json toValue(const RunRecord &record) {
     return writer.put("processes", record.processes)
         .put("device_names", record.deviceNames)
         .list("machines", record.machines, [](const MachineRecord &machine) { return toValue(machine); })
+        .put("free_cores", record.freeCores)
         .put("lockstep_version", record.lockstepVersion)
         .put("start_wall_us", record.startWallUs)
         .take();
@@ -150,6 +151,7 @@ void readRecord(Reader &reader, RunRecord &record, UnknownKeys unknown, const ch
         if (inner.error())
             reader.adopt(*inner.error());
     });
+    reader.get("free_cores", record.freeCores);
     reader.get("lockstep_version", record.lockstepVersion);
     reader.get("start_wall_us", record.startWallUs);
 }
@@ -244,6 +246,26 @@ void readSummary(Reader &reader, Summary &summary) {
     reader.get("oversubscribed", summary.oversubscribed);
 }
 
+Json toValue(const Watching &watching) {
+    return Writer()
+        .put("watched_s", watching.watchedS)
+        .put("viewers_cpu_s", watching.viewersCpuS)
+        .put("queue_cpu_s", watching.queueCpuS)
+        .put("agent_cpu_s", watching.agentCpuS)
+        .put("ranks_waited_s", watching.ranksWaitedS)
+        .take();
+}
+
+Watching readWatching(Reader &reader) {
+    Watching watching;
+    reader.get("watched_s", watching.watchedS);
+    reader.get("viewers_cpu_s", watching.viewersCpuS);
+    reader.get("queue_cpu_s", watching.queueCpuS);
+    reader.get("agent_cpu_s", watching.agentCpuS);
+    reader.get("ranks_waited_s", watching.ranksWaitedS);
+    return watching;
+}
+
 void readResult(Reader &reader, RunResult &result) {
     std::string state;
     reader.get("run", result.run);
@@ -271,6 +293,12 @@ void readResult(Reader &reader, RunResult &result) {
     if (const Json *summary = reader.object("summary")) {
         Reader inner(*summary, "result.json's summary");
         readSummary(inner, result.summary.emplace());
+        if (inner.error())
+            reader.adopt(*inner.error());
+    }
+    if (const Json *watching = reader.object("watching")) {
+        Reader inner(*watching, "result.json's watching");
+        result.watching = readWatching(inner);
         if (inner.error())
             reader.adopt(*inner.error());
     }
@@ -317,6 +345,8 @@ std::string toJson(const RunResult &result) {
         });
     if (result.summary)
         writer.put("summary", toValue(*result.summary));
+    if (result.watching)
+        writer.put("watching", toValue(*result.watching));
     return documents::page(writer.put("log_lines", result.logLines).take());
 }
 

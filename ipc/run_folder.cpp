@@ -183,6 +183,12 @@ RunStatus readRunStatus(const RunFolder &folder) {
     return unfinished(Kind::AgentDied, "failed: agent died");
 }
 
+std::optional<double> viewersShare(const Watching &watching) {
+    if (!watching.viewersCpuS || !(watching.watchedS > 0))
+        return std::nullopt;
+    return *watching.viewersCpuS / watching.watchedS;
+}
+
 bool isScript(const RunRecord &record) {
     return !record.command.empty() && std::filesystem::path(record.command.front()).filename() != "lockstep-trainer";
 }

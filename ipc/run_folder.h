@@ -91,6 +91,9 @@ struct RunRecord {
     int processes = 1;
     std::vector<std::string> deviceNames; ///< "cpu:0", …, one a device in config order
     std::vector<MachineRecord> machines;
+    /// Of the cores that the agent may use, how many no rank and no loading worker of the run is bound to. Absent: unknown,
+    /// e.g. ranks that may run anywhere because only GPUs were named.
+    std::optional<int> freeCores;
     std::string lockstepVersion;
     std::int64_t startWallUs = 0;
 };
@@ -131,6 +134,24 @@ struct Summary {
 [[nodiscard]] std::string toJson(const Summary &summary);
 [[nodiscard]] Result<Summary> summaryFromJson(std::string_view text);
 
+/// What the monitor took of the machine while the run went on, added up by the agent from its samples (5 a second); all of
+/// it measured. What it cost the training is not in here: app/core/analysis/watching.h infers.
+struct Watching {
+    double watchedS = 0; ///< in which at least one viewer on this machine followed; 0: nobody did
+    /// Processor time of those viewers in that time, all their threads. A viewer elsewhere counts by its bridge here; the
+    /// display server is somebody else's process and does not.
+    std::optional<double> viewersCpuS;
+    std::optional<double>
+        queueCpuS; ///< of the process that keeps the run's queue (`lockstepctl run`), while it follows
+    std::optional<double> agentCpuS; ///< of the agent over the whole run: log, samples, serving viewers
+    /// For how long the ranks' threads were runnable and did not run, summed, through whomever: viewers, each other, anybody
+    /// else (the kernel's run-queue delay, read once a second, so a last second may lack; children of ranks left out).
+    std::optional<double> ranksWaitedS;
+    bool operator==(const Watching &) const = default;
+};
+/// Processor time of the viewers per second of watching (0.056: 5.6 % of a core). Absent: nobody watched, or unknown.
+[[nodiscard]] std::optional<double> viewersShare(const Watching &watching);
+
 struct RankExit {
     int rank = 0;
     std::string host;
@@ -147,7 +168,8 @@ struct RunResult {
     double runTimeS = 0; ///< launch to exit, monotonic
     std::vector<RankExit> ranks;
     std::optional<Summary> summary;
-    std::uint64_t logLines = 0; ///< seq of the last line + 1: a reader knows whether it has all
+    std::optional<Watching> watching; ///< absent: the run is older than that, or no sample was taken
+    std::uint64_t logLines = 0;       ///< seq of the last line + 1: a reader knows whether it has all
 };
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);

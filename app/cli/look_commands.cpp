@@ -3,6 +3,7 @@
 #include <QFile>
 
 #include "analysis/format.h"
+#include "analysis/watching.h"
 #include "commands.h"
 #include "export/export.h"
 #include "ipc/file_system.h"
@@ -76,6 +77,13 @@ int showCommand(const std::string &id, bool json) {
     for (const auto &[rank, info] : store.ranks())
         text += "  rank " + std::to_string(rank) + "  " + (info.device.empty() ? "-" : info.device) + "  cores " +
                 (info.cores.empty() ? "-" : info.cores) + "  " + info.host + "\n";
+    if (store.result() && store.result()->watching)
+        text += "  " +
+                core::watchingText(*store.result()->watching,
+                                   store.record() ? store.record()->freeCores : std::optional<int>(),
+                                   store.result()->runTimeS)
+                    .toStdString() +
+                "\n";
     for (const core::AlertLine &alert : store.alerts())
         text += "  ! " + alert.alert.message + "\n";
     for (const LogGap &gap : store.gaps())

@@ -7,7 +7,7 @@
 
 using namespace lockstep;
 
-FollowClient::FollowClient(const std::string &socketPath, std::uint64_t fromSeq) {
+FollowClient::FollowClient(const std::string &socketPath, std::uint64_t fromSeq, bool ownsQueue) {
     auto fd = connectUnix(socketPath, false);
     REQUIRE(fd);
     m_fd = std::move(*fd);
@@ -16,6 +16,7 @@ FollowClient::FollowClient(const std::string &socketPath, std::uint64_t fromSeq)
     hello.nextSeq = fromSeq;
     hello.pid = ::getpid();
     hello.name = "a test";
+    hello.ownsQueue = ownsQueue;
     send(encode(hello));
     char byte = 0;
     std::string line;

@@ -9,7 +9,7 @@
 /// A follower in the test's own process.
 class FollowClient {
 public:
-    FollowClient(const std::string &socketPath, std::uint64_t fromSeq);
+    FollowClient(const std::string &socketPath, std::uint64_t fromSeq, bool ownsQueue = false);
     [[nodiscard]] const lockstep::Hello &agent() const { return m_agent; }
     /// Log lines as they came, newlines included, until the agent closes or the time is over.
     std::string readToEnd(std::chrono::milliseconds patience = std::chrono::seconds(20));

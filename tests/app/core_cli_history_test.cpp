@@ -74,6 +74,24 @@ private Q_SLOTS:
         QVERIFY(control({"list"}).out.contains(id(slow)));
     }
 
+    void showTellsWhatWatchingTook() {
+        const Home home;
+        const std::string run = madeRun(1, 10);
+        QVERIFY(!control({"show", id(run)}).out.contains("watched")); // an older version's run
+        RunResult result = doneResult(run, 10, 20);
+        result.watching = Watching{10, 0.56, std::nullopt, std::nullopt, 1.25};
+        write(runFolder(run).result(), toJson(result));
+        const Said shown = control({"show", id(run)});
+        QVERIFY2(shown.out.contains(
+                     "viewers took 5.6 % of a core for 10.0 s of the run's 20.0 s, whether a core was free of "
+                     "ranks is unknown; the ranks' threads waited 1.25 s for a core"),
+                 qPrintable(shown.out));
+        const QJsonObject watching =
+            control({"show", id(run), "--json"}).json()["result"].toObject()["watching"].toObject();
+        QCOMPARE(watching["viewers_cpu_s"].toDouble(), 0.56);
+        QVERIFY(!watching.contains("agent_cpu_s"));
+    }
+
     void repeatsAreGroupedWithMeanAndDeviation() {
         const Home home;
         madeRun(1, 10);

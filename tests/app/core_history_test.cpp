@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "analysis/run_diff.h"
+#include "analysis/watching.h"
 #include "core_support.h"
 #include "ipc/unix_socket.h"
 #include "models/roles.h"
@@ -89,6 +90,43 @@ IndexedRun madeUp(int number) {
 class CoreHistoryTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void whatWatchingTookIsInTheListAsTheAgentRecordedIt() {
+        const Home home;
+        RunRecord record = ddpRecord("");
+        record.freeCores = 0;
+        const std::string watched = finishedRun(1, &record);
+        RunResult result = doneResult(watched, 10, 20);
+        result.watching = Watching{10, 0.56, 0.4, 0.1, 1.25};
+        write(runFolder(watched).result(), toJson(result));
+        finishedRun(2); // of an older version: it says nothing of watching
+        RunListModel model(std::make_unique<RunIndex>(*RunIndex::open()));
+        QVERIFY(model.refresh().has_value());
+        QCOMPARE(model.rowCount(), 2);
+        QCOMPARE(cell(model, 1, "watching"), QStringLiteral("5.60"));
+        QCOMPARE(cell(model, 1, "waited"), QStringLiteral("1.25"));
+        QCOMPARE(cell(model, 1, "free_cores"), QStringLiteral("0"));
+        for (const char *column : {"watching", "waited", "free_cores"})
+            QCOMPARE(cell(model, 0, column), QStringLiteral("-"));
+    }
+
+    void watchingIsToldAsMeasuredAndItsCostAsInferred() {
+        const Watching some{10, 0.56, 0.4, 0.2, 1.25};
+        QCOMPARE(
+            watchingText(some, 0, 20),
+            QStringLiteral(
+                "viewers took 5.6 % of a core for 10.0 s of the run's 20.0 s, no core was free of ranks, so "
+                "training was slower by at most about 5.6 % meanwhile (inferred); the agent took 1.0 % of a "
+                "core; the queue's owner 2.0 %; the ranks' threads waited 1.25 s for a core, for whatever ran there"));
+        QVERIFY(watchingText(some, 1, 20).contains(QStringLiteral("1 core was free of ranks for that")));
+        QVERIFY(watchingText(some, 3, 20).contains(QStringLiteral("3 cores were free of ranks for that")));
+        QVERIFY(watchingText(some, std::nullopt, 20)
+                    .contains(QStringLiteral("whether a core was free of ranks is unknown")));
+        QCOMPARE(watchingText(Watching{}, 0, 20), QStringLiteral("nobody watched on its machine"));
+        QVERIFY(watchingNowText(std::nullopt, 0).isEmpty());
+        QCOMPARE(watchingNowText(0.05, 2),
+                 QStringLiteral("Watching takes 5.0 % of a core; 2 cores are free of ranks for that"));
+    }
+
     // --- notes ---
     void notesAreKeptInTheRunsFolderAndKnownToTheIndex() {
         const Home home;

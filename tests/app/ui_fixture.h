@@ -162,6 +162,17 @@ public:
         (void)realFileSystem().writeAtomically(folder.result(), toJson(result));
     }
 
+    /// A sample in which a viewer took so many processor seconds a second.
+    void watched(double cores) {
+        DeviceFrame sample;
+        sample.intervalS = 0.2;
+        ProcessSample viewer;
+        viewer.pid = 4711;
+        viewer.cpuCores = cores;
+        sample.viewers = {viewer};
+        send(std::nullopt, sample);
+        (void)m_log->sync();
+    }
     void alert(const std::string &message) { send(std::nullopt, AlertFrame{"error", "rank_died", message, {}}); }
     [[nodiscard]] std::int64_t wallUs() const { return m_startUs + std::int64_t(m_timeS * 1e6); }
 

@@ -25,6 +25,7 @@
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "ipc/unix_socket.h"
 #include "models/console_model.h"
 #include "models/roles.h"
 #include "ui_fixture.h"
@@ -101,6 +102,35 @@ private Q_SLOTS:
     void cleanup() {
         m_window.reset();
         m_workspace.reset();
+    }
+
+    void whatWatchingTakesIsToldWhileARunGoesOnAndNoLongerThan() {
+        QVERIFY(!page()->watchingLabel()->isVisible()); // all of these runs are over
+        core::PlannedRun planned;
+        planned.name = "DDP ×2";
+        planned.config.method = Method::Ddp;
+        planned.config.devices = {"0", "1"};
+        uitest::RunWriter writer(planned, {}, 90, 1'767'000'000'000'000, {});
+        writer.record.freeCores = 0;
+        QVERIFY(realFileSystem().writeAtomically(writer.folder.config(), toJson(writer.record)));
+        std::optional<FileLock> lock; // as its agent holds it
+        if (auto held = FileLock::acquire(writer.folder.lock(0)))
+            lock.emplace(std::move(*held));
+        QVERIFY(lock.has_value());
+        writer.begin();
+        writer.epoch(1);
+        writer.watched(0.04);
+        writer.watched(0.06);
+        QVERIFY(m_workspace->openRun(QString::fromStdString(writer.run)).has_value());
+        QTRY_COMPARE(
+            page()->watchingLabel()->text(),
+            QStringLiteral("Watching takes 5.0 % of a core; no core is free of ranks, so training is slower by at "
+                           "most about 5.0 % meanwhile (inferred)"));
+        QVERIFY(page()->watchingLabel()->isVisible());
+        writer.end();
+        lock.reset();
+        QTRY_VERIFY(m_workspace->complete());
+        QTRY_VERIFY(!page()->watchingLabel()->isVisible());
     }
 
     void theWheelZoomsAroundThePointerAndADoubleClickShowsAll() {

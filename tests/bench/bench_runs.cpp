@@ -1,8 +1,12 @@
 // What thousands of runs cost: real run folders in a home of their own, the real index and models, the real window.
 //   bench_runs [RUNS] [REPEATS]        (10000, 7)
-// Prints a table: median (least to most) of each. Nothing here is a test; docs/benchmarks/runs.md tells the figures.
+// Prints one JSON object a line: what was measured, under which key, and each time in ms. run_bench.py makes the table of
+// them; nothing here is a test.
 #include <QApplication>
 #include <QElapsedTimer>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QLineEdit>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -32,10 +36,14 @@ namespace {
 
 using Times = std::vector<double>;
 
-void tell(const char *what, Times times) {
-    std::sort(times.begin(), times.end());
-    std::printf("| %s | %.1f ms (%.1f to %.1f; n = %zu) |\n", what, times[times.size() / 2], times.front(),
-                times.back(), times.size());
+void tell(const char *key, const char *what, const Times &times) {
+    QJsonArray ms;
+    for (const double time : times)
+        ms.append(time);
+    const QJsonObject line{{QStringLiteral("key"), QLatin1String(key)},
+                           {QStringLiteral("what"), QString::fromUtf8(what)},
+                           {QStringLiteral("ms"), ms}};
+    std::printf("%s\n", QJsonDocument(line).toJson(QJsonDocument::Compact).constData());
     std::fflush(stdout);
 }
 
@@ -106,17 +114,17 @@ void benchIndex(int repeats) {
             (void)model.refresh();
         }));
     }
-    tell("All listed, no index yet (every folder read)", cold);
+    tell("listed_cold", "All listed, no index yet (every folder read)", cold);
     for (int i = 0; i < repeats; ++i)
         warm.push_back(timed([] {
             core::RunListModel model(std::make_unique<core::RunIndex>(*core::RunIndex::open()));
             (void)model.refresh();
         }));
-    tell("All listed, index warm: opened, checked against the disk, read, in the model", warm);
+    tell("listed_warm", "All listed, index warm: opened, checked against the disk, read, in the model", warm);
     core::RunListModel model(std::make_unique<core::RunIndex>(*core::RunIndex::open()));
     for (int i = 0; i < repeats; ++i)
         unchanged.push_back(timed([&] { (void)model.index()->refresh(); }));
-    tell("A look at the disk that finds nothing new", unchanged);
+    tell("unchanged", "A look at the disk that finds nothing new", unchanged);
 }
 
 void benchModel(int repeats) {
@@ -134,10 +142,10 @@ void benchModel(int repeats) {
         model.setGrouped(false);
         complete.push_back(timed([&] { (void)core::completeFilter(QStringLiteral("name="), 5, model.runs()); }));
     }
-    tell("Filter of three comparisons, the model alone", filter);
-    tell("Sorted by another column", sort);
-    tell("Repeats grouped", group);
-    tell("Values of a column offered", complete);
+    tell("filter", "Filter of three comparisons, the model alone", filter);
+    tell("sort", "Sorted by another column", sort);
+    tell("group", "Repeats grouped", group);
+    tell("values", "Values of a column offered", complete);
 }
 
 /// From the key's press to the repainted table.
@@ -156,7 +164,7 @@ void benchWindow(int repeats) {
         QApplication::processEvents(QEventLoop::AllEvents, 5);
     window.repaint();
     list.push_back(double(timer.nsecsElapsed()) / 1e6);
-    tell("The Runs page chosen to its rows painted, index warm", list);
+    tell("page", "The Runs page chosen to its rows painted, index warm", list);
     QTest::qWait(1500); // the first look at the disk is over
     page->filterLine()->setFocus();
     const QString line = QStringLiteral("method=ddp devices>=2 accuracy>0.88 tenth");
@@ -170,7 +178,7 @@ void benchWindow(int repeats) {
                 page->table()->viewport()->repaint();
             }));
     }
-    tell("A key in the filter line to the repainted table and offered completions", key);
+    tell("filter_key", "A key in the filter line to the repainted table and offered completions", key);
     page->filterLine()->clear();
     page->table()->setFocus();
     page->table()->selectRow(3);
@@ -181,7 +189,7 @@ void benchWindow(int repeats) {
             while (page->list().runAt(3).starred == before)
                 QApplication::processEvents(QEventLoop::AllEvents, 2);
         }));
-    tell("S pressed to the star shown, written to disk and index on the way", star);
+    tell("star", "S pressed to the star shown, written to disk and index on the way", star);
 }
 
 } // namespace
@@ -204,7 +212,6 @@ int main(int argc, char **argv) {
             std::fprintf(stderr, "bench_runs: run %d can't be written into %s\n", i, qPrintable(home.path()));
             return 1;
         }
-    std::printf("| %d runs | median (least to most) |\n|---|---|\n", runs);
     benchIndex(repeats);
     benchModel(repeats);
     benchWindow(repeats);

@@ -74,12 +74,12 @@ private:
         }
     }
 
+    /// Steps are spread over their window's training time: between two epochs the ranks evaluate, and no step ends there.
     void takeSteps(const core::LossPoint &before, const core::LossPoint &last, std::int64_t now) {
         const auto count = last.step - before.step;
+        const double trainedMs = (last.runS - before.runS) * 1000;
         for (std::int64_t step = 1; step <= count; ++step)
-            m_stepMs.append((double(now - last.wallUs) +
-                             double(last.wallUs - before.wallUs) * double(count - step) / double(count)) /
-                            1000);
+            m_stepMs.append(double(now - last.wallUs) / 1000 + trainedMs * double(count - step) / double(count));
     }
 
     Workspace &m_workspace;

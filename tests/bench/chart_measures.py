@@ -4,6 +4,8 @@ import os
 import statistics
 import subprocess
 
+from bench_place import spread
+
 GOAL_FRAMES, GOAL_INPUT_MS, GOAL_RATIO, GOAL_FIRST_S, GOAL_BYTES = 30, 50, 50, 1.0, 24
 NOTES = {"charts.md": """\
 **What limits.** A `QLineSeries` strokes its whole line anew for hit tests at every `replace`, and a `QChartView` repaints
@@ -21,14 +23,6 @@ TensorBoard is timed on 330,000 points.
 
 """}
 POINTS, PEER_POINTS = 10_000_000, 330_000
-
-
-def spread(values, unit, digits=1):
-    values = sorted(values)
-    text = f"{statistics.median(values):.{digits}f} {unit} ({values[0]:.{digits}f} to {values[-1]:.{digits}f}"
-    if len(values) >= 20:
-        text += f", 90 % ≤ {values[int(0.9 * len(values))]:.{digits}f}"
-    return text + f"; n = {len(values)})"
 
 
 def load():

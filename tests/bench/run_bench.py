@@ -8,19 +8,21 @@
     run_bench.py clone      from a fresh clone to the first live point; takes minutes, and is not in `all`
     run_bench.py charts    36 charts that all grow ten times a second (bench_charts)
     run_bench.py points    10 million points opened, and TensorBoard beside it (bench_points)
+    run_bench.py runs      10,000 runs listed, filtered, sorted (bench_runs)
+    run_bench.py watching  how much longer an epoch takes while the window watches; --repeats pairs of runs, takes minutes
     run_bench.py charts points --write
     run_bench.py all --write
 
-charts and points are written to docs/benchmarks/charts.md. The window is the real program, on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
+At the end one table has every figure that has a goal. --write writes docs/benchmarks: window.md, charts.md (charts and
+points), runs.md; what stands there from a second head on was written by hand and stays. The window is the real program,
+on Xvfb where there is one, else on Qt's offscreen platform; the ranks are real trainers.
 """
 import argparse
-import contextlib
 import datetime
 import json
 import os
 import pathlib
 import platform
-import shutil
 import signal
 import statistics
 import subprocess
@@ -28,125 +30,14 @@ import sys
 import tempfile
 import time
 
-from chart_measures import NOTES, measure_charts, measure_points
+import chart_measures
+import list_measures
+import watching_measure
+from bench_place import place, spread, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+NOTES = {**chart_measures.NOTES, **list_measures.NOTES, **watching_measure.NOTES}
 HERTZ = os.sysconf("SC_CLK_TCK")
-
-# Long enough to watch for half a minute, whatever the machine; stopped when the watching is over.
-WATCHED = {
-    "name": "bench-two-ranks", "title": "Two ranks to watch", "summary": "DDP ×2 for tests/bench.",
-    "question": "What does watching cost?",
-    "base": {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "batch_size": 64, "optimizer": "sgd",
-             "lr": 0.01, "momentum": 0.9, "augment": "affine", "loader": "batch", "workers": 0, "epochs": 500},
-    "runs": [{"method": "ddp", "devices": 2}], "reference": "ddp", "repeats": 1,
-}
-
-
-class Place:
-    """A data home, a screen and the programs: everything a measurement starts ends with it."""
-
-    def __init__(self, bin_folder):
-        self.bin = bin_folder
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-bench-"))
-        self.environment = {**os.environ, "LOCKSTEP_HOME": str(self.home / "home")}
-        self.processes = []
-        self.start_screen()
-
-    def start_screen(self):
-        for name in ("WAYLAND_DISPLAY", "DISPLAY"):
-            self.environment.pop(name, None)
-        if shutil.which("Xvfb") is None:
-            self.environment["QT_QPA_PLATFORM"] = "offscreen"
-            self.screen = "Qt's offscreen platform"
-            return
-        read, write = os.pipe()
-        self.processes.append(subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1600x1000x24", "-nolisten", "tcp"],
-            pass_fds=[write], stderr=subprocess.DEVNULL))
-        os.close(write)
-        with os.fdopen(read) as number:
-            self.environment["DISPLAY"] = ":" + number.readline().strip()
-        self.environment["QT_QPA_PLATFORM"] = "xcb"
-        self.screen = "Xvfb, 1600 × 1000"
-
-    def start(self, program, *arguments):
-        with open(self.home / f"{program}.log", "ab") as log:
-            process = subprocess.Popen([self.bin / program, *arguments], env=self.environment, stdout=log, stderr=log,
-                                       stdin=subprocess.DEVNULL)
-        self.processes.append(process)
-        return process
-
-    def control(self, *arguments):
-        ran = subprocess.run([self.bin / "lockstepctl", *arguments], env=self.environment, capture_output=True, text=True,
-                             timeout=60)
-        if ran.returncode != 0:
-            raise SystemExit(f"run_bench: lockstepctl {' '.join(arguments)} ended {ran.returncode}: {ran.stderr.strip()}")
-        return ran.stdout
-
-    def run_detached(self, recipe, *arguments):
-        return self.control("run", str(recipe), "--detach", *arguments)
-
-    def watched_recipe(self):
-        path = self.home / "two-ranks.json"
-        path.write_text(json.dumps(WATCHED))
-        return path
-
-    def log_frames(self):
-        """Steps frames in the logs so far, by rank."""
-        counts = {}
-        for path in (self.home / "home/runs").glob("*/node-*.ndjson"):
-            for line in path.read_text(errors="replace").splitlines():
-                if '"type":"steps"' in line and line.endswith("}"):
-                    rank = json.loads(line).get("rank")
-                    counts[rank] = counts.get(rank, 0) + 1
-        return counts
-
-    def watch(self, points):
-        """bench_window's findings, and when it was started."""
-        begun = time.time()
-        ran = subprocess.run([self.bin / "bench_window", "lenet-dp-vs-ddp", str(points)], env=self.environment,
-                             capture_output=True, text=True, timeout=600)
-        if ran.returncode != 0:
-            raise SystemExit(f"run_bench: bench_window ended {ran.returncode}: {ran.stderr.strip()}")
-        return json.loads(ran.stdout), begun
-
-    def close(self):
-        with contextlib.suppress(SystemExit, subprocess.TimeoutExpired, OSError, ValueError):
-            for each in json.loads(self.control("list", "--json"))["experiments"]:
-                if each["state"] == "running":
-                    self.control("stop", each["experiment"])
-            end = time.monotonic() + 20  # an agent writes its result before it goes
-            while time.monotonic() < end and '"state": "running"' in self.control("list", "--json"):
-                time.sleep(0.2)
-        for process in reversed(self.processes):
-            process.terminate()
-        for process in reversed(self.processes):
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        shutil.rmtree(self.home, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def place(options):
-    here = Place(options.bin)
-    try:
-        yield here
-    finally:
-        here.close()
-
-
-def wait_for(what, seconds, condition):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise SystemExit(f"run_bench: waited {seconds} s in vain for {what}")
 
 
 def cpu_seconds(pid):
@@ -162,14 +53,6 @@ def cpu_share(pid, seconds, parts=6):
         time.sleep(seconds / parts)
         shares.append((cpu_seconds(pid) - used) / (time.monotonic() - begun))
     return shares
-
-
-def spread(values, unit, digits=1, scale=1):
-    values = sorted(value * scale for value in values)
-    text = f"{statistics.median(values):.{digits}f} {unit} ({values[0]:.{digits}f} to {values[-1]:.{digits}f}"
-    if len(values) >= 20:
-        text += f", 90 % ≤ {values[int(0.9 * len(values))]:.{digits}f}"
-    return text + f"; n = {len(values)})"
 
 
 def measure_latency(options):
@@ -272,36 +155,69 @@ def table(rows):
     return "\n".join(lines) + "\n"
 
 
+def headline(rows):
+    """The figures that have a goal, the spread apart: what a person compares with the goals."""
+    lines = ["| measure | goal | median | spread | kept |", "|---|---|---|---|---|"]
+    for what, measured, goal, kept in rows:
+        if goal:
+            median, bracket, spread_ = measured.partition(" (")
+            lines.append(f"| {what} | {goal} | {median} | {(spread_[:-1] if bracket else '-')} | {'yes' if kept else '**no**'} |")
+    return "\n".join(lines) + "\n"
+
+
+def take(name, measure, options):
+    """A measure's rows; one that can't be made is a row that says why, so that the others are still measured."""
+    try:
+        return measure(options)
+    except (SystemExit, subprocess.SubprocessError, OSError) as why:
+        if isinstance(why, SystemExit) and not isinstance(why.code, str):
+            raise
+        return [(name, f"not measured: {why}", "measured", False)]
+
+
+def write(document, title, options, here, found):
+    path = ROOT / "docs/benchmarks" / document
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _, head, kept = (path.read_text() if path.exists() else "").partition("\n## ")
+    path.write_text(f"# {title}\n\n{NOTES.get(document, '')}`tests/bench/run_bench.py {' '.join(options.what)} --write` on {here}.\n\n"
+                    f"{table(found)}{head}{kept}")
+
+
 def main():
-    measures = {"latency": measure_latency, "cpu": measure_cpu, "start": measure_start, "frames": measure_frames,
-                "clone": measure_clone}
-    pictures = {"charts": measure_charts, "points": measure_points}
+    documents = {
+        "window.md": ("What the window costs its user", {
+            "latency": measure_latency, "cpu": measure_cpu, "watching": watching_measure.measure_watching, "start": measure_start,
+            "frames": measure_frames, "clone": measure_clone}),
+        "charts.md": ("Charts and points", {"charts": chart_measures.measure_charts, "points": chart_measures.measure_points}),
+        "runs.md": ("What thousands of runs cost", {"runs": list_measures.measure_runs})}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="+", choices=[*measures, *pictures, "all"])
+    parser.add_argument("what", nargs="+", choices=[*(name for _, group in documents.values() for name in group), "all"])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
     parser.add_argument("--points", type=int, default=200, help="latency: how many points on the screen")
-    parser.add_argument("--seconds", type=float, default=30, help="cpu: how long to look")
-    parser.add_argument("--repeats", type=int, default=5, help="start: how often")
+    parser.add_argument("--seconds", type=float, default=30, help="cpu, charts: how long to look")
+    parser.add_argument("--repeats", type=int, default=5, help="start, watching: how often")
+    parser.add_argument("--epochs", type=int, default=10, help="watching: epochs a run; its first three are not counted")
+    parser.add_argument("--runs", type=int, default=10_000, help="runs: how many lie on disk")
     parser.add_argument("--peers", type=pathlib.Path, default=ROOT / ".cache/peers/bin/python",
                         help="points: a Python with tensorboard")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks/window.md, charts.md")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks")
     options = parser.parse_args()
+    if options.epochs <= watching_measure.SKIPPED:
+        parser.error(f"--epochs {options.epochs} leaves none to count: give more than {watching_measure.SKIPPED}")
     options.bin = options.bin.resolve()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     here, rows = machine(options.bin.parents[1]), []
-    for document, title, group in (("window.md", "What the window costs", measures), ("charts.md", "Charts and points", pictures)):
+    for document, (title, group) in documents.items():
         found = []
         for name, measure in group.items():
             if name in options.what or ("all" in options.what and name != "clone"):
-                found += measure(options)
-                print(table(found), flush=True)
+                taken = take(name, measure, options)
+                print(table(taken), flush=True)
+                found += taken
         if options.write and found:
-            folder = ROOT / "docs/benchmarks"
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / document).write_text(
-                f"# {title}\n\n{NOTES.get(document, '')}`tests/bench/run_bench.py {' '.join(options.what)} --write` on {here}.\n\n{table(found)}\n")
+            write(document, title, options, here, found)
         rows += found
-    print(here)
+    print(here + "\n\n" + headline(rows))
     return 0 if all(kept for *_, kept in rows) else 1
 
 

@@ -31,7 +31,9 @@ private Q_SLOTS:
         follower.name = "lockstep";
         const auto again = decodeHello(encode(follower));
         QVERIFY(again.has_value());
-        QVERIFY(again->pid == 123 && again->name == "lockstep" && !again->live);
+        QVERIFY(again->pid == 123 && again->name == "lockstep" && !again->live && !again->ownsQueue);
+        follower.ownsQueue = true;
+        QVERIFY(decodeHello(encode(follower))->ownsQueue);
     }
 
     void theExamplesOfTheHeaderAreTaken() {

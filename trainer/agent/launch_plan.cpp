@@ -85,6 +85,24 @@ CoreList affinityOf(const RunConfig &config, const std::vector<DevicePlan> &devi
     return cores;
 }
 
+/// Allowed cores that no rank is bound to; unknown when a rank has no CPU device of its own and may run anywhere.
+std::optional<int> freeCoresOf(const LaunchPlan &plan) {
+    CoreList taken;
+    for (const RankPlan &rank : plan.ranks) {
+        const RunConfig unnamed;
+        const CoreList own = !rank.affinity.empty() // else our trainer binds itself, or it may use all the devices
+                                 ? rank.affinity
+                                 : affinityOf(plan.record.config.value_or(unnamed), plan.devices, rank.rank);
+        if (own.empty())
+            return std::nullopt;
+        taken = merged(taken, own);
+    }
+    int free = 0;
+    for (const int core : allowedCores())
+        free += std::binary_search(taken.begin(), taken.end(), core) ? 0 : 1;
+    return free;
+}
+
 std::vector<std::pair<std::string, std::string>> rankEnvironment(int rank, int localRank, int worldSize,
                                                                  int localSize) {
     return {{"RANK", std::to_string(rank)},
@@ -254,6 +272,7 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
         plan.ranks.push_back(std::move(process));
     }
     plan.record = std::move(record);
+    plan.record.freeCores = freeCoresOf(plan);
     return plan;
 }
 
@@ -322,6 +341,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         }
         plan.ranks.push_back(std::move(process));
     }
+    record.freeCores = freeCoresOf(plan);
     return plan;
 }
 

@@ -1,11 +1,13 @@
 #include "trainer/agent/proc_files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 
 #include "ipc/unix_socket.h"
@@ -67,6 +69,25 @@ std::optional<double> processCpuSeconds(pid_t pid) {
     if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0)
         return std::nullopt;
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+std::map<pid_t, double> threadsWaitedSeconds(pid_t pid) {
+    std::map<pid_t, double> waited;
+    const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+    DIR *threads = ::opendir(folder.c_str());
+    if (!threads)
+        return waited;
+    while (const dirent *entry = ::readdir(threads)) {
+        if (entry->d_name[0] == '.')
+            continue;
+        // sched-stats: time on a core, time waiting for one, both in ns, and how often it ran
+        const std::string text = readSmallFile(folder + "/" + entry->d_name + "/schedstat");
+        unsigned long long ran = 0, waitedNs = 0;
+        if (std::sscanf(text.c_str(), "%llu %llu", &ran, &waitedNs) == 2)
+            waited.emplace(static_cast<pid_t>(std::atoi(entry->d_name)), static_cast<double>(waitedNs) * 1e-9);
+    }
+    ::closedir(threads);
+    return waited;
 }
 
 std::optional<double> processRssBytes(pid_t pid) {

@@ -28,6 +28,9 @@ using CoreTimesByCore = std::map<int, CoreTimes>;
 
 /// CPU seconds a process has used so far, all its threads; by its CPU clock, so exact to the nanosecond.
 [[nodiscard]] std::optional<double> processCpuSeconds(pid_t pid);
+/// By thread of the process: seconds in which it was runnable and waited for a core, since it began. Empty when the
+/// process is gone or the kernel does not tell.
+[[nodiscard]] std::map<pid_t, double> threadsWaitedSeconds(pid_t pid);
 [[nodiscard]] std::optional<double> processRssBytes(pid_t pid);
 [[nodiscard]] std::optional<pid_t> parentOf(pid_t pid);
 [[nodiscard]] std::vector<pid_t> childrenOf(pid_t pid);

@@ -41,6 +41,7 @@ struct RunSocket::Peer {
     Role role = Role::Unknown;
     int rank = -1;
     pid_t pid = 0, viewer = 0;
+    bool ownsQueue = false;
     RunJournal::Position position;
     std::string out; ///< not sent yet, from `sent` on
     std::size_t sent = 0;
@@ -180,6 +181,7 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
         peer.role = Peer::Role::Follower;
         peer.position.nextSeq = hello->nextSeq;
         peer.viewer = viewerProcess(peer.pid, hello->pid);
+        peer.ownsQueue = hello->ownsQueue;
         pumpPeer(peer);
     }
 }
@@ -261,10 +263,10 @@ std::set<int> RunSocket::sendControl(const Control &control) {
     return reached;
 }
 
-std::vector<pid_t> RunSocket::viewers() const {
+std::vector<pid_t> RunSocket::followers(bool ownQueue) const {
     std::set<pid_t> pids;
     for (const auto &peer : m_peers)
-        if (peer->role == Peer::Role::Follower && peer->viewer > 0)
+        if (peer->role == Peer::Role::Follower && peer->viewer > 0 && peer->ownsQueue == ownQueue)
             pids.insert(peer->viewer);
     return {pids.begin(), pids.end()};
 }

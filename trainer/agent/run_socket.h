@@ -43,7 +43,9 @@ public:
     /// Sends a control line to every connected rank; the ranks it reached.
     std::set<int> sendControl(const Control &control);
     [[nodiscard]] bool everConnected(int rank) const { return m_everConnected.contains(rank); }
-    [[nodiscard]] std::vector<pid_t> viewers() const; ///< processes of local followers
+    /// Processes of local followers that watch, and of those that keep the run's queue.
+    [[nodiscard]] std::vector<pid_t> viewers() const { return followers(false); }
+    [[nodiscard]] std::vector<pid_t> queueOwners() const { return followers(true); }
 
     /// A socket whose file was removed from under us (a log-out clears /run/user/UID) is bound again.
     void rebindIfLost();
@@ -56,6 +58,7 @@ private:
     using PeerIt = std::list<std::unique_ptr<Peer>>::iterator;
 
     RunSocket(EventLoop &loop, RunJournal &journal, UnixListener listener, std::string runId, int node);
+    [[nodiscard]] std::vector<pid_t> followers(bool ownQueue) const;
     void watchListener();
     void acceptAll();
     void onPeerEvent(Peer &peer, std::uint32_t events);

@@ -168,7 +168,9 @@ void Session::sampleDevices() {
     std::vector<Sampler::Watched> viewers;
     for (const pid_t pid : m_socket->viewers())
         viewers.push_back({std::nullopt, pid});
-    m_journal->append(m_sampler->sample(m_supervisor->livingRanks(), viewers));
+    Frame sample = m_sampler->sample(m_supervisor->livingRanks(), viewers);
+    m_watching.take(std::get<DeviceFrame>(sample.body), m_socket->queueOwners());
+    m_journal->append(std::move(sample));
 }
 
 void Session::everySecond() {
@@ -289,6 +291,7 @@ Result<void> Session::writeResult() {
             result.summary = std::move(*summary);
     if (!result.summary && result.state == RunState::Done)
         result.summary = m_intake->reported().summary(m_plan.record, result.runTimeS);
+    result.watching = m_watching.total();
     result.logLines = m_journal->nextSeq();
     return realFileSystem().writeAtomically(folder().result(), toJson(result));
 }

@@ -118,6 +118,14 @@ std::vector<RunColumn> outcomeColumns() {
         measured(number(
             "memory", "Memory (MiB)", Kind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
             "Largest resident memory of the ranks' processes, summed.")),
+        measured(number(
+            "watching", "Watching (% of a core)", Kind::Share, [](const IndexedRun &run) { return run.viewersShare; },
+            "Processor time that viewers on the run's machine took while they watched it. With no core free of ranks, "
+            "training was slower by at most about as much.")),
+        measured(number(
+            "waited", "Waited for a core (s)", Kind::Duration, [](const IndexedRun &run) { return run.ranksWaitedS; },
+            "How long the ranks' threads could have run and did not, summed, whatever ran there: viewers, each other, "
+            "other programs.")),
     };
 }
 
@@ -131,6 +139,9 @@ std::vector<RunColumn> placeColumns() {
             "devices", "Devices", Kind::Number,
             [](const IndexedRun &run) { return std::optional(double(run.devices)); },
             "How many devices the run used."))),
+        number(
+            "free_cores", "Free cores", Kind::Number, [](const IndexedRun &run) { return run.freeCores; },
+            "Cores of the machine's allowed ones that no rank and no loading worker was bound to."),
         configured(among(choicesOf("device"), text("device", "Kind of device", &IndexedRun::device, "cpu or cuda."))),
         shown(text("backend", "Backend", &IndexedRun::backend,
                    "The communication library that DDP used: gloo or nccl; auto until it is known.")),

@@ -189,6 +189,7 @@ void RunFollower::connected() {
     if (m_socket)
         hello.pid = QCoreApplication::applicationPid();
     hello.name = QCoreApplication::applicationName().toStdString();
+    hello.ownsQueue = m_ownsQueue;
     device()->write(QByteArray::fromStdString(encode(hello)) + '\n');
 }
 

@@ -33,6 +33,8 @@ public:
     RunFollower(RunStore *store, QString runId, CommandPrefix prefix = {}, QObject *parent = nullptr);
     ~RunFollower() override;
 
+    /// Says in its hello that it keeps the run's queue: what it takes is not a viewer's. Before start().
+    void setOwnsQueue(bool owns) { m_ownsQueue = owns; }
     void start();
     /// Asks the agent to stop the run; `by` goes into its log. An error when nobody can be asked.
     [[nodiscard]] Result<void> requestStop(const QString &by);
@@ -83,6 +85,7 @@ private:
     int m_looks = 0;
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
     bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
+    bool m_ownsQueue = false;
     bool m_finalSeen = false;  ///< the agent has told the run's final state
     bool m_deadSpeaks = false; ///< only a finished log answers there
     QString m_refusal;

@@ -136,6 +136,7 @@ void ExperimentRunner::follow(int entry) {
     const QString run = QString::fromStdString(m_experiment.entries[std::size_t(entry)].run);
     m_store = std::make_unique<RunStore>(run);
     m_follower = std::make_unique<RunFollower>(m_store.get(), run, m_prefix);
+    m_follower->setOwnsQueue(true);
     connect(m_follower.get(), &RunFollower::ended, this, [this, entry] {
         QTimer::singleShot(0, this, [this, entry] { ended(entry); }); // not from inside the follower
     });

@@ -23,6 +23,9 @@ struct IndexedRun {
     std::optional<double> samplesPerS;             ///< all samples ÷ total training time
     std::optional<double> loadShare, exposedShare; ///< of the slowest rank's step
     std::optional<double> peakRssBytes;            ///< summed over ranks
+    std::optional<double> viewersShare;            ///< of a core, while somebody watched on the run's machine
+    std::optional<double> ranksWaitedS;            ///< for a core, summed over the ranks' threads
+    std::optional<double> freeCores;               ///< cores no rank was bound to
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
     std::string work;     ///< workKey(), or someone's own command: what repeats have in common
     // What people say (notes.json):

@@ -31,6 +31,8 @@ constexpr NumberColumn numbers[] = {
     {"accuracy", &IndexedRun::testAccuracy},         {"loss", &IndexedRun::finalLoss},
     {"samples_s", &IndexedRun::samplesPerS},         {"load_share", &IndexedRun::loadShare},
     {"exposed_share", &IndexedRun::exposedShare},    {"peak_bytes", &IndexedRun::peakRssBytes},
+    {"viewers_share", &IndexedRun::viewersShare},    {"ranks_waited_s", &IndexedRun::ranksWaitedS},
+    {"free_cores", &IndexedRun::freeCores},
 };
 
 /// Per-process fields say nothing of the work.
@@ -54,6 +56,8 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.repeat = record.repeat;
     row.startWallUs = record.startWallUs;
     row.devices = std::max<int>(1, int(record.deviceNames.size()));
+    if (record.freeCores)
+        row.freeCores = *record.freeCores;
     if (!record.machines.empty())
         row.host = record.machines.front().host;
     if (!record.config) {
@@ -139,6 +143,10 @@ void takeStatus(const RunStatus &status, IndexedRun &row) {
         row.runTimeS = result.runTimeS;
     if (result.summary)
         takeSummary(*result.summary, row);
+    if (result.watching) {
+        row.viewersShare = viewersShare(*result.watching);
+        row.ranksWaitedS = result.watching->ranksWaitedS;
+    }
 }
 
 void takeNotes(const RunFolder &folder, IndexedRun &row) {

@@ -69,7 +69,7 @@ std::optional<double> RunStore::secondsPerStep() const {
         std::int64_t steps = 0;
         for (const PhaseWindow &window : phases.recent)
             if (window.monoNs > phases.recent.back().monoNs - recentNs / 2) {
-                seconds += additiveSum(window.phases);
+                seconds += window.additiveS;
                 steps += window.steps;
             }
         if (steps > 0 && seconds > 0)

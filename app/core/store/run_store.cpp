@@ -11,6 +11,7 @@ constexpr int tellEveryMs = 33;
 constexpr std::size_t laneLimit = 18'000; // an hour at 5 Hz
 constexpr std::size_t consoleLimit = 20'000;
 constexpr std::size_t commLimit = 600;
+constexpr std::int64_t viewersUs = 10'000'000;
 
 /// A malformed frame may name any epoch; memory must not follow it.
 bool plausible(int epoch, std::size_t known) {
@@ -242,7 +243,7 @@ void RunStore::addPhases(int rank, const Frame &frame, const StepsFrame &body) {
     }
     add(phases.current, body.phases);
     phases.currentSteps += body.count;
-    phases.recent.push_back({frame.monoNs, body.count, body.phases});
+    phases.recent.push_back({frame.monoNs, body.count, body.phases, additiveSum(body.phases)});
     while (phases.recent.front().monoNs < frame.monoNs - recentNs)
         phases.recent.pop_front();
     if (!m_epochs.empty() && body.epoch == int(m_epochs.size()))
@@ -307,6 +308,26 @@ void RunStore::takeBody(const Frame &frame, const EvalFrame &body) {
     tell(Epochs);
 }
 
+void RunStore::takeViewers(std::int64_t wallUs, const DeviceFrame &body) {
+    std::optional<double> cores; // a viewer's first sample does not know yet
+    for (const ProcessSample &viewer : body.viewers)
+        if (viewer.cpuCores)
+            cores = cores.value_or(0) + *viewer.cpuCores;
+    if (cores)
+        m_viewersUse.push_back({wallUs, body.intervalS, *cores * body.intervalS});
+    while (!m_viewersUse.empty() && m_viewersUse.front().wallUs < wallUs - viewersUs)
+        m_viewersUse.pop_front();
+}
+
+std::optional<double> RunStore::viewersShare() const {
+    double timeS = 0, cpuS = 0;
+    for (const ViewersUse &use : m_viewersUse) {
+        timeS += use.intervalS;
+        cpuS += use.cpuS;
+    }
+    return timeS > 0 ? std::optional(cpuS / timeS) : std::nullopt;
+}
+
 void RunStore::takeBody(const Frame &frame, const DeviceFrame &body) {
     for (const DeviceSample &sample : body.devices) {
         auto &lane = m_lanes[sample.device];
@@ -325,6 +346,7 @@ void RunStore::takeBody(const Frame &frame, const DeviceFrame &body) {
     if (body.agent)
         m_agentSample = body.agent;
     m_viewers = body.viewers;
+    takeViewers(frame.wallUs, body);
     tell(Devices);
 }
 

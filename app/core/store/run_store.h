@@ -93,6 +93,9 @@ public:
     [[nodiscard]] const std::deque<LaneSample> *lane(const std::string &device) const;
     [[nodiscard]] std::optional<ProcessSample> agentSample() const { return m_agentSample; }
     [[nodiscard]] const std::vector<ProcessSample> &viewerSamples() const { return m_viewers; }
+    /// Processor seconds per second of all viewers on the run's machine, mean of the last ten seconds of samples. Absent:
+    /// nobody watches there, or it is not known yet.
+    [[nodiscard]] std::optional<double> viewersShare() const;
 
     [[nodiscard]] const std::deque<ConsoleLine> &console() const { return m_console; } ///< the last 20,000
     [[nodiscard]] std::uint64_t consoleDropped() const { return m_consoleDropped; } ///< lines before console().front()
@@ -125,6 +128,7 @@ private:
     void takeBody(const Frame &frame, const HeaderFrame &body);
     void takeBody(const Frame &frame, const UnknownFrame &body);
     void takeAbout(RankInfo &info, const About &about);
+    void takeViewers(std::int64_t wallUs, const DeviceFrame &body);
     RankInfo &rankInfo(int rank);
     MergedEpoch &merged(int epoch);
     void tell(Changes what);
@@ -136,6 +140,7 @@ private:
     struct PhaseWindow {
         std::int64_t monoNs = 0, steps = 0;
         PhaseTimes phases;
+        double additiveS = 0; ///< their sum: asked for with every change of the progress
     };
     struct RankPhases {
         PhaseTimes finished, current;        ///< whole epochs; the epoch that runs
@@ -168,6 +173,11 @@ private:
     std::map<std::string, std::deque<LaneSample>> m_lanes;
     std::optional<ProcessSample> m_agentSample;
     std::vector<ProcessSample> m_viewers;
+    struct ViewersUse {
+        std::int64_t wallUs = 0;
+        double intervalS = 0, cpuS = 0;
+    };
+    std::deque<ViewersUse> m_viewersUse; ///< the last ten seconds'
     std::deque<ConsoleLine> m_console;
     std::uint64_t m_consoleDropped = 0;
     std::vector<AlertLine> m_alerts;

@@ -1,11 +1,13 @@
 // How Live turns core's models into its lanes, phases and data parallel's anatomy.
 #include <QComboBox>
 #include <QGridLayout>
+#include <QLabel>
 
 #include <algorithm>
 
 #include "analysis/dp_anatomy.h"
 #include "analysis/format.h"
+#include "analysis/watching.h"
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/phase_bars.h"
@@ -17,6 +19,10 @@
 namespace lockstep::ui {
 
 using core::DeviceModel;
+
+namespace {
+constexpr qint64 watchingEveryMs = 2000;
+} // namespace
 
 const RunLook *LivePage::lookOf(const QString &runId) const {
     const auto found =
@@ -87,6 +93,23 @@ void LivePage::drawLanes() {
     m_lanes->setLanes(lanes, whole ? 0 : -60, whole ? end : 0,
                       whole ? tr("time since the run's first sample / s")
                             : tr("time before the run's last sample / s"));
+}
+
+/// Of the run that goes on; written seldom, since a label that changes is laid out and painted anew.
+void LivePage::tellWatching() {
+    QString sentence;
+    for (const RunLook &look : m_looks) {
+        const core::RunStore &run = *runs().at(look.index);
+        if (run.over() || run.link() == core::LinkState::Lost) // what it takes now is not known then
+            continue;
+        sentence =
+            core::watchingNowText(run.viewersShare(), run.record() ? run.record()->freeCores : std::optional<int>());
+    }
+    if (!sentence.isEmpty() && m_watchingTold.isValid() && m_watchingTold.elapsed() < watchingEveryMs)
+        return;
+    sentence.isEmpty() ? m_watchingTold.invalidate() : m_watchingTold.start();
+    m_watching->setText(sentence);
+    m_watching->setVisible(!sentence.isEmpty());
 }
 
 void LivePage::drawAnatomy() {

@@ -27,7 +27,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int leastPauseMs = 50; ///< twenty pictures a second at most
+constexpr int leastPauseMs = 50;   ///< twenty pictures a second at most
+constexpr int phasesPauseMs = 250; ///< of what is a mean over the whole run
 
 using core::RunStore;
 
@@ -85,6 +86,12 @@ LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
     connect(&m_theme, &Theme::changed, this, [this] { mark(RunStore::All); });
     m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &LivePage::tick);
+    m_phasesRest.setSingleShot(true);
+    m_phasesRest.setInterval(phasesPauseMs);
+    connect(&m_phasesRest, &QTimer::timeout, this, [this] {
+        if (std::exchange(m_phasesWait, false))
+            mark(RunStore::Phases);
+    });
     openedAnew();
 }
 
@@ -184,6 +191,14 @@ Card *LivePage::buildLanes() {
     card->addTool(m_window);
     m_lanes = new LaneView(m_theme, QStringLiteral("devices"), card);
     card->body()->addWidget(m_lanes, 1);
+    m_watching = makeLabel({}, "small", card);
+    m_watching->setWordWrap(true);
+    m_watching->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_watching->setToolTip(
+        tr("Processor time of all windows and commands that follow the run on its machine, mean of ten "
+           "seconds, as the run's agent measures it. The display server is not in it"));
+    m_watching->hide();
+    card->body()->addWidget(m_watching);
     return card;
 }
 
@@ -291,10 +306,19 @@ void LivePage::draw() {
         drawDuration();
     if (what & (RunStore::Devices | RunStore::Record))
         drawLanes();
+    if (what & (RunStore::Changes(RunStore::Devices) | RunStore::State | RunStore::Link))
+        tellWatching();
+    const auto means = RunStore::Changes(RunStore::Phases) | RunStore::Epochs | RunStore::Record;
+    if ((what & means) && m_phasesRest.isActive() && what != RunStore::Changes(RunStore::All)) {
+        m_phasesWait = true;
+        return;
+    }
     if (what & (RunStore::Phases | RunStore::Record))
         drawPhases();
-    if (what & (RunStore::Phases | RunStore::Record | RunStore::Epochs))
+    if (what & means)
         drawAnatomy();
+    if (what & means)
+        m_phasesRest.start();
 }
 
 void LivePage::sayWhyEmpty() {

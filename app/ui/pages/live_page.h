@@ -1,4 +1,5 @@
 #pragma once
+#include <QElapsedTimer>
 #include <QHash>
 #include <QTimer>
 #include <QWidget>
@@ -44,6 +45,7 @@ public:
     [[nodiscard]] PhaseBars *phaseBars() const { return m_phases; }
     [[nodiscard]] AnatomyView *anatomy() const { return m_anatomy; }
     [[nodiscard]] LiveSide *side() const { return m_side; }
+    [[nodiscard]] QLabel *watchingLabel() const { return m_watching; }
     [[nodiscard]] QComboBox *axisBox() const;
     [[nodiscard]] QComboBox *metricBox() const { return m_metric; }
     /// All pictures of the page, for exports.
@@ -76,6 +78,7 @@ private:
     void drawMarks();
     void drawDuration();
     void drawLanes();
+    void tellWatching();
     void drawPhases();
     void drawAnatomy();
     void drawVerdict();
@@ -107,13 +110,16 @@ private:
     PhaseBars *m_phases;
     AnatomyView *m_anatomy;
     QComboBox *m_durationView, *m_window, *m_metric;
-    QLabel *m_verdict;
+    QLabel *m_verdict, *m_watching;
     Card *m_lanesCard, *m_phasesCard, *m_anatomyCard;
     QTimer m_timer;
+    QTimer m_phasesRest; ///< runs while the phases, means that change slowly, are not to be drawn again
+    bool m_phasesWait = false;
     std::vector<RunLook> m_looks;
     QHash<QString, std::int64_t> m_laneOrigin; ///< wall clock of 0 s in a run's lanes
     core::RunStore::Changes m_dirty = core::RunStore::All;
-    qint64 m_notBefore = 0; ///< ms of the process's clock
+    qint64 m_notBefore = 0;       ///< ms of the process's clock
+    QElapsedTimer m_watchingTold; ///< since the sentence on watching was last written
 };
 
 } // namespace lockstep::ui

@@ -163,6 +163,13 @@ void VerdictPage::refresh() {
     m_notesCard->setVisible(!notes.isEmpty());
     refreshBars(table);
     refreshUse(table);
+    if (isVisible() ||
+        m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often
+        fitHeights();
+}
+
+void VerdictPage::showEvent(QShowEvent *event) {
+    QWidget::showEvent(event);
     fitHeights();
 }
 

@@ -36,6 +36,9 @@ public:
 Q_SIGNALS:
     void planWanted();
 
+protected:
+    void showEvent(QShowEvent *event) override;
+
 private:
     QWidget *buildHead();
     QWidget *buildBody();

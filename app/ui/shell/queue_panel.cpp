@@ -97,7 +97,10 @@ QueuePanel::QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent
         buttons->addWidget(button);
     buttons->addStretch(1);
     connect(m_list->selectionModel(), &QItemSelectionModel::currentChanged, this, &QueuePanel::refresh);
-    connect(&m_workspace, &Workspace::stripChanged, this, &QueuePanel::refresh);
+    connect(&m_workspace, &Workspace::stripChanged, this, [this] {
+        if (isVisible()) // many times a second while a run goes on; popUp() refreshes before it shows
+            refresh();
+    });
     connect(&m_workspace.queue(), &QAbstractItemModel::modelReset, this, [this] {
         for (int i = 0; i < m_workspace.queue().rowCount(); ++i)
             if (m_workspace.queue().entryAt(i) == m_follow)

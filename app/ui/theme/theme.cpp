@@ -8,6 +8,7 @@
 #include <QFontInfo>
 #include <QFontMetricsF>
 #include <QPainter>
+#include <QPixmapCache>
 #include <QStyle>
 #include <QStyleFactory>
 #include <QSvgRenderer>
@@ -158,20 +159,27 @@ void Theme::setIcon(QAbstractButton *button, const QString &name, const QColor &
 }
 
 QIcon Theme::render(const QString &name, const QColor &color, int air) const {
-    QFile file(QStringLiteral(":/icons/%1.svg").arg(name));
-    if (!file.open(QIODevice::ReadOnly))
-        return {};
-    const QString source = QString::fromUtf8(file.readAll());
-    const auto draw = [&source, air](const QColor &ink, int size) {
+    QString source; // read only when a picture is missing: delegates ask for icons with every row they paint
+    const auto draw = [&](const QColor &ink, int size) {
+        const QString key = QStringLiteral("lockstep/%1/%2/%3/%4").arg(name, ink.name()).arg(size).arg(air);
+        QPixmap pixmap;
+        if (QPixmapCache::find(key, &pixmap))
+            return pixmap;
+        if (QFile file(QStringLiteral(":/icons/%1.svg").arg(name)); source.isEmpty() && file.open(QIODevice::ReadOnly))
+            source = QString::fromUtf8(file.readAll());
         QString svg = source;
         svg.replace(QLatin1String("currentColor"), ink.name());
         QSvgRenderer renderer(svg.toUtf8());
-        QPixmap pixmap(size + air, size);
+        pixmap = QPixmap(size + air, size);
         pixmap.fill(Qt::transparent);
         QPainter painter(&pixmap);
         renderer.render(&painter, QRectF(0, 0, size, size));
+        painter.end();
+        QPixmapCache::insert(key, pixmap);
         return pixmap;
     };
+    if (!QFile::exists(QStringLiteral(":/icons/%1.svg").arg(name)))
+        return {};
     QIcon out;
     const QColor ink = color.isValid() ? color : m_palette.text;
     for (const int size : {16, 20, 24, 32, 48}) {

@@ -1,0 +1,17 @@
+#pragma once
+// What watching took of a run's machine, in words: figures that were measured, and what follows from them.
+#include <optional>
+
+#include <QString>
+
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+
+/// What a finished run recorded, as one sentence; `freeCores` as its record has it, `runTimeS` the whole run's.
+[[nodiscard]] QString watchingText(const Watching &watching, std::optional<int> freeCores, double runTimeS);
+
+/// The same while a run goes on: `share` is what the viewers take now. Empty when that is unknown.
+[[nodiscard]] QString watchingNowText(std::optional<double> share, std::optional<int> freeCores);
+
+} // namespace lockstep::core
