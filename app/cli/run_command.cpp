@@ -78,7 +78,9 @@ tl::expected<core::Experiment, Errors> prepare(const RunOptions &options) {
         return one(facts.error());
     auto index = core::RunIndex::open(); // an estimate is worth having, not worth failing for
     if (index && prefix->local() && index->refresh())
-        plan->estimate = [&](const RunConfig &config) { return index->estimate(config); };
+        plan->estimate = [&, here = core::thisMachine()](const RunConfig &config) {
+            return index->estimate(config, here);
+        };
     const auto expanded = core::expand(*recipe, *facts, *plan);
     if (!expanded)
         return tl::unexpected(expanded.error());

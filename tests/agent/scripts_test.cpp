@@ -133,6 +133,22 @@ TEST_CASE("check answers each request and starts nothing") {
     CHECK(home.runs().empty());
 }
 
+TEST_CASE("a script's loss that is no number raises one alert for each rank it happens to") {
+    const TestHome home;
+    Child child({agentBinary(), "run", "--nproc-per-node", "2", "--", fakeRank()},
+                {{"FAKE_RANK", "epochs=2;steps=10"}, {"FAKE_RANK_1", "nan_at=3"}});
+    child.closeInput();
+    (void)child.readAll();
+    CHECK(child.wait() == 0);
+    REQUIRE(home.runs().size() == 1);
+    const std::vector<AlertFrame> alerts = bodiesOf<AlertFrame>(framesOf(runFolder(home.runs()[0])));
+    REQUIRE(alerts.size() == 1);
+    CHECK(alerts[0].kind == "non_finite_loss");
+    CHECK(alerts[0].severity == "warning");
+    CHECK(alerts[0].message == "the loss of rank 1 is NaN since step 3");
+    CHECK(alerts[0].step == 3);
+}
+
 TEST_CASE("a script that reports frames gets a summary made of them; unknown stays unknown") {
     const TestHome home;
     Child child({agentBinary(), "run", "--nproc-per-node", "2", "--", fakeRank()},

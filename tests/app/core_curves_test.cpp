@@ -364,6 +364,22 @@ private Q_SLOTS:
         QCOMPARE(marks[2].text, std::string("all ranks are started again, 1 of 3"));
     }
 
+    void anEpochEndsWhenItsLastRankHasToldSo() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        EpochFrame first, second;
+        first.epoch = 1;
+        second.epoch = 2;
+        store.take(frame(first, 0, 100));
+        QVERIFY(epochEnds(store).empty()); // the other rank still trains it
+        store.take(frame(first, 1, 250));
+        store.take(frame(second, 0, 400));
+        const std::vector<RunMark> ends = epochEnds(store);
+        QCOMPARE(ends.size(), std::size_t(1));
+        QVERIFY(ends[0].kind == RunMark::Kind::EpochEnd && ends[0].text == "end of epoch 1");
+        QCOMPARE(ends[0].wallUs, frame(first, 1, 250).wallUs);
+    }
+
     void runsAreShownHiddenAndPinnedByTheirIds() {
         RunSet set;
         RunChoiceModel choice(&set);

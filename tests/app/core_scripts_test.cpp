@@ -191,6 +191,29 @@ private Q_SLOTS:
         QVERIFY(std::abs(*store.epochs()[0].loss - (own + 0.05)) < 1e-12);
     }
 
+    void aScriptThatTellsItsStepsAsAWholeHasAnEndToWaitFor() {
+        const auto untilTheFirstEpochEnds = [](const About &about) {
+            RunStore store(QStringLiteral("r"));
+            store.setRecord(scriptRecord());
+            for (const Frame &one : scriptRecording(about)) {
+                if (std::holds_alternative<EpochFrame>(one.body))
+                    break;
+                store.take(one);
+            }
+            return store.progress();
+        };
+        const Progress unknown = untilTheFirstEpochEnds({});
+        QVERIFY(!unknown.totalSteps && !unknown.leftS && unknown.doneSteps);
+        const Progress said = untilTheFirstEpochEnds({{"total_steps", "60"}});
+        QCOMPARE(*said.totalSteps, std::int64_t(60)); // what it says, not what an epoch's length would give
+        const Progress both = untilTheFirstEpochEnds({{"total_steps", "60"}, {"epochs", "2"}});
+        QCOMPARE(*both.totalSteps, std::int64_t(60));
+        QVERIFY(said.leftS && *said.leftS > 0);
+        const double left = double(60 - *said.doneSteps) / 60;
+        QVERIFY(std::abs(1 - *said.fraction - left) < 1e-9);
+        QVERIFY(!untilTheFirstEpochEnds({{"total_steps", "many"}}).totalSteps);
+    }
+
     void runsOfScriptsContrastByWhatTheySay() {
         RunOutcome one =
             outcomeOf(scriptRecord(), {{"method", "ddp"}, {"workers", "0"}, {"lr", "1e-2"}, {"seed", "1"}});
@@ -265,7 +288,7 @@ private Q_SLOTS:
         QCOMPARE(runs.front().epochs, 2);
         QCOMPARE(*runs.front().totalTrainingTimeS, 4.0);
         QCOMPARE(*runs.front().finalLoss, 0.25);
-        QVERIFY(!index->estimate(RunConfig{}));
+        QVERIFY(!index->estimate(RunConfig{}, {"box", ""}));
     }
 };
 

@@ -222,12 +222,16 @@ private Q_SLOTS:
             QCOMPARE(before.size(), std::size_t(2));
             QCOMPARE(before[0].run, second); // newest first
             QCOMPARE(before[0].state, std::string("done"));
-            QCOMPARE(*index->estimate(*ddpRecord("").config), 3.0);
+            const MachineName box{"box", ""};
+            QCOMPARE(*index->estimate(*ddpRecord("").config, box), 3.0);
+            // Another host's times, and those of another processor under the same name, say nothing here.
+            QVERIFY(!index->estimate(*ddpRecord("").config, {"elsewhere", ""}));
+            QVERIFY(!index->estimate(*ddpRecord("").config, {"box", "Another CPU"}));
             RunConfig other = *ddpRecord("").config;
             other.seed = 99; // the same work
-            QCOMPARE(*index->estimate(other), 3.0);
+            QCOMPARE(*index->estimate(other, box), 3.0);
             other.epochs = 9;
-            QVERIFY(!index->estimate(other));
+            QVERIFY(!index->estimate(other, box));
         }
         QVERIFY(QFile::remove(QString::fromStdString(file)));
         {

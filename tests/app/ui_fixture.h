@@ -156,6 +156,8 @@ public:
             summary.totalTrainingTimeS = m_trainedS;
             summary.runTimeS = m_timeS + 0.4;
             summary.testAccuracy = m_accuracy;
+            for (const auto &[name, time] : phases(0, std::int64_t(m_summary.size()) * m_shape.stepsPerEpoch))
+                summary.phasesS[name] = time.sumS;
             result.summary = summary;
         }
         result.logLines = m_log->nextSeq();

@@ -12,6 +12,7 @@
 #include <QTest>
 
 #include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/runs_columns.h"
@@ -205,6 +206,42 @@ private Q_SLOTS:
         QTRY_COMPARE(page()->chosen().size(), std::size_t(3)); // what came back is chosen
     }
 
+    void whatWasTakenBackIsMadeAgainByCtrlShiftZ() {
+        const auto press = [this](Qt::KeyboardModifiers keys) { QTest::keyClick(table(), Qt::Key_Z, keys); };
+        const auto redo = Qt::ControlModifier | Qt::ShiftModifier;
+        click(0);
+        QTest::keyClick(table(), Qt::Key_S);
+        QTRY_COMPARE(cell(0, "star"), QStringLiteral("★"));
+        QTest::keyClick(table(), Qt::Key_Delete);
+        QTRY_COMPARE(list().rowCount(), 5);
+        press(Qt::ControlModifier);
+        QTRY_COMPARE(list().rowCount(), 6);
+        QTRY_COMPARE(cell(0, "star"), QStringLiteral("★"));
+        press(Qt::ControlModifier);
+        QTRY_COMPARE(cell(0, "star"), QString());
+        press(redo);
+        QTRY_COMPARE(cell(0, "star"), QStringLiteral("★"));
+        press(redo); // the second thing taken back is still there to be made again
+        QTRY_COMPARE(list().rowCount(), 5);
+        press(Qt::ControlModifier);
+        QTRY_COMPARE(list().rowCount(), 6);
+        QPushButton *again = buttonWith("Redo");
+        QVERIFY(again);
+        QTest::mouseClick(again, Qt::LeftButton);
+        QTRY_COMPARE(list().rowCount(), 5);
+        press(redo);
+        QTRY_VERIFY(labelWith("There is nothing to make again."));
+        press(Qt::ControlModifier);
+        QTRY_COMPARE(list().rowCount(), 6);
+        click(1);
+        QTest::keyClick(table(), Qt::Key_S); // something new ends what could be made again
+        QTRY_COMPARE(cell(1, "star"), QStringLiteral("★"));
+        QTest::qWait(50);
+        press(redo);
+        QTRY_VERIFY(labelWith("There is nothing to make again."));
+        QCOMPARE(list().rowCount(), 6);
+    }
+
     void aRunDeletedEarlierComesBackAfterARestart() {
         click(0);
         QTest::keyClick(table(), Qt::Key_Delete);
@@ -240,6 +277,19 @@ private Q_SLOTS:
         QTRY_VERIFY(page()->diff()->chart()->lines()[1].size() > 0);
         const core::RunDiffModel &model = page()->diff()->model();
         QTRY_VERIFY(model.diff().sections.size() >= 4);
+        // Where a step of each goes stands as bars, A above B, each in its method's colour and a step's own order.
+        PhaseBars *bars = page()->diff()->phases();
+        QTRY_COMPARE(bars->bars().size(), 2);
+        QVERIFY(bars->isVisible() && bars->height() >= 96);
+        QVERIFY(bars->bars()[0].label.startsWith("A ") && bars->bars()[1].label.startsWith("B "));
+        QVERIFY(bars->bars()[0].color != bars->bars()[1].color);
+        for (const PhaseBar &bar : bars->bars()) {
+            QCOMPARE(bar.parts.first().phase, QStringLiteral("load"));
+            QCOMPARE(bar.parts.last().phase, QStringLiteral("other"));
+            QVERIFY(!bar.nested.isEmpty());
+            for (const PhasePart &part : bar.nested)
+                QVERIFY(part.phase != "comm");
+        }
         QCOMPARE(model.index(1, 0).data().toString(), QStringLiteral("Method")); // what differs first
         QCOMPARE(model.index(1, 1).data().toString(), QStringLiteral("dp"));     // the earlier one is A
         int fold = 0;

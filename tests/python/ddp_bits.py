@@ -1,7 +1,8 @@
 """One rank: trains a small model with DistributedDataParallel plainly and with lockstep_ddp's hook, from the same state
-on the same data. Fails when a bit of them differs."""
+on the same data. Fails when a bit of them differs. With the word `wait` it also asks who waits, and rank 1 is slow."""
 import os
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -16,13 +17,14 @@ def train(run):
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.Tanh(), torch.nn.Linear(128, 128), torch.nn.Tanh(),
                                 torch.nn.Linear(128, 10))
     ddp = DistributedDataParallel(model, bucket_cap_mb=0.02)  # several buckets
-    lockstep_ddp.watch(run, ddp)
+    lockstep_ddp.watch(run, ddp, wait="wait" in sys.argv)
     optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1, momentum=0.9)
     torch.manual_seed(100 + dist.get_rank())
     batches = [(torch.randn(32, 64), torch.randint(10, (32,))) for _ in range(12)]
     for x, y in run.epoch(1, batches):
         optimizer.zero_grad()
         with run.phase("forward"):
+            time.sleep(0.02 if "wait" in sys.argv and dist.get_rank() == 1 else 0)
             loss = torch.nn.functional.cross_entropy(ddp(x), y)
         with run.phase("backward"):
             loss.backward()

@@ -46,7 +46,11 @@ class Sender(Case):
 
     def test_a_loss_that_is_no_number_is_told_as_such(self):
         self.agent("run", "--", sys.executable, TRAIN, "nan_at=3", "epochs=1")
-        sent = self.check_frames(self.runs()[0], 1)[0]
+        run = self.runs()[0]
+        sent = self.check_frames(run, 1, ["non_finite_loss"])[0]
+        (alert,) = [frame for frame in self.frames(run) if frame["type"] == "alert"]
+        self.assertEqual((alert["rank"], alert["severity"]), (0, "warning"))
+        self.assertIn("the loss of rank 0 is NaN since ", alert["message"])
         means = [frame["loss"]["mean"] for frame in sent if frame["type"] == "steps"]
         self.assertIn("NaN", means)
         self.assertTrue([mean for mean in means if isinstance(mean, float)])

@@ -43,11 +43,11 @@ class Case(unittest.TestCase):
     def frames(self, run):
         return [json.loads(line) for line in (run / "node-0.ndjson").read_text().splitlines()]
 
-    def check_frames(self, run, ranks):
-        """Every line of each rank was good, none is missing, and the phases add up. Gives them by rank."""
+    def check_frames(self, run, ranks, alerts=()):
+        """Every line of each rank was good, none is missing, and the phases add up; these alerts were raised. Gives them by rank."""
         frames = self.frames(run)
         self.assertEqual([path.name for path in (run / "console").glob("*.bad")], [])
-        self.assertEqual([frame["kind"] for frame in frames if frame["type"] == "alert"], [])
+        self.assertEqual([frame["kind"] for frame in frames if frame["type"] == "alert"], [*alerts])
         by_rank = {rank: [f for f in frames if f.get("rank") == rank and "rseq" in f] for rank in range(ranks)}
         for sent in by_rank.values():
             self.assertEqual([frame["rseq"] for frame in sent], list(range(len(sent))))

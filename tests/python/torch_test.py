@@ -21,12 +21,23 @@ class Torch(Case):
                 for sent in self.check_frames(run, ranks).values():
                     (epoch,) = [frame for frame in sent if frame["type"] == "epoch"]
                     phases = epoch["phases"]
+                    self.assertNotIn("wait", phases)  # not asked for
                     self.assertGreater(phases["exposed"]["sum_s"], 0)
                     self.assertGreater(phases["backward"]["sum_s"], 0)
                     # The last bucket's way lies behind backward; the others' may lie inside it.
                     self.assertGreater(phases["comm"]["sum_s"], 0)
                     longest = phases["backward"]["sum_s"] + phases["exposed"]["sum_s"]
                     self.assertLessEqual(phases["comm"]["sum_s"], longest)
+
+    def test_who_waits_for_whom_is_told_when_asked_for(self):
+        said = self.agent("run", "--nproc-per-node", 2, "--", sys.executable, HERE / "ddp_bits.py", "wait").stdout
+        self.assertEqual(said.count("bit-equal"), 2)
+        by_rank = self.check_frames(self.runs()[0], 2)
+        fast, slow = ([f for f in by_rank[rank] if f["type"] == "epoch"][0]["phases"] for rank in (0, 1))
+        # Rank 1 sleeps 20 ms in each of 12 steps; the first one's wait is unknown.
+        self.assertGreater(fast["wait"]["sum_s"], 0.15)
+        self.assertLess(fast["wait"]["sum_s"], fast["exposed"]["sum_s"])
+        self.assertLess(slow["wait"]["sum_s"], fast["wait"]["sum_s"] / 4)
 
     def test_the_study_by_a_recipe_of_ours(self):
         path = self.home / "study.json"

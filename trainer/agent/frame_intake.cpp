@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <sstream>
 
 #include "ipc/unix_socket.h"
 
@@ -31,6 +33,7 @@ void FrameIntake::startOver() {
     m_gate.startOver();
     m_reported = {};
     m_training.clear();
+    m_lossAlerted.clear();
     m_allTraining = false;
 }
 
@@ -47,8 +50,9 @@ void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame)
         if (state->state == RunState::Training)
             noteTraining(rank);
         m_journal.requestSync();
-    } else if (std::holds_alternative<StepsFrame>(frame.body)) {
+    } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
         noteTraining(rank);
+        checkLoss(rank, *steps);
     } else if (std::holds_alternative<AlertFrame>(frame.body)) {
         m_journal.requestSync();
     }
@@ -110,8 +114,33 @@ void FrameIntake::noteTraining(int rank) {
     m_handlers.onAllTraining();
 }
 
-void FrameIntake::alert(int rank, std::string kind, std::string message) {
+void FrameIntake::checkLoss(int rank, const StepsFrame &steps) {
+    if (!m_handlers.scripted || !steps.loss || m_lossAlerted.contains(rank))
+        return;
+    const LossWindow &loss = *steps.loss;
+    const double values[] = {loss.mean, loss.last, loss.min, loss.max};
+    const auto *bad = std::find_if(std::begin(values), std::end(values), [](double v) { return !std::isfinite(v); });
+    if (bad == std::end(values))
+        return;
+    m_lossAlerted.insert(rank);
+    // A window tells its mean, not its steps: which of several it was is not known.
+    const bool one = steps.firstStep == steps.lastStep;
+    std::ostringstream sentence;
+    sentence << "the loss of rank " << rank << " is "
+             << (std::isnan(*bad) ? "NaN"
+                 : *bad > 0       ? "infinite"
+                                  : "minus infinite")
+             << " since ";
+    if (one)
+        sentence << "step " << steps.firstStep;
+    else
+        sentence << "one of the steps " << steps.firstStep << " to " << steps.lastStep;
+    alert(rank, "non_finite_loss", sentence.str(), one ? std::optional(steps.firstStep) : std::nullopt);
+}
+
+void FrameIntake::alert(int rank, std::string kind, std::string message, std::optional<std::int64_t> step) {
     AlertFrame body;
+    body.step = step;
     body.severity = "warning";
     body.kind = std::move(kind);
     body.message = std::move(message);

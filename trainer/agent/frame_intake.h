@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -13,7 +14,8 @@
 namespace lockstep::agent {
 
 /// What becomes of a rank's lines: good frames go into the journal, epochs with their devices' use; bad lines go into
-/// quarantine (console/rank-R.bad, at most 1 MiB) with an alert now and then; what is lost is said once.
+/// quarantine (console/rank-R.bad, at most 1 MiB) with an alert now and then; what is lost is said once. A script's rank
+/// whose loss is no number is said once, too: our trainer says so itself.
 class FrameIntake {
 public:
     struct Handlers {
@@ -21,6 +23,7 @@ public:
         std::function<std::vector<DeviceEpochUse>(std::int64_t fromNs, std::int64_t toNs)> deviceUse;
         std::function<void(int rank, std::string_view text)> onTrainerLog; ///< for the rank's console file
         std::function<void()> onAllTraining; ///< once: every rank has made its first steps
+        bool scripted = false;               ///< the ranks are somebody's script
     };
     FrameIntake(const Clock &clock, RunJournal &journal, const RunFolder &folder, std::set<int> ranks,
                 Handlers handlers);
@@ -38,7 +41,8 @@ private:
     void takeMalformed(int rank, std::string_view line, const Error &why);
     void quarantine(int rank, std::string_view line);
     void noteTraining(int rank);
-    void alert(int rank, std::string kind, std::string message);
+    void checkLoss(int rank, const StepsFrame &steps);
+    void alert(int rank, std::string kind, std::string message, std::optional<std::int64_t> step = {});
 
     struct Quarantine {
         std::uint64_t bytes = 0, lines = 0, alertedLines = 0;
@@ -48,7 +52,7 @@ private:
     const Clock &m_clock;
     RunJournal &m_journal;
     const RunFolder &m_folder;
-    std::set<int> m_ranks, m_training, m_gapAlerted;
+    std::set<int> m_ranks, m_training, m_gapAlerted, m_lossAlerted;
     Handlers m_handlers;
     FrameGate m_gate;
     ReportedSummary m_reported;

@@ -108,7 +108,8 @@ void Session::makeSupervisor(OnConsoleLine onConsoleLine) {
                                   if (ConsoleTap *console = m_supervisor->console(rank))
                                       console->appendText(text);
                               },
-                              [this] { say(RunState::Training, ""); }});
+                              [this] { say(RunState::Training, ""); },
+                              !m_plan.record.config || isScript(m_plan.record)});
     Supervisor::Handlers handlers;
     handlers.onConsoleLine = std::move(onConsoleLine);
     handlers.onRestart = [this] { m_intake->startOver(); };

@@ -144,9 +144,11 @@ DiffSection timingSection(const RunOutcome &a, const RunOutcome &b) {
     return out.take();
 }
 
+constexpr char phaseTitle[] = "Where a step goes";
+
 /// The slowest rank's seconds, a step.
 DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome &x, const RunOutcome &y) {
-    Section out("Where a step goes");
+    Section out(phaseTitle);
     const auto steps = [](const RunStore &store) {
         std::int64_t most = 0;
         for (const auto &[rank, info] : store.ranks())
@@ -216,6 +218,13 @@ DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
 }
 
 } // namespace
+
+const DiffSection *phasesOf(const RunDiff &diff) {
+    const auto found = std::find_if(diff.sections.begin(), diff.sections.end(), [](const DiffSection &section) {
+        return section.title == QLatin1String(phaseTitle);
+    });
+    return found == diff.sections.end() ? nullptr : &*found;
+}
 
 int DiffSection::differing() const {
     return int(std::count_if(lines.begin(), lines.end(), [](const DiffLine &line) { return !line.same; }));

@@ -34,6 +34,9 @@ struct RunDiff {
     bool operator==(const RunDiff &) const = default;
 };
 
+/// Where a step of each goes, when anything is known of it: lines "forward_s" and so on, means a step of the slowest rank.
+[[nodiscard]] const DiffSection *phasesOf(const RunDiff &diff);
+
 /// Of what both stores know so far.
 [[nodiscard]] RunDiff diffRuns(const RunStore &a, const RunStore &b);
 

@@ -1,6 +1,7 @@
 #include "analysis/run_marks.h"
 
 #include <algorithm>
+#include <map>
 
 #include "store/run_store.h"
 
@@ -18,6 +19,19 @@ std::vector<RunMark> runMarks(const RunStore &store) {
     if (store.link() == LinkState::AgentDied)
         out.push_back({RunMark::Kind::Alert, store.lastWallUs(), "failed: agent died", true});
     std::stable_sort(out.begin(), out.end(), [](const RunMark &a, const RunMark &b) { return a.wallUs < b.wallUs; });
+    return out;
+}
+
+std::vector<RunMark> epochEnds(const RunStore &store) {
+    std::map<int, std::int64_t> told;
+    for (const RankEpoch &epoch : store.rankEpochs()) {
+        std::int64_t &last = told[epoch.frame.epoch];
+        last = std::max(last, epoch.wallUs);
+    }
+    std::vector<RunMark> out;
+    for (const MergedEpoch &epoch : store.epochs())
+        if (const auto at = told.find(epoch.epoch); epoch.complete && at != told.end())
+            out.push_back({RunMark::Kind::EpochEnd, at->second, "end of epoch " + std::to_string(epoch.epoch)});
     return out;
 }
 

@@ -42,8 +42,10 @@ public:
             runs.push_back(run);
         }
         reread(runs);
-        if (undoable && !before.empty())
-            tell([before](RunHistory *owner) { Q_EMIT owner->noted(before); });
+        if (!before.empty())
+            tell([before, undoable](RunHistory *owner) {
+                undoable ? Q_EMIT owner->noted(before) : Q_EMIT owner->reverted(before);
+            });
     }
 
     void trash(const std::vector<std::string> &runs) {

@@ -30,7 +30,7 @@ public:
     /// first look), `looked` in any case.
     void refresh();
     void change(const std::vector<std::string> &runs, const NotesChange &change);
-    /// Puts notes back as they were.
+    /// Puts notes back as they were; `reverted` tells what they had become.
     void revert(const NotesBefore &before);
     void trash(const std::vector<std::string> &runs);
     void restore(const std::string &trashId); ///< empty: what was deleted last
@@ -41,6 +41,7 @@ Q_SIGNALS:
     void progressed(int done, int all);               ///< only while many runs are read for the first time
     void looked(int tookMs);
     void noted(const lockstep::core::NotesBefore &before);
+    void reverted(const lockstep::core::NotesBefore &before);
     void trashed(const lockstep::core::TrashedRuns &runs);
     void restored(const lockstep::core::TrashedRuns &runs);
     void emptied(int runs);

@@ -1,10 +1,12 @@
 #include "store/run_index.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <unordered_map>
 #include <utility>
 
@@ -242,11 +244,28 @@ std::optional<IndexedRun> RunIndex::run(const std::string &id) const {
     return query.next() ? std::optional(detail::rowOf(query)) : std::nullopt;
 }
 
-std::optional<double> RunIndex::estimate(const RunConfig &config) const {
+MachineName thisMachine() {
+    MachineName machine;
+    char name[256] = {};
+    machine.host = ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("model name"))
+            if (const auto colon = line.find(':'); colon != std::string::npos) {
+                machine.cpuModel = QString::fromStdString(line.substr(colon + 1)).trimmed().toStdString();
+                break;
+            }
+    return machine;
+}
+
+std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineName &machine) const {
     QSqlQuery query(QSqlDatabase::database(m_connection));
-    query.prepare(QStringLiteral("SELECT run_s FROM runs WHERE work = ? AND state = 'done' AND run_s IS NOT NULL"
-                                 " ORDER BY start_us DESC LIMIT 9"));
-    query.addBindValue(text(workKey(config)));
+    query.prepare(
+        QStringLiteral("SELECT run_s FROM runs WHERE work = ? AND host = ? AND cpu_model = ? AND state = 'done'"
+                       " AND run_s IS NOT NULL"
+                       " ORDER BY start_us DESC LIMIT 9"));
+    for (const std::string &value : {workKey(config), machine.host, machine.cpuModel})
+        query.addBindValue(text(value));
     query.exec();
     std::vector<double> times;
     while (query.next())

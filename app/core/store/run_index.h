@@ -14,7 +14,7 @@ namespace lockstep::core {
 
 /// One run of the history. Seconds, bytes, 0..1; absent is unknown.
 struct IndexedRun {
-    std::string run, name, experiment, recipe, method, device, backend, model, dataset, host;
+    std::string run, name, experiment, recipe, method, device, backend, model, dataset, host, cpuModel;
     int repeat = 1, devices = 1, epochs = 0;
     std::string state;  ///< starting, running, done, failed, stopped
     std::string reason; ///< why not done
@@ -39,6 +39,13 @@ struct IndexedRun {
     [[nodiscard]] std::optional<std::string> setting(const FieldSpec &field) const;
 };
 
+/// What tells one machine's times from another's; as run records name it.
+struct MachineName {
+    std::string host, cpuModel;
+};
+/// This one's. Reads /proc/cpuinfo.
+[[nodiscard]] MachineName thisMachine();
+
 /// Told while an index reads: how many folders of how many. False stops it; what was read is kept.
 using IndexProgress = std::function<bool(int done, int all)>;
 
@@ -60,8 +67,8 @@ public:
     /// Newest first.
     [[nodiscard]] std::vector<IndexedRun> runs() const;
     [[nodiscard]] std::optional<IndexedRun> run(const std::string &id) const;
-    /// Median run_time_s of earlier done runs of the same config (seed and files aside) on this host.
-    [[nodiscard]] std::optional<double> estimate(const RunConfig &config) const;
+    /// Median run_time_s of earlier done runs of the same config (seed and files aside) on that machine; absent without one.
+    [[nodiscard]] std::optional<double> estimate(const RunConfig &config, const MachineName &machine) const;
 
 private:
     RunIndex() = default;

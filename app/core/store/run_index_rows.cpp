@@ -24,7 +24,7 @@ constexpr TextColumn texts[] = {
     {"model", &IndexedRun::model},   {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
     {"state", &IndexedRun::state},   {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
     {"work", &IndexedRun::work},     {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
-    {"note", &IndexedRun::note},
+    {"note", &IndexedRun::note},     {"cpu_model", &IndexedRun::cpuModel},
 };
 constexpr NumberColumn numbers[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS}, {"run_s", &IndexedRun::runTimeS},
@@ -58,8 +58,10 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.devices = std::max<int>(1, int(record.deviceNames.size()));
     if (record.freeCores)
         row.freeCores = *record.freeCores;
-    if (!record.machines.empty())
+    if (!record.machines.empty()) {
         row.host = record.machines.front().host;
+        row.cpuModel = record.machines.front().cpuModel;
+    }
     if (!record.config) {
         for (const std::string &word : record.command)
             row.work += word + "\n";

@@ -193,7 +193,8 @@ void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
         m_totalSteps = body.totalSteps;
     if (body.stepsPerEpoch)
         m_stepsPerEpoch = body.stepsPerEpoch;
-    if (!body.totalSteps && body.stepsPerEpoch && m_epochsTotal) // a script knows its loader's length, epoch by epoch
+    if (!body.totalSteps && !m_saidSteps && body.stepsPerEpoch &&
+        m_epochsTotal) // a script knows its loader's length, epoch by epoch
         m_totalSteps = *body.stepsPerEpoch * *m_epochsTotal;
     tell(State | ProgressChange);
 }
@@ -212,7 +213,11 @@ void RunStore::takeAbout(RankInfo &info, const About &about) {
     if (const auto epochs = about.find("epochs"); epochs != about.end() && !m_epochsTotal)
         if (const int count = QString::fromStdString(epochs->second).toInt(&whole); whole && count > 0)
             m_epochsTotal = count;
-    tell(Record);
+    // What a script says of its length as a whole holds more than what follows from one epoch's.
+    if (const auto steps = about.find("total_steps"); steps != about.end())
+        if (const qlonglong count = QString::fromStdString(steps->second).toLongLong(&whole); whole && count > 0)
+            m_totalSteps = m_saidSteps = count;
+    tell(Record | ProgressChange);
 }
 
 void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {

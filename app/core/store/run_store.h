@@ -159,7 +159,7 @@ private:
     std::string m_stateDetail;
     About m_about;
     std::optional<int> m_worldSize, m_epochsTotal;
-    std::optional<std::int64_t> m_totalSteps, m_stepsPerEpoch;
+    std::optional<std::int64_t> m_totalSteps, m_stepsPerEpoch, m_saidSteps; ///< said: by a script of itself
     std::map<int, RankInfo> m_ranks;
     std::vector<MergedEpoch> m_epochs;
     std::vector<RankEpoch> m_rankEpochs;

@@ -14,7 +14,7 @@
 namespace lockstep::ui {
 namespace {
 constexpr double axisHeight = 34, gap = 8, laneGap = 4, reachS = 0.6;
-constexpr double leastHeight = 14, mostHeight = 120; ///< of a lane
+constexpr double leastHeight = 14; ///< of a lane
 
 const char *columnOf(core::DeviceModel::Metric metric) {
     using Metric = core::DeviceModel::Metric;
@@ -95,6 +95,45 @@ double LaneView::timeAt(double x) const {
     return std::clamp(m_from + (x - strip.left()) / std::max(1.0, strip.width()) * (m_to - m_from), m_from, m_to);
 }
 
+double LaneView::placeOf(double timeS, const QRectF &strip) const {
+    return strip.left() + (timeS - m_from) / (m_to - m_from) * strip.width();
+}
+
+void LaneView::setMarks(const QList<ChartMark> &marks) {
+    if (marks == m_marks)
+        return;
+    m_marks = marks;
+    update();
+}
+
+std::pair<qsizetype, qsizetype> LaneView::rowsOf(const QString &runId) const {
+    const auto own = [&](const Lane &lane) { return lane.runId == runId; };
+    const auto first = std::find_if(m_lanes.begin(), m_lanes.end(), own);
+    return {first - m_lanes.begin(), std::find_if_not(first, m_lanes.end(), own) - first};
+}
+
+std::optional<QPointF> LaneView::signOf(const ChartMark &mark) const {
+    const auto [first, count] = rowsOf(mark.runId);
+    if (count == 0 || mark.x < m_from || mark.x > m_to)
+        return std::nullopt;
+    const Columns columns = layOut(rect());
+    return QPointF(placeOf(mark.x, columns.strip),
+                   columns.strip.top() + double(first + count) * columns.laneHeight - laneGap / 2);
+}
+
+const ChartMark *LaneView::markAt(const QPointF &position) const {
+    const ChartMark *best = nullptr;
+    double nearest = markSize;
+    for (const ChartMark &mark : m_marks)
+        if (const auto foot = signOf(mark); foot && mark.kind != ChartMark::Kind::EpochEnd &&
+                                            position.y() <= foot->y() + 2 && position.y() >= foot->y() - 2 * markSize)
+            if (const double away = std::abs(foot->x() - position.x()); away < nearest) {
+                nearest = away;
+                best = &mark;
+            }
+    return best;
+}
+
 void LaneView::mouseMoveEvent(QMouseEvent *event) {
     const QRectF strip = layOut(rect()).strip;
     const Lane *lane = strip.contains(event->position()) ? laneAt(event->position().y()) : nullptr;
@@ -106,7 +145,10 @@ void LaneView::mouseMoveEvent(QMouseEvent *event) {
 
 void LaneView::mouseReleaseEvent(QMouseEvent *event) {
     const Lane *lane = laneAt(event->position().y());
-    if (event->button() == Qt::LeftButton && lane && layOut(rect()).strip.contains(event->position()))
+    const ChartMark *mark = markAt(event->position());
+    if (event->button() == Qt::LeftButton && mark)
+        Q_EMIT markChosen(mark->runId, mark->wallUs);
+    else if (event->button() == Qt::LeftButton && lane && layOut(rect()).strip.contains(event->position()))
         Q_EMIT placeChosen(lane->runId, timeAt(event->position().x()));
 }
 
@@ -163,7 +205,7 @@ LaneView::Columns LaneView::layOut(const QRectF &area) const {
     out.deviceWidth = std::min(out.deviceWidth + 2, area.width() * 0.2);
     out.valueWidth = std::max(out.valueWidth, bold.horizontalAdvance(QStringLiteral("100 %"))) + 2;
     const double count = double(std::max<qsizetype>(1, m_lanes.size()));
-    out.laneHeight = std::clamp((area.height() - axisHeight) / count, leastHeight, mostHeight);
+    out.laneHeight = std::max((area.height() - axisHeight) / count, leastHeight); // lanes share all the room
     const double left = area.left() + out.runWidth + gap + out.deviceWidth + gap;
     out.strip = QRectF(left, area.top(), area.right() - out.valueWidth - gap - left, out.laneHeight * count);
     return out;
@@ -218,9 +260,29 @@ void LaneView::paintCrosshair(QPainter *painter, const Lane &lane, const QRectF 
     const auto at = m_crosshair.constFind(lane.runId);
     if (at == m_crosshair.constEnd() || *at < m_from || *at > m_to)
         return;
-    const double x = strip.left() + (*at - m_from) / (m_to - m_from) * strip.width();
+    const double x = placeOf(*at, strip);
     painter->setPen(QPen(theme().palette().text, 1, Qt::DashLine));
     painter->drawLine(QPointF(x, strip.top() - laneGap / 2), QPointF(x, strip.bottom() + laneGap / 2));
+}
+
+void LaneView::paintMarks(QPainter *painter, const Columns &columns) const {
+    constexpr double apart = 6; // pixels between two epochs' ends
+    QHash<QString, double> lastEnd;
+    for (const ChartMark &mark : m_marks) {
+        const auto [first, count] = rowsOf(mark.runId);
+        if (count == 0 || mark.x < m_from || mark.x > m_to)
+            continue;
+        const double x = placeOf(mark.x, columns.strip);
+        if (mark.kind == ChartMark::Kind::EpochEnd) {
+            if (x - lastEnd.value(mark.runId, -apart) < apart)
+                continue;
+            lastEnd.insert(mark.runId, x);
+        }
+        const double top = columns.strip.top() + double(first) * columns.laneHeight + laneGap / 2;
+        const double foot = columns.strip.top() + double(first + count) * columns.laneHeight - laneGap / 2;
+        paintMarkLine(painter, mark, x, top, foot);
+        paintMarkSign(painter, mark, x, foot, theme().palette());
+    }
 }
 
 void LaneView::paintAxis(QPainter *painter, const QRectF &strip, const QRectF &area) const {
@@ -228,7 +290,7 @@ void LaneView::paintAxis(QPainter *painter, const QRectF &strip, const QRectF &a
     const Ticks ticks = niceTicks(m_from, m_to, std::clamp(int(strip.width() / 90), 2, 8), false);
     painter->setFont(Theme::figures(Type::Small));
     for (qsizetype i = 0; i < ticks.at.size(); ++i) {
-        const double x = strip.left() + (ticks.at[i] - m_from) / (m_to - m_from) * strip.width();
+        const double x = placeOf(ticks.at[i], strip);
         painter->setPen(QPen(p.border, 1));
         painter->drawLine(QPointF(x, strip.bottom()), QPointF(x, strip.bottom() + 4));
         painter->setPen(p.textMuted);
@@ -272,12 +334,14 @@ void LaneView::paintChart(QPainter *painter, const QRectF &area) {
         painter->drawText(QRectF(columns.strip.right() + gap, y, columns.valueWidth, columns.laneHeight),
                           Qt::AlignVCenter | Qt::AlignRight, valueOf(lane));
     }
+    paintMarks(painter, columns);
     paintAxis(painter, columns.strip, area);
 }
 
 QString LaneView::hint(const QPointF &position) const {
     const Lane *lane = laneAt(position.y());
-    return lane ? lane->hint : QString();
+    const ChartMark *mark = markAt(position);
+    return mark ? mark->text.toHtmlEscaped() : lane ? lane->hint : QString();
 }
 
 QString LaneView::chartData() const {

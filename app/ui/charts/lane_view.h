@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "app/ui/charts/chart_marks.h"
 #include "app/ui/charts/painted_chart.h"
 #include "models/device_model.h"
 
@@ -25,7 +26,8 @@ struct Lane {
 };
 
 /// Many devices as lanes under each other on one time axis and one scale: a heat strip (how busy, by depth of the method's
-/// colour) with the line on it (mean of each pixel column). Left, Right and Escape move the crosshair.
+/// colour) with the line on it (mean of each pixel column). What happened to a run is marked through all its lanes, with
+/// the sign at the foot of its last one. Left, Right and Escape move the crosshair.
 class LaneView : public PaintedChart {
     Q_OBJECT
 public:
@@ -36,6 +38,11 @@ public:
     /// What the lanes show, and the value of a full lane.
     void setMetric(core::DeviceModel::Metric metric, double full);
     [[nodiscard]] core::DeviceModel::Metric metric() const { return m_metric; }
+    /// x: seconds on the axis. Epochs' ends too close to be told apart are left out when painted.
+    void setMarks(const QList<ChartMark> &marks);
+    [[nodiscard]] const QList<ChartMark> &marks() const { return m_marks; }
+    /// Where a mark's sign stands, in this widget; absent when it is outside the axis or its run has no lane.
+    [[nodiscard]] std::optional<QPointF> signOf(const ChartMark &mark) const;
     /// Where the crosshair stands for each run, in seconds on the axis: runs pass one step at unlike times.
     void setCrosshair(const QHash<QString, double> &byRun);
     [[nodiscard]] const QHash<QString, double> &crosshair() const { return m_crosshair; }
@@ -47,7 +54,8 @@ public:
 Q_SIGNALS:
     void crosshairMoved(const QString &runId, double x); ///< by pointer or key, over a lane of that run
     void crosshairLeft();
-    void placeChosen(const QString &runId, double x); ///< by a click or Return
+    void placeChosen(const QString &runId, double x);     ///< by a click or Return
+    void markChosen(const QString &runId, qint64 wallUs); ///< by a click on a sign
 
 protected:
     void mouseMoveEvent(QMouseEvent *event) override;
@@ -67,6 +75,10 @@ private:
     void paintLane(QPainter *painter, const Lane &lane, const QRectF &strip) const;
     void paintAxis(QPainter *painter, const QRectF &strip, const QRectF &area) const;
     void paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const;
+    void paintMarks(QPainter *painter, const Columns &columns) const;
+    [[nodiscard]] std::pair<qsizetype, qsizetype> rowsOf(const QString &runId) const; ///< first, count
+    [[nodiscard]] double placeOf(double timeS, const QRectF &strip) const;
+    [[nodiscard]] const ChartMark *markAt(const QPointF &position) const;
     [[nodiscard]] QString valueOf(const Lane &lane) const;
     [[nodiscard]] const Lane *laneAt(double y) const;
     [[nodiscard]] double timeAt(double x) const;
@@ -75,6 +87,7 @@ private:
     core::DeviceModel::Metric m_metric = core::DeviceModel::Metric::Utilisation;
     double m_full = 1;
     QList<Lane> m_lanes;
+    QList<ChartMark> m_marks;
     double m_from = 0, m_to = 1;
     QString m_axisTitle;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/curve.h"
+#include "app/ui/charts/chart_marks.h"
 #include "app/ui/charts/chart_source.h"
 
 class QCategoryAxis;
@@ -33,18 +34,6 @@ struct LineData {
 
     [[nodiscard]] qsizetype size() const { return curve ? curve->size() : points.size(); }
     [[nodiscard]] QPointF at(qsizetype index) const { return curve ? curve->at(index) : points[index]; }
-};
-
-/// Something that happened, marked on the x axis.
-struct ChartMark {
-    enum class Kind { Checkpoint, Restart, Alert };
-    Kind kind = Kind::Alert;
-    double x = 0;
-    QColor color;
-    QString text;            ///< tooltip
-    QString runId;           ///< whose
-    std::int64_t wallUs = 0; ///< when
-    bool operator==(const ChartMark &) const = default;
 };
 
 enum class XKind { Real, Whole, WallTime }; ///< ticks of x; WallTime: Unix seconds

@@ -16,8 +16,6 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double markSize = 9;
-
 /// A dense line one pixel wide: Qt's raster engine strokes wider ones through a path, a hundred times as slowly, and a
 /// line that goes up and down within each column looks no better for it.
 QPen penOf(const LineData &line, bool dense, const Palette &palette) {
@@ -38,19 +36,6 @@ QString endTextOf(const LineData &line) {
 /// A name stands for all repeats of its run: only published lines keep their dots.
 Qt::PenStyle endStyleOf(const LineData &line) {
     return line.style == Qt::DotLine ? Qt::DotLine : Qt::SolidLine;
-}
-
-void paintSign(QPainter *painter, ChartMark::Kind kind, const QPointF &foot, const QColor &color,
-               const Palette &palette) {
-    painter->setPen(QPen(palette.surface, 1));
-    painter->setBrush(color);
-    const double x = foot.x(), y = foot.y(), s = markSize;
-    if (kind == ChartMark::Kind::Checkpoint) // a flag that was put down
-        painter->drawPolygon(QPolygonF({{x, y - s}, {x + s * 0.8, y - s * 0.65}, {x, y - s * 0.3}}));
-    else if (kind == ChartMark::Kind::Restart)
-        painter->drawEllipse(QPointF(x, y - s / 2), s / 2, s / 2);
-    else
-        painter->drawPolygon(QPolygonF({{x - s * 0.6, y}, {x + s * 0.6, y}, {x, y - s}}));
 }
 
 } // namespace
@@ -200,11 +185,8 @@ void LineChart::paintMarks(QPainter *painter) const {
         if (mark.x < m_xFrom || mark.x > m_xTo)
             continue;
         const double x = toPlot({mark.x, 1}).x();
-        QColor thin = mark.color;
-        thin.setAlphaF(0.45);
-        painter->setPen(QPen(thin, 1, mark.kind == ChartMark::Kind::Alert ? Qt::SolidLine : Qt::DotLine));
-        painter->drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
-        paintSign(painter, mark.kind, {x, area.bottom()}, mark.color, m_theme.palette());
+        paintMarkLine(painter, mark, x, area.top(), area.bottom());
+        paintMarkSign(painter, mark, x, area.bottom(), m_theme.palette());
     }
 }
 

@@ -141,7 +141,7 @@ PhaseBars::Layout PhaseBars::layOut(const QRectF &area) const {
     out.labelWidth = std::min(out.labelWidth + 2, area.width() * 0.36);
     out.axisS = longest > 0 ? longest : 1e-3;
     const double count = double(std::max<qsizetype>(1, m_bars.size()));
-    out.rowHeight = std::clamp((area.height() - axisHeight) / count, 18.0, 96.0);
+    out.rowHeight = std::clamp((area.height() - axisHeight) / count, 18.0, 240.0);
     const double left = area.left() + out.labelWidth + gap;
     out.plot = QRectF(left, area.top(), area.right() - out.valueWidth - gap - left, out.rowHeight * count);
     return out;

@@ -30,6 +30,8 @@ void LivePage::connectPointers() {
         if (m_laneOrigin.contains(runId))
             Q_EMIT timeChosen(runId, m_laneOrigin.value(runId) + qint64(laneS * 1e6), false);
     });
+    connect(m_lanes, &LaneView::markChosen, this,
+            [this](const QString &runId, qint64 wallUs) { Q_EMIT timeChosen(runId, wallUs, true); });
     for (LineChart *chart : {m_loss, m_duration})
         connect(chart, &LineChart::markChosen, this,
                 [this](const QString &runId, qint64 wallUs) { Q_EMIT timeChosen(runId, wallUs, true); });

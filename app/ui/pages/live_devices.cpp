@@ -1,18 +1,20 @@
 // How Live turns core's models into its lanes, phases and data parallel's anatomy.
+#include <QAction>
 #include <QComboBox>
-#include <QGridLayout>
 #include <QLabel>
 
 #include <algorithm>
 
 #include "analysis/dp_anatomy.h"
 #include "analysis/format.h"
+#include "analysis/run_marks.h"
 #include "analysis/watching.h"
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live_page.h"
 #include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "models/roles.h"
 
@@ -112,6 +114,28 @@ void LivePage::tellWatching() {
     m_watching->setVisible(!sentence.isEmpty());
 }
 
+/// What happened to a run, and where its epochs ended, on the lanes' own time.
+void LivePage::drawLaneMarks() {
+    QList<ChartMark> marks;
+    for (const RunLook &look : m_looks) {
+        const auto origin = m_laneOrigin.constFind(look.runId);
+        if (!look.shown || !look.latest || origin == m_laneOrigin.constEnd())
+            continue;
+        const core::RunStore &store = *runs().at(look.index);
+        std::vector<core::RunMark> all = core::runMarks(store);
+        const std::vector<core::RunMark> ends = core::epochEnds(store);
+        all.insert(all.end(), ends.begin(), ends.end());
+        for (const core::RunMark &mark : all) {
+            ChartMark out = chartMark(look, mark);
+            out.x = double(mark.wallUs - origin.value()) / 1e6;
+            if (!mark.error)
+                out.color = m_theme.palette().text; // the run's own colour is what it would stand on
+            marks.append(out);
+        }
+    }
+    m_lanes->setMarks(marks);
+}
+
 void LivePage::drawAnatomy() {
     QList<AnatomyRun> all;
     for (const RunLook &look : m_looks)
@@ -119,8 +143,7 @@ void LivePage::drawAnatomy() {
             if (const auto anatomy = core::dpAnatomy(*runs().at(look.index)))
                 all.append({look.name, look.color, *anatomy});
     m_anatomy->setRuns(all);
-    m_anatomyCard->setVisible(!all.isEmpty());
-    m_grid->setRowStretch(2, all.isEmpty() ? 0 : 2);
+    m_anatomyCard->setVisible(!all.isEmpty() && m_pictureActions.value(QStringLiteral("anatomy"))->isChecked());
 }
 
 void LivePage::drawPhases() {

@@ -3,10 +3,10 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QElapsedTimer>
-#include <QGridLayout>
 #include <QLabel>
 #include <QScrollArea>
 #include <QSlider>
+#include <QSplitter>
 #include <QStackedWidget>
 #include <QToolButton>
 
@@ -47,6 +47,29 @@ bool comparable(const core::Experiment &experiment) {
     return std::all_of(experiment.entries.begin(), experiment.entries.end(),
                        [](const core::ExperimentEntry &entry) { return entry.planned.config.trainSamples == 0; });
 }
+
+/// Wrapped words that ask for their height by a minimum: a layout that holds height-for-width is given the height it would
+/// like best by a scroll area, not the least it can do with, and a window of 1280x800 shall show all five pictures.
+class WrappedLabel : public QLabel {
+public:
+    explicit WrappedLabel(QWidget *parent) : QLabel(parent) {
+        setWordWrap(true);
+        QSizePolicy policy = sizePolicy();
+        policy.setHeightForWidth(false);
+        setSizePolicy(policy);
+    }
+
+    static void fit(QLabel *label) {
+        label->setMinimumHeight(0); // what a label asks for is never less than its minimum
+        label->setMinimumHeight(std::max(5 * grid, label->heightForWidth(label->width())));
+    }
+
+protected:
+    void resizeEvent(QResizeEvent *event) override {
+        QLabel::resizeEvent(event);
+        fit(this);
+    }
+};
 
 QComboBox *makeChoice(const QStringList &items, const QString &hint, QWidget *parent) {
     auto *box = new QComboBox(parent);
@@ -101,28 +124,33 @@ void LivePage::buildBody(QWidget *body) {
     columns->setSpacing(2 * grid);
     m_side = new LiveSide(m_theme, m_workspace.pictured().choice(), body);
     columns->addWidget(m_side);
-    auto *pictures = new QWidget(body);
-    pictures->setObjectName(QStringLiteral("pageBody"));
-    auto *layout = m_grid = new QGridLayout(pictures);
-    layout->setContentsMargins(0, 0, 2 * grid, 0);
-    layout->setSpacing(2 * grid);
-    layout->addWidget(buildLoss(), 0, 0);
-    layout->addWidget(buildDuration(), 0, 1);
-    layout->addWidget(m_lanesCard = buildLanes(), 1, 0);
-    layout->addWidget(m_phasesCard = buildPhases(), 1, 1);
-    layout->addWidget(m_anatomyCard = buildAnatomy(), 2, 0, 1, 2);
-    layout->setColumnStretch(0, 11);
-    layout->setColumnStretch(1, 10);
-    layout->setRowStretch(0, 5);
-    layout->setRowStretch(1, 5);
-    // Less height than this scrolls: a chart squeezed to a strip says nothing.
-    layout->setRowMinimumHeight(0, 38 * grid);
-    layout->setRowMinimumHeight(1, 38 * grid);
+    const auto split = [](Qt::Orientation orientation, QWidget *parent) {
+        auto *out = new QSplitter(orientation, parent);
+        out->setHandleWidth(2 * grid);
+        out->setChildrenCollapsible(false);
+        return out;
+    };
+    m_rows = split(Qt::Vertical, body);
+    m_rows->setObjectName(QStringLiteral("pageBody"));
+    m_rows->setContentsMargins(0, 0, 2 * grid, 0);
+    m_top = split(Qt::Horizontal, m_rows);
+    m_top->addWidget(buildLoss());
+    m_top->addWidget(m_durationCard = buildDuration());
+    m_bottom = split(Qt::Horizontal, m_rows);
+    m_bottom->addWidget(m_lanesCard = buildLanes());
+    m_bottom->addWidget(m_phasesCard = buildPhases());
+    m_rows->addWidget(m_anatomyCard = buildAnatomy());
+    for (QSplitter *row : {m_top, m_bottom}) {
+        row->setMinimumHeight(30 * grid); // less scrolls: a chart squeezed to a strip says nothing
+        row->setStretchFactor(0, 11);
+        row->setStretchFactor(1, 10);
+    }
+    resetLayout();
     auto *area = new QScrollArea(body);
     area->setWidgetResizable(true);
     area->setFrameShape(QFrame::NoFrame);
     area->setFocusPolicy(Qt::NoFocus);
-    area->setWidget(pictures);
+    area->setWidget(m_rows);
     columns->addWidget(area, 1);
     connect(m_side, &LiveSide::axisChanged, this, [this] {
         pointAt({});
@@ -142,14 +170,15 @@ Card *LivePage::buildLoss() {
         "line's end is the mean over its last complete epoch, as publications print it. The wheel, a dragged band, + "
         "and - zoom, Shift and drag pan, a double click shows all; arrows move the crosshair; a click scrolls the "
         "console to that time"));
-    auto *side = new QToolButton(card);
-    side->setText(tr("Runs"));
-    side->setCheckable(true);
-    side->setChecked(true);
-    side->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
-    side->setToolTip(tr("The list of runs and how curves are drawn (Alt+R)"));
-    connect(side, &QToolButton::toggled, m_side, &QWidget::setVisible);
-    card->addTool(side);
+    m_sideButton = new QToolButton(card);
+    m_sideButton->setText(tr("Runs"));
+    m_sideButton->setCheckable(true);
+    m_sideButton->setChecked(true);
+    m_sideButton->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
+    m_sideButton->setToolTip(tr("The list of runs and how curves are drawn (Alt+R)"));
+    connect(m_sideButton, &QToolButton::toggled, m_side, &QWidget::setVisible);
+    buildChartsMenu(card);
+    card->addTool(m_sideButton);
     m_loss = new LineChart(m_theme, QStringLiteral("loss"), card);
     card->body()->addWidget(m_loss, 1);
     return card;
@@ -209,9 +238,7 @@ Card *LivePage::buildPhases() {
     m_phases = new PhaseBars(m_theme, QStringLiteral("phases"), card);
     card->body()->addWidget(m_phases, 1);
     card->body()->addWidget(makeLine(card));
-    m_verdict = new QLabel(card);
-    m_verdict->setWordWrap(true);
-    m_verdict->setMinimumHeight(5 * grid);
+    m_verdict = new WrappedLabel(card);
     m_verdict->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_verdict->setToolTip(tr("Computed from what was measured so far: reference's time ÷ run's time"));
     card->body()->addWidget(m_verdict);
@@ -306,6 +333,9 @@ void LivePage::draw() {
         drawDuration();
     if (what & (RunStore::Devices | RunStore::Record))
         drawLanes();
+    if (what & (RunStore::Changes(RunStore::Devices) | RunStore::Epochs | RunStore::Alerts | RunStore::State |
+                RunStore::Link | RunStore::Record))
+        drawLaneMarks();
     if (what & (RunStore::Changes(RunStore::Devices) | RunStore::State | RunStore::Link))
         tellWatching();
     const auto means = RunStore::Changes(RunStore::Phases) | RunStore::Epochs | RunStore::Record;
@@ -340,6 +370,7 @@ void LivePage::drawVerdict() {
         sentence.isEmpty()
             ? tr("No verdict yet: it takes a complete epoch of the reference and of another run.")
             : (over ? tr("<b>Verdict:</b> %1") : tr("<b>Verdict so far:</b> %1")).arg(sentence.toHtmlEscaped()));
+    WrappedLabel::fit(m_verdict);
 }
 
 } // namespace lockstep::ui

@@ -13,15 +13,22 @@
 #include "store/run_store.h"
 
 class QComboBox;
-class QGridLayout;
+class QAction;
 class QLabel;
+class QSettings;
+class QSplitter;
 class QStackedWidget;
 class QToolButton;
+
+namespace lockstep::core {
+struct RunMark;
+}
 
 namespace lockstep::ui {
 class AnatomyView;
 class BarChart;
 class Card;
+struct ChartMark;
 class ChartSource;
 class LaneView;
 class LineChart;
@@ -52,6 +59,12 @@ public:
     [[nodiscard]] std::vector<ChartSource *> charts() const;
     /// Draws what is dirty now, whether visible or not (exports, screenshots).
     void drawNow();
+    /// How the page is arranged: splitters, hidden pictures, axis, smoothing, choices of the cards, pins.
+    void saveLayout(QSettings &settings) const;
+    void restoreLayout(const QSettings &settings);
+    void resetLayout();
+    /// Shows or hides a picture: "duration", "devices", "phases", "anatomy" (which shows where there is one).
+    [[nodiscard]] const QHash<QString, QAction *> &pictureActions() const { return m_pictureActions; }
     /// Moves the crosshair to where a run stood at that time.
     void showTime(const QString &runId, qint64 wallUs);
 
@@ -70,12 +83,14 @@ private:
     Card *buildLanes();
     Card *buildPhases();
     Card *buildAnatomy();
+    void buildChartsMenu(Card *card);
     void connectPointers();
     void mark(core::RunStore::Changes what);
     void tick();
     void draw();
     void drawLoss();
     void drawMarks();
+    void drawLaneMarks();
     void drawDuration();
     void drawLanes();
     void tellWatching();
@@ -88,6 +103,7 @@ private:
     [[nodiscard]] core::RunSet &runs() const;
     [[nodiscard]] const RunLook *lookOf(const QString &runId) const;
     [[nodiscard]] LineData lineOf(const RunLook &look) const;
+    [[nodiscard]] ChartMark chartMark(const RunLook &look, const core::RunMark &mark) const;
     void addPublished(QList<LineData> &lines, bool durations) const;
     [[nodiscard]] double addLanes(const RunLook &look, QList<struct Lane> &lanes, double &full);
 
@@ -102,7 +118,9 @@ private:
     Theme &m_theme;
     Workspace &m_workspace;
     QStackedWidget *m_stack;
-    QGridLayout *m_grid;
+    QSplitter *m_rows, *m_top, *m_bottom;
+    QHash<QString, QAction *> m_pictureActions;
+    QToolButton *m_sideButton;
     LiveSide *m_side;
     LineChart *m_loss, *m_duration;
     BarChart *m_medians;
@@ -111,7 +129,7 @@ private:
     AnatomyView *m_anatomy;
     QComboBox *m_durationView, *m_window, *m_metric;
     QLabel *m_verdict, *m_watching;
-    Card *m_lanesCard, *m_phasesCard, *m_anatomyCard;
+    Card *m_durationCard, *m_lanesCard, *m_phasesCard, *m_anatomyCard;
     QTimer m_timer;
     QTimer m_phasesRest; ///< runs while the phases, means that change slowly, are not to be drawn again
     bool m_phasesWait = false;

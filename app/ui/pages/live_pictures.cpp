@@ -71,9 +71,23 @@ void LivePage::drawLoss() {
         drawMarks();
 }
 
+ChartMark LivePage::chartMark(const RunLook &look, const core::RunMark &mark) const {
+    using Kind = core::RunMark::Kind;
+    const Palette &p = m_theme.palette();
+    ChartMark out;
+    out.kind = mark.kind == Kind::Checkpoint ? ChartMark::Kind::Checkpoint
+               : mark.kind == Kind::Restart  ? ChartMark::Kind::Restart
+               : mark.kind == Kind::EpochEnd ? ChartMark::Kind::EpochEnd
+                                             : ChartMark::Kind::Alert;
+    out.color = mark.error ? p.wrong : mark.kind == Kind::Checkpoint ? look.color : p.textSecondary;
+    out.text = tr("%1, %2: %3").arg(look.name, core::clockTime(mark.wallUs).left(8), QString::fromStdString(mark.text));
+    out.runId = look.runId;
+    out.wallUs = mark.wallUs;
+    return out;
+}
+
 void LivePage::drawMarks() {
     const CurveModel::XAxis axis = m_side->axis();
-    const Palette &p = m_theme.palette();
     QList<ChartMark> onLoss, onDurations;
     for (const RunLook &look : m_looks) {
         if (!look.shown)
@@ -81,21 +95,12 @@ void LivePage::drawMarks() {
         for (const core::RunMark &mark : core::runMarks(*runs().at(look.index))) {
             const auto at = m_workspace.curves().placeOf(look.index, axis, mark.wallUs);
             const auto epoch = m_workspace.curves().placeOf(look.index, CurveModel::XAxis::Epoch, mark.wallUs);
-            using Kind = core::RunMark::Kind;
-            ChartMark out;
-            out.kind = mark.kind == Kind::Checkpoint ? ChartMark::Kind::Checkpoint
-                       : mark.kind == Kind::Restart  ? ChartMark::Kind::Restart
-                                                     : ChartMark::Kind::Alert;
-            out.color = mark.error ? p.wrong : mark.kind == Kind::Checkpoint ? look.color : p.textSecondary;
-            out.text = tr("%1, %2: %3")
-                           .arg(look.name, core::clockTime(mark.wallUs).left(8), QString::fromStdString(mark.text));
-            out.runId = look.runId;
-            out.wallUs = mark.wallUs;
+            ChartMark out = chartMark(look, mark);
             if (at) {
                 out.x = *at;
                 onLoss.append(out);
             }
-            if (epoch && mark.kind != Kind::Checkpoint) { // one after each epoch would be on every tick
+            if (epoch && mark.kind != core::RunMark::Kind::Checkpoint) { // one after each epoch would be on every tick
                 out.x = std::max(1.0, std::ceil(*epoch - 1e-9));
                 onDurations.append(out);
             }

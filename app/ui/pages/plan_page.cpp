@@ -261,7 +261,9 @@ void PlanPage::takeDraft(PlanDraft draft) {
 void PlanPage::refresh() {
     core::EstimateSource estimate;
     if (core::RunIndex *index = m_workspace.history().index())
-        estimate = [index](const RunConfig &config) { return index->estimate(config); };
+        estimate = [index, here = core::thisMachine()](const RunConfig &config) {
+            return index->estimate(config, here);
+        };
     const auto plan = m_draft.plan(m_facts, estimate);
     m_valid = !dataMissing() && plan.has_value() && plan->runnableCount() > 0;
     m_reset->setEnabled(m_draft.isChanged());
@@ -282,7 +284,7 @@ void PlanPage::refresh() {
         const int runs = plan->runnableCount();
         m_summary->setText((runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs)) + QStringLiteral(" · ") +
                            (plan->estimateS ? tr("about %1").arg(core::timeLeft(plan->estimateS))
-                                            : tr("time unknown: no earlier run of this here")));
+                                            : tr("time unknown: no earlier run of this on this machine")));
         QStringList notes;
         for (const core::PlannedRun &run : plan->runs)
             if (const QString note = QString::fromStdString(run.note);

@@ -72,6 +72,9 @@ void RunsPage::buildActions() {
     auto *back = addAction(tr("Undo"), QKeySequence::Undo, &RunsPage::undo);
     back->setShortcutContext(Qt::WidgetWithChildrenShortcut); // a text being written undoes its own first
     back->setToolTip(tr("Takes back the last change of a name, tag, note or star, or puts back what was deleted"));
+    auto *again = addAction(tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), &RunsPage::redo);
+    again->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    again->setToolTip(tr("Makes again what Undo took back"));
     addAction(tr("Empty the trash…"), {}, &RunsPage::emptyTrash);
     for (const QKeySequence &keys : {QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)}) {
         auto *find = new QShortcut(keys, this);
@@ -108,7 +111,7 @@ void RunsPage::rename() {
     if (!current.isValid())
         return;
     if (m_list.isGroup(current.row()))
-        return notice(tr("A group has no name of its own: open it (Right) and rename its runs."), false);
+        return notice(tr("A group has no name of its own: open it (Right) and rename its runs."), Offer::None);
     const QModelIndex name = current.siblingAtColumn(core::runColumn("name"));
     m_table->scrollTo(name);
     m_table->edit(name);
@@ -135,11 +138,13 @@ void RunsPage::writeNote() {
 void RunsPage::compare() {
     const std::vector<const core::IndexedRun *> runs = chosen();
     if (runs.size() != 2)
-        return notice(tr("Choose two runs to compare: the second one with Ctrl held down."), false);
+        return notice(tr("Choose two runs to compare: the second one with Ctrl held down."), Offer::None);
     // The earlier one is A: what came later is measured by it.
     const bool inOrder = runs[0]->startWallUs <= runs[1]->startWallUs;
     m_diff->compare(QString::fromStdString(runs[inOrder ? 0 : 1]->run),
                     QString::fromStdString(runs[inOrder ? 1 : 0]->run));
+    if (m_side->currentWidget() != m_diff)
+        m_sizesBefore = m_split->sizes();
     m_side->setCurrentWidget(m_diff);
     m_split->setSizes({width() / 2, width() / 2});
 }
@@ -152,9 +157,9 @@ void RunsPage::duplicate() {
     const auto text = realFileSystem().readAll(runFolder(run.run).config());
     const auto record = text ? runRecordFromJson(*text) : Result<RunRecord>(fail(text.error()));
     if (!record)
-        return notice(QString::fromStdString(record.error().message()), false);
+        return notice(QString::fromStdString(record.error().message()), Offer::None);
     if (!record->config)
-        return notice(tr("This run is somebody's own script: Plan has no settings for it."), false);
+        return notice(tr("This run is somebody's own script: Plan has no settings for it."), Offer::None);
     Q_EMIT duplicateWanted(*record->config, QString::fromStdString(run.title()));
 }
 
@@ -175,15 +180,40 @@ void RunsPage::remove() {
     m_history.trash(ids);
 }
 
+/// Remembers how to take back what was just done. Something new ends what could be made again.
+void RunsPage::takeBack(Step step, bool again) {
+    m_undo.push_back(std::move(step));
+    if (again)
+        m_redoing = std::max(0, m_redoing - 1);
+    else
+        m_redo.clear();
+}
+
 void RunsPage::undo() {
     m_notice->hide();
     if (m_undo.empty()) // of an earlier day
         return m_history.restore({});
-    const Undo last = std::move(m_undo.back());
+    const Step last = std::move(m_undo.back());
     m_undo.pop_back();
-    last.undo();
-    if (!last.what.isEmpty())
-        notice(last.what.left(1).toUpper() + last.what.mid(1) + QLatin1Char('.'), false);
+    if (!last.done.isEmpty())
+        m_reverts.push_back(true);
+    last.act();
+    if (!last.done.isEmpty())
+        notice(last.done, Offer::Redo);
+}
+
+void RunsPage::redo() {
+    m_notice->hide();
+    if (m_redo.empty())
+        return notice(tr("There is nothing to make again."), Offer::None);
+    const Step last = std::move(m_redo.back());
+    m_redo.pop_back();
+    ++m_redoing;
+    if (!last.done.isEmpty())
+        m_reverts.push_back(false);
+    last.act();
+    if (!last.done.isEmpty())
+        notice(last.done, Offer::Undo);
 }
 
 void RunsPage::emptyTrash() {

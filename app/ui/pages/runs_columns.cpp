@@ -58,7 +58,10 @@ RunColumns::RunColumns(QTableView *table) : QObject(table), m_table(table), m_me
         m_sized = m_sized || (QGuiApplication::mouseButtons() & Qt::LeftButton); // by a person, not by fit()
     });
     connect(head, &QHeaderView::sectionHandleDoubleClicked, m_table, &QTableView::resizeColumnToContents);
-    connect(head, &QHeaderView::sortIndicatorChanged, this, &RunColumns::changed);
+    connect(head, &QHeaderView::sortIndicatorChanged, this, [this] {
+        fit(); // the sorted head needs room for its arrow
+        Q_EMIT changed();
+    });
     apply(usual());
 }
 

@@ -13,6 +13,7 @@
 #include "analysis/run_rows.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "ipc/run_folder.h"
 
 namespace lockstep::ui {
 namespace {
@@ -229,6 +230,10 @@ void RunDetails::showFacts(const QList<std::pair<QString, QString>> &facts) {
         auto *label = new QLabel(value, m_facts);
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        if (isRunId(value.toStdString())) { // one word, read whole
+            label->setWordWrap(false);
+            label->setFont(Theme::mono(Type::Small));
+        }
         form->addRow(makeLabel(name, "small", m_facts), label);
     }
     m_place->insertWidget(0, m_facts, 0, Qt::AlignTop);

@@ -12,9 +12,12 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "analysis/format.h"
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/run_look.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -70,6 +73,8 @@ RunsDiff::RunsDiff(Theme &theme, QWidget *parent)
     m_chart = new LineChart(theme, QStringLiteral("loss of two runs"), split);
     m_chart->setEmptyText(tr("No loss has been reported"));
     installChartMenu(m_chart, m_chart);
+    m_phases = new PhaseBars(theme, QStringLiteral("phases of two runs"), split);
+    m_phases->setEmptyText(tr("No phases have been reported"));
     m_table = makeTable(theme, split);
     m_table->setItemDelegate(new DiffDelegate(theme, -1, m_table));
     m_table->setModel(&m_model);
@@ -84,8 +89,9 @@ RunsDiff::RunsDiff(Theme &theme, QWidget *parent)
     connect(copy, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setText(m_model.text()); });
     m_table->addAction(copy);
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-    split->setStretchFactor(0, 2);
-    split->setStretchFactor(1, 3);
+    split->setStretchFactor(0, 4);
+    split->setStretchFactor(1, 2);
+    split->setStretchFactor(2, 5);
     m_card->body()->addWidget(split, 1);
     m_timer.setSingleShot(true);
     m_timer.setInterval(100);
@@ -164,6 +170,43 @@ void RunsDiff::draw() {
         return;
     m_model.setDiff(core::diffRuns(m_a->store, m_b->store));
     drawCurves();
+    drawPhases();
+}
+
+/// A above B on one scale; what lies inside a phase in the thin row below, as on Live.
+void RunsDiff::drawPhases() {
+    const core::DiffSection *section = core::phasesOf(m_model.diff());
+    const std::vector<std::string_view> &additive = additivePhases();
+    std::vector<std::string_view> order =
+        additive; // lines stand by how much they differ; a step has an order of its own
+    for (const std::string_view name : {phase::wait, phase::scatter, phase::replicate, phase::parallelForward,
+                                        phase::gather, phase::lossOnDevice0, phase::parallelBackward, phase::reduce})
+        order.push_back(name);
+    const auto sortParts = [&order](QList<PhasePart> &parts) {
+        const auto place = [&](const PhasePart &part) {
+            return std::find(order.begin(), order.end(), part.phase.toStdString()) - order.begin();
+        };
+        std::stable_sort(parts.begin(), parts.end(),
+                         [&](const PhasePart &a, const PhasePart &b) { return place(a) < place(b); });
+    };
+    QList<PhaseBar> bars;
+    for (const RunLook &look : runLooks(m_set)) {
+        PhaseBar bar;
+        bar.label = (look.index == 0 ? QStringLiteral("A ") : QStringLiteral("B ")) + look.name;
+        bar.color = look.color;
+        for (const core::DiffLine &line : section ? section->lines : std::vector<core::DiffLine>()) {
+            const std::optional<double> seconds = look.index == 0 ? line.figureA : line.figureB;
+            const std::string phase = line.label.toStdString();
+            if (seconds && phase != "comm") // comm overlaps backward: it has no place in a stack
+                (std::find(additive.begin(), additive.end(), phase) != additive.end() ? bar.parts : bar.nested)
+                    .append(PhasePart{line.label, *seconds});
+        }
+        sortParts(bar.parts);
+        sortParts(bar.nested);
+        if (!bar.parts.isEmpty())
+            bars.append(bar);
+    }
+    m_phases->setBars(bars);
 }
 
 /// A is drawn through, B dashed where the colour (the method) does not tell them apart.

@@ -20,9 +20,10 @@ class RunStore;
 namespace lockstep::ui {
 class Card;
 class LineChart;
+class PhaseBars;
 class Theme;
 
-/// Two runs beside each other: their loss curves overlaid, and what they differ in. Reads the logs in slices; a run that
+/// Two runs beside each other: their loss curves overlaid, where a step of each goes, and what they differ in. Reads the logs in slices; a run that
 /// still goes on is followed.
 class RunsDiff : public QWidget {
     Q_OBJECT
@@ -36,6 +37,7 @@ public:
     [[nodiscard]] core::RunDiffModel &model() { return m_model; }
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] LineChart *chart() const { return m_chart; }
+    [[nodiscard]] PhaseBars *phases() const { return m_phases; }
 
 Q_SIGNALS:
     void closed();
@@ -46,6 +48,7 @@ private:
     void swap();
     void draw();
     void drawCurves();
+    void drawPhases();
     void restyle();
 
     Theme &m_theme;
@@ -55,6 +58,7 @@ private:
     std::unique_ptr<Side> m_a, m_b;
     Card *m_card;
     LineChart *m_chart;
+    PhaseBars *m_phases;
     QComboBox *m_axis;
     QTableView *m_table;
     QPushButton *m_swap, *m_all, *m_close;

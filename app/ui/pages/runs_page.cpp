@@ -101,7 +101,7 @@ QWidget *RunsPage::buildBody() {
     card->body()->addWidget(m_tableStack, 1);
 
     m_side = new QStackedWidget(m_split);
-    m_side->setMinimumWidth(40 * grid);
+    m_side->setMinimumWidth(44 * grid);
     m_details = new RunDetails(m_theme, m_side);
     connect(m_details, &RunDetails::changeWanted, &m_history, &core::RunHistory::change);
     connect(m_details, &RunDetails::starWanted, this, &RunsPage::star);
@@ -110,7 +110,7 @@ QWidget *RunsPage::buildBody() {
     connect(m_diff, &RunsDiff::closed, this, [this] {
         m_side->setCurrentIndex(DetailsSide);
         m_diff->clear();
-        m_split->setSizes({3 * width() / 4, width() / 4});
+        m_split->setSizes(m_sizesBefore);
         m_table->setFocus();
     });
     m_side->addWidget(m_details);
@@ -180,7 +180,7 @@ QWidget *RunsPage::buildNotice(QWidget *parent) {
     m_undoButton = new QPushButton(tr("Undo"), frame);
     m_undoButton->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Z));
     m_undoButton->setToolTip(tr("Takes it back (Ctrl+Z, Alt+Z)"));
-    connect(m_undoButton, &QPushButton::clicked, this, &RunsPage::undo);
+    connect(m_undoButton, &QPushButton::clicked, this, [this] { m_offer == Offer::Redo ? redo() : undo(); });
     auto *close = new QPushButton(tr("Good"), frame);
     close->setShortcut(QKeySequence(Qt::ALT | Qt::Key_X));
     close->setToolTip(tr("Closes this line (Alt+X)"));
@@ -246,27 +246,42 @@ void RunsPage::connectHistory() {
         updateState();
     });
     connect(&m_history, &core::RunHistory::noted, this, [this](const core::NotesBefore &before) {
-        m_undo.push_back({tr("the change is taken back"), [this, before] { m_history.revert(before); }});
+        takeBack({tr("The change is taken back."), [this, before] { m_history.revert(before); }}, false);
+    });
+    connect(&m_history, &core::RunHistory::reverted, this, [this](const core::NotesBefore &before) {
+        const bool back = m_reverts.empty() || m_reverts.front();
+        if (!m_reverts.empty())
+            m_reverts.pop_front();
+        if (back)
+            m_redo.push_back({tr("The change is made again."), [this, before] { m_history.revert(before); }});
+        else
+            takeBack({tr("The change is taken back."), [this, before] { m_history.revert(before); }}, true);
     });
     connect(&m_history, &core::RunHistory::trashed, this, [this](const core::TrashedRuns &batch) {
-        m_undo.push_back({{}, [this, id = batch.id] { m_history.restore(id); }});
+        takeBack({{}, [this, id = batch.id] { m_history.restore(id); }}, m_redoing > 0);
         const int count = int(batch.runs.size());
         notice((count == 1 ? tr("1 run deleted.") : tr("%1 runs deleted.").arg(count)) + QLatin1Char(' ') +
                    tr("The trash keeps what is deleted for %1 days.").arg(core::trashKept.count()),
-               true);
+               Offer::Undo);
         chooseAny();
     });
     connect(&m_history, &core::RunHistory::restored, this, [this](const core::TrashedRuns &batch) {
+        m_redo.push_back({{}, [this, runs = batch.runs] { m_history.trash(runs); }});
         const int count = int(batch.runs.size());
-        notice(count == 1 ? tr("1 run is back.") : tr("%1 runs are back.").arg(count), false);
+        notice(count == 1 ? tr("1 run is back.") : tr("%1 runs are back.").arg(count), Offer::Redo);
         m_kept = batch.runs;
         m_current = batch.runs.front();
         restoreChoice();
     });
     connect(&m_history, &core::RunHistory::emptied, this, [this](int runs) {
-        notice(runs == 1 ? tr("1 run was removed for good.") : tr("%1 runs were removed for good.").arg(runs), false);
+        notice(runs == 1 ? tr("1 run was removed for good.") : tr("%1 runs were removed for good.").arg(runs),
+               Offer::None);
     });
-    connect(&m_history, &core::RunHistory::failed, this, [this](const QString &sentence) { notice(sentence, false); });
+    connect(&m_history, &core::RunHistory::failed, this, [this](const QString &sentence) {
+        m_redoing = 0;
+        m_reverts.clear();
+        notice(sentence, Offer::None);
+    });
 }
 
 void RunsPage::showEvent(QShowEvent *event) {
@@ -345,15 +360,20 @@ void RunsPage::setGrouped(bool grouped) {
     keep();
 }
 
-void RunsPage::notice(const QString &sentence, bool undoable) {
+void RunsPage::notice(const QString &sentence, Offer offer) {
+    m_offer = offer;
     m_noticeText->setText(sentence);
-    m_undoButton->setVisible(undoable);
+    setWords(m_undoButton, offer == Offer::Redo ? tr("Redo") : tr("Undo"));
+    m_undoButton->setToolTip(offer == Offer::Redo ? tr("Makes it again (Ctrl+Shift+Z, Alt+Z)")
+                                                  : tr("Takes it back (Ctrl+Z, Alt+Z)"));
+    m_undoButton->setVisible(offer != Offer::None);
     m_notice->show();
 }
 
 void RunsPage::keepIn(const QString &file) {
     const QSettings settings(file, QSettings::IniFormat);
     m_columns->restore(settings);
+    m_split->restoreState(settings.value(QStringLiteral("runs/split")).toByteArray());
     m_groupButton->setChecked(settings.value(QStringLiteral("runs/grouped"), false).toBool());
     m_settings = file;
 }
@@ -363,7 +383,17 @@ void RunsPage::keep() const {
         return;
     QSettings settings(m_settings, QSettings::IniFormat);
     m_columns->save(settings);
+    if (m_side->currentWidget() == m_details) // a comparison has sizes of its own
+        settings.setValue(QStringLiteral("runs/split"), m_split->saveState());
     settings.setValue(QStringLiteral("runs/grouped"), m_list.grouped());
+}
+
+void RunsPage::resetLayout() {
+    m_columns->reset();
+    m_groupButton->setChecked(false);
+    m_split->setSizes({std::max(1, width() - 44 * grid), 44 * grid});
+    m_sizesBefore = m_split->sizes();
+    keep();
 }
 
 void RunsPage::restyle() {

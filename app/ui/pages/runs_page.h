@@ -2,6 +2,7 @@
 #include <QTimer>
 #include <QWidget>
 
+#include <deque>
 #include <functional>
 #include <vector>
 
@@ -45,8 +46,10 @@ public:
     void refresh();
     /// Chosen rows' runs, a group's all, in the table's order.
     [[nodiscard]] std::vector<const core::IndexedRun *> chosen() const;
-    /// Columns, sorting and grouping are read from this settings file and kept in it.
+    /// Columns, sorting, grouping and the splitter are read from this settings file and kept in it.
     void keepIn(const QString &file);
+    void keep() const;
+    void resetLayout();
 
 Q_SIGNALS:
     void experimentWanted(const QString &id); ///< experiment, or run when it has none
@@ -58,10 +61,12 @@ protected:
     void showEvent(QShowEvent *event) override;
 
 private:
-    struct Undo {
-        QString what;
-        std::function<void()> undo;
+    /// Something that can be taken back, or made again; what it becomes is told by RunHistory.
+    struct Step {
+        QString done; ///< said when it is done; empty: RunHistory says so itself
+        std::function<void()> act;
     };
+    enum class Offer { None, Undo, Redo };
     QWidget *buildBody();
     QWidget *buildLine(QWidget *parent);
     void buildTools(Card &card);
@@ -83,6 +88,8 @@ private:
     void copyIds();
     void remove();
     void undo();
+    void redo();
+    void takeBack(Step step, bool again);
     void setGrouped(bool grouped);
     void emptyTrash();
     void rememberChoice();
@@ -90,8 +97,7 @@ private:
     void showChosen();
     void chooseAny();
     void updateState();
-    void notice(const QString &sentence, bool undoable);
-    void keep() const;
+    void notice(const QString &sentence, Offer offer);
     void restyle();
 
     Theme &m_theme;
@@ -109,10 +115,14 @@ private:
     RunDetails *m_details;
     RunsDiff *m_diff;
     QString m_settings, m_reading;
-    std::vector<Undo> m_undo;
+    std::vector<Step> m_undo, m_redo;
+    int m_redoing = 0;          ///< what is being made again and not told yet: it leaves the rest of m_redo as it is
+    std::deque<bool> m_reverts; ///< notes on their way back: whether to take back, else to make again
+    Offer m_offer = Offer::None;
     std::vector<std::string> m_kept; ///< chosen runs while the rows are made anew
     std::string m_current;
     QTimer m_timer;
+    QList<int> m_sizesBefore; ///< of table and details while two runs are compared
     bool m_looked = false, m_fitted = false;
 };
 

@@ -154,6 +154,10 @@ void MainWindow::showPalette() {
     std::vector<WindowCommand> commands = windowCommands(this);
     commands.push_back({tr("Shortcuts"), QKeySequence(QKeySequence::HelpContents), tr("The sheet of all shortcuts"),
                         [this] { showShortcuts(); }});
+    commands.push_back(
+        {tr("Reset layout"), {}, tr("Splitters, shown charts, axes and columns as they were at first"), [this] {
+             resetLayout();
+         }});
     for (const std::string &name : core::builtInRecipes()) {
         const QString recipe = QString::fromStdString(name);
         commands.push_back({tr("Plan recipe %1").arg(recipe), {}, tr("Opens it on Plan"), [this, recipe] {
@@ -178,6 +182,12 @@ void MainWindow::showPalette() {
     palette->open();
 }
 
+void MainWindow::resetLayout() {
+    m_live->resetLayout();
+    m_runs->resetLayout();
+    m_drawer->setUnfolded(false);
+}
+
 void MainWindow::showShortcuts() {
     auto *sheet = new ShortcutSheet(this);
     sheet->setAttribute(Qt::WA_DeleteOnClose);
@@ -191,6 +201,7 @@ void MainWindow::restore(const QString &file) {
     restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
     m_drawer->setUnfolded(settings.value(QStringLiteral("drawer"), false).toBool());
     m_runs->keepIn(file);
+    m_live->restoreLayout(settings);
 }
 
 void MainWindow::closeEvent(QCloseEvent *event) {
@@ -199,6 +210,8 @@ void MainWindow::closeEvent(QCloseEvent *event) {
         settings.setValue(QStringLiteral("theme"), int(m_theme.mode()));
         settings.setValue(QStringLiteral("geometry"), saveGeometry());
         settings.setValue(QStringLiteral("drawer"), m_drawer->isUnfolded());
+        m_live->saveLayout(settings);
+        m_runs->keep();
     }
     QMainWindow::closeEvent(event);
 }

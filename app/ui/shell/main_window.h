@@ -40,7 +40,7 @@ public:
     [[nodiscard]] ExportMenu *exportMenu() const { return m_export; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
-    /// Keeps size, place, colours and drawer over sessions, in `file`.
+    /// Keeps size, place, colours, drawer and how the pages are arranged over sessions, in `file`.
     void restore(const QString &file);
 
 protected:
@@ -50,6 +50,7 @@ private:
     void connectPages();
     void openAndShow(const QString &id, bool alone);
     void showShortcuts();
+    void resetLayout();
     void showPalette(); ///< every command, by a few letters of it
 
     Theme &m_theme;

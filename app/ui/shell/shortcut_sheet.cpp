@@ -15,21 +15,30 @@ ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(3 * grid, 3 * grid, 3 * grid, 3 * grid);
     outer->addWidget(makeLabel(tr("Shortcuts"), "title", this));
-    QMap<QString, QString> rows; // keys → what; one row a shortcut
+    QMap<QString, QString> rows; // keys → what; one row a shortcut, pages may use the same keys
+    const auto add = [&rows](const QKeySequence &keys, const QString &what) {
+        QString &row = rows[keys.toString(QKeySequence::NativeText)];
+        row += row.isEmpty() ? what : QStringLiteral(" · ") + what;
+    };
     for (const WindowCommand &command : windowCommands(window))
-        rows.insert(command.keys.toString(QKeySequence::NativeText), command.title);
-    rows.insert(QKeySequence(QKeySequence::Find).toString(QKeySequence::NativeText), tr("Filter the runs"));
-    rows.insert(QKeySequence(QKeySequence::HelpContents).toString(QKeySequence::NativeText), tr("This sheet"));
-    rows.insert(QKeySequence(Qt::CTRL | Qt::Key_K).toString(QKeySequence::NativeText), tr("All commands"));
+        if (!command.keys.isEmpty())
+            add(command.keys, command.title);
+    add(QKeySequence(QKeySequence::Find), tr("Filter the runs"));
+    add(QKeySequence(QKeySequence::HelpContents), tr("This sheet"));
+    add(QKeySequence(Qt::CTRL | Qt::Key_K), tr("All commands"));
     auto *grid2 = new QGridLayout;
     grid2->setHorizontalSpacing(4 * grid);
     grid2->setVerticalSpacing(grid / 2);
-    int row = 0;
-    for (auto it = rows.begin(); it != rows.end(); ++it, ++row) {
+    // Two columns, so that the sheet is no taller than the least window.
+    const int half = int(rows.size() + 1) / 2;
+    grid2->setColumnMinimumWidth(2, 2 * grid);
+    int at = 0;
+    for (auto it = rows.begin(); it != rows.end(); ++it, ++at) {
+        const int row = at % half, column = at < half ? 0 : 3;
         QLabel *keys = makeLabel(it.key(), "secondary", this);
         keys->setFont(Theme::mono(Type::Small));
-        grid2->addWidget(keys, row, 0);
-        grid2->addWidget(new QLabel(it.value(), this), row, 1);
+        grid2->addWidget(keys, row, column);
+        grid2->addWidget(new QLabel(it.value(), this), row, column + 1);
     }
     outer->addLayout(grid2);
 }

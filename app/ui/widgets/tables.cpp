@@ -130,10 +130,13 @@ void moveColumns(QTableView *table, const QList<int> &first) {
 }
 
 void fitColumn(QTableView *table, int column, int least, int most) {
-    table->resizeColumnToContents(column);
+    // The head's own wish keeps room for a sort arrow in every column: here only the sorted one has it.
     const QFontMetrics metrics(Theme::font(Type::Small, QFont::DemiBold));
-    const int head = metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) + 26;
-    table->setColumnWidth(column, std::clamp(std::max(head, table->columnWidth(column)), least, most));
+    const bool sorted = table->isSortingEnabled() && table->horizontalHeader()->sortIndicatorSection() == column;
+    const int head = metrics.horizontalAdvance(table->model()->headerData(column, Qt::Horizontal).toString()) +
+                     2 * padding + (sorted ? 16 : 2);
+    const int cells = static_cast<QAbstractItemView *>(table)->sizeHintForColumn(column);
+    table->setColumnWidth(column, std::clamp(std::max(head, cells), least, most));
 }
 
 void fitColumns(QTableView *table, int least, int most) {
