@@ -94,7 +94,7 @@ private Q_SLOTS:
                      bucketMb, init, saveFinal, checkpointDir, resume, initMethod, oversubscribe, frames, summary] =
             RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{38});
+        QCOMPARE(runConfigFields().size(), std::size_t{39});
     }
 
     void everyRowReadsWhatItWrites() {

@@ -159,14 +159,14 @@ inline std::vector<std::string> withSmallRun(std::vector<std::string> arguments)
 /// The ranks of one DDP run, meeting in a file.
 class DdpRun {
 public:
-    DdpRun(int ranks, const std::vector<std::string> &arguments) {
+    DdpRun(int ranks, const std::vector<std::string> &arguments, const Environment &more = {}) {
         for (int rank = 0; rank < ranks; ++rank) {
             auto own = withSmallRun(arguments);
             own.insert(own.end(), {"--method=ddp", "--init-method=file://" + (m_folder / "store")});
             const std::string r = std::to_string(rank), n = std::to_string(ranks);
-            m_ranks.push_back(std::make_unique<Process>(
-                trainerBinary(), own,
-                Environment{{"RANK", r}, {"LOCAL_RANK", r}, {"WORLD_SIZE", n}, {"LOCAL_WORLD_SIZE", n}}));
+            Environment variables{{"RANK", r}, {"LOCAL_RANK", r}, {"WORLD_SIZE", n}, {"LOCAL_WORLD_SIZE", n}};
+            variables.insert(more.begin(), more.end());
+            m_ranks.push_back(std::make_unique<Process>(trainerBinary(), own, variables));
         }
     }
     [[nodiscard]] Process &rank(std::size_t r) { return *m_ranks.at(r); }

@@ -8,6 +8,7 @@
 #include "ipc/cores.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/trace.h"
 #include "trainer/strategies/device_thread.h"
 #include "trainer/strategies/strategy.h"
 
@@ -32,6 +33,7 @@ public:
         std::function<std::shared_ptr<Model>()> makeReplica; ///< same shape and precision, any parameters
         bool persistent = false; ///< replicas keep their parameters and step them themselves, each with its optimizer
         OptimizerOptions optimizer;
+        Trace *trace = nullptr;
     };
     Dp(std::shared_ptr<Model> model, PhaseClock &clock, Options options);
     ~Dp() override;
@@ -40,6 +42,7 @@ public:
     void runOptimizer(Optimizer &optimizer) override;
     void takeOptimizerState(const Optimizer &optimizer) override;
     [[nodiscard]] std::vector<std::int64_t> replicaBatch() const override { return m_replicaBatch; }
+    [[nodiscard]] std::span<const StepTimes> deviceTimes() const override { return m_deviceTimes; }
 
 private:
     struct Replica {
@@ -56,10 +59,12 @@ private:
     void replicate(std::size_t used);
     void gather(std::size_t used);
     void reduce(std::size_t used);
-    /// Runs the task for the first `used` replicas, each on its thread, and waits.
-    void inParallel(std::size_t used, const std::function<void(Replica &)> &task);
+    /// Runs the task for the first `used` replicas, each on its thread, and waits. Each stamps its own time in `phase`.
+    void inParallel(std::size_t used, Phase phase, const std::function<void(Replica &)> &task);
 
     PhaseClock &m_clock;
+    Trace *m_trace;
+    std::vector<StepTimes> m_deviceTimes; ///< of CPU devices: a GPU's work ends later than the host's call
     bool m_persistent;
     bool m_copied = false; ///< persistent: replicas hold the model's parameters
     std::vector<Replica> m_replicas;

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "ipc/frames.h"
 #include "trainer/data/loader.h"
 #include "trainer/models/model.h"
+#include "trainer/report/straggler_detector.h"
 
 namespace lockstep::trainer {
 
@@ -34,8 +36,13 @@ public:
 
     /// Samples each replica took in the last step (DP); empty elsewhere.
     [[nodiscard]] virtual std::vector<std::int64_t> replicaBatch() const { return {}; }
+    /// Each device's own times in the parallel parts of the last step (DP), in the order of the devices; empty where they
+    /// are not known.
+    [[nodiscard]] virtual std::span<const StepTimes> deviceTimes() const { return {}; }
     /// Parameters by bucket as they are reduced now, for checkpoints: "4,3;2,1,0".
     [[nodiscard]] virtual std::string bucketOrder() const { return {}; }
+    /// Every rank's own times of the last step, the same numbers on all ranks; empty where they are not known.
+    [[nodiscard]] virtual std::span<const OwnTimes> ownTimes() const { return {}; }
     /// What communication did since the last call; nothing where there is none.
     [[nodiscard]] virtual std::optional<CommFrame> takeComm() { return {}; }
 };
