@@ -91,8 +91,8 @@ private Q_SLOTS:
         const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
                      backend, interface, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum, weightDecay,
                      optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory, nonBlocking, precision,
-                     bucketMb, init, saveFinal, checkpointDir, resume, initMethod, oversubscribe, frames, summary] =
-            RunConfig{};
+                     bucketMb, init, saveFinal, checkpointDir, resume, initMethod, oversubscribe, trace, frames,
+                     summary] = RunConfig{};
         static_cast<void>(summary);
         QCOMPARE(runConfigFields().size(), std::size_t{39});
     }
