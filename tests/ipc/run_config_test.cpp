@@ -47,6 +47,7 @@ RunConfig changed() {
     config.resume = true;
     config.initMethod = "tcp://127.0.0.1:29500";
     config.oversubscribe = true;
+    config.trace = 20;
     config.frames = "-";
     config.summary = "s.json";
     return config;
