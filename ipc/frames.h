@@ -15,6 +15,7 @@
 // {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script: what it says it is)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
+// {"type":"steps",…,"replicas":[{"device":"cpu:0","phases":{"parallel_forward":{"sum_s":…,"max_s":…},…}},…]}  (DP)
 // {"type":"epoch",…,"epoch":1,"loss":0.71,"duration_s":4.1,"samples":60000,"steps":938,"start_mono_ns":1,
 //  "phases":{"load":{"sum_s":…,"max_s":…},…},
 //  "devices":[{"device":"cpu:0","utilization_mean":0.97,"utilization_max":1.0,"memory_mean_bytes":…,"memory_max_bytes":…}]}
@@ -90,12 +91,21 @@ struct LossWindow {
     bool operator==(const LossWindow &) const = default;
 };
 
+/// One device's own time in the parallel parts of data parallel (DP), by phase: parallel_forward, parallel_backward and,
+/// where each steps its own copy, optimizer.
+struct ReplicaTime {
+    std::string device;
+    PhaseTimes phases;
+    bool operator==(const ReplicaTime &) const = default;
+};
+
 /// A window of steps, about 100 ms of them.
 struct StepsFrame {
     int epoch = 1;
     std::int64_t firstStep = 0, lastStep = 0, count = 0, samples = 0;
     std::optional<LossWindow> loss; ///< this rank's own
     PhaseTimes phases;
+    std::vector<ReplicaTime> replicas = {}; ///< DP
     bool operator==(const StepsFrame &) const = default;
 };
 
@@ -115,7 +125,8 @@ struct EpochFrame {
     std::int64_t steps = 0;
     std::int64_t startMonoNs = 0;
     PhaseTimes phases;
-    std::vector<DeviceEpochUse> devices; ///< added by the agent
+    std::vector<DeviceEpochUse> devices;    ///< added by the agent
+    std::vector<ReplicaTime> replicas = {}; ///< DP; absent in an epoch that was interrupted and taken up
     bool operator==(const EpochFrame &) const = default;
 };
 

@@ -35,6 +35,14 @@ void readPhases(ObjectReader &reader, PhaseTimes &phases) {
     });
 }
 
+void readReplicas(ObjectReader &reader, std::vector<ReplicaTime> &replicas) {
+    reader.objects("replicas", [&](ObjectReader &object) {
+        ReplicaTime &replica = replicas.emplace_back();
+        object.text("device", replica.device, true);
+        readPhases(object, replica.phases);
+    });
+}
+
 ProcessSample readProcess(ObjectReader &reader) {
     ProcessSample process;
     reader.integer("rank", process.rank, 0, maxRank);
@@ -111,6 +119,7 @@ void read(ObjectReader &reader, StepsFrame &steps) {
         loss->real("last", window.last);
     }
     readPhases(reader, steps.phases);
+    readReplicas(reader, steps.replicas);
 }
 
 void read(ObjectReader &reader, EpochFrame &epoch) {
@@ -121,6 +130,7 @@ void read(ObjectReader &reader, EpochFrame &epoch) {
     reader.integer("steps", epoch.steps, 0, maxInt64);
     reader.integer("start_mono_ns", epoch.startMonoNs, 0, maxInt64);
     readPhases(reader, epoch.phases);
+    readReplicas(reader, epoch.replicas);
     reader.objects("devices", [&](ObjectReader &object) {
         DeviceEpochUse &use = epoch.devices.emplace_back();
         object.text("device", use.device, true);

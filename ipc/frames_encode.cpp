@@ -37,6 +37,18 @@ void put(JsonWriter &json, const PhaseTimes &phases) {
     json.endObject();
 }
 
+void put(JsonWriter &json, const std::vector<ReplicaTime> &replicas) {
+    if (replicas.empty())
+        return;
+    json.key("replicas").beginArray();
+    for (const ReplicaTime &replica : replicas) {
+        json.beginObject().field("device", replica.device);
+        put(json, replica.phases);
+        json.endObject();
+    }
+    json.endArray();
+}
+
 void put(JsonWriter &json, const ProcessSample &process) {
     json.beginObject();
     put(json, "rank", process.rank);
@@ -118,6 +130,7 @@ struct BodyWriter {
                 .field("last", steps.loss->last)
                 .endObject();
         put(json, steps.phases);
+        put(json, steps.replicas);
     }
 
     void operator()(const EpochFrame &epoch) const {
@@ -128,6 +141,7 @@ struct BodyWriter {
             .field("steps", epoch.steps)
             .field("start_mono_ns", epoch.startMonoNs);
         put(json, epoch.phases);
+        put(json, epoch.replicas);
         if (epoch.devices.empty())
             return;
         json.key("devices").beginArray();

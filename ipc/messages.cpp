@@ -53,7 +53,7 @@ template <class T> Result<void> readNumber(const json &object, const char *key, 
     const bool whole = found->is_number_unsigned() &&
                        found->get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
     if (!whole)
-        return fail(Error::failed(std::string("a hello's key \"") + key + "\" should be a whole number from 0 on"));
+        return fail(Error::failed(std::string("the key \"") + key + "\" should be a whole number from 0 on"));
     value = found->get<T>();
     return {};
 }
@@ -103,7 +103,10 @@ std::string encode(const Hello &hello) {
 
 std::string encode(const Control &control) {
     JsonWriter out;
-    out.beginObject().field("type", "control").field("command", control.command).field("by", control.by).endObject();
+    out.beginObject().field("type", "control").field("command", control.command).field("by", control.by);
+    if (control.steps)
+        out.field("steps", *control.steps);
+    out.endObject();
     return out.take();
 }
 
@@ -146,7 +149,9 @@ Result<Control> decodeControl(std::string_view line) {
     auto object = parseMessage(line, "control");
     if (!object)
         return fail(object.error());
-    Control control{textOf(*object, "command"), textOf(*object, "by")};
+    Control control{textOf(*object, "command"), textOf(*object, "by"), {}};
+    if (auto read = readNumber(*object, "steps", control.steps); !read)
+        return fail(read.error());
     if (control.command.empty())
         return fail(Error::failed("a control line should name its command"));
     return control;

@@ -11,6 +11,7 @@
 //          send control lines. When the run is over and all is sent, the agent closes.
 // Only another major version closes, with {"type":"error","message":"…"} that says what to upgrade.
 //   {"type":"control","command":"stop","by":"lockstepctl on box"}
+//   {"type":"control","command":"trace","steps":20,"by":"lockstepctl on box"}
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,8 +36,9 @@ struct Hello {
 };
 
 struct Control {
-    std::string command; ///< stop
-    std::string by;      ///< who, for the log
+    std::string command;                    ///< stop | trace
+    std::string by;                         ///< who, for the log
+    std::optional<std::int64_t> steps = {}; ///< trace: how many
 };
 
 [[nodiscard]] std::string encode(const Hello &hello);

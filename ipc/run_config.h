@@ -54,6 +54,7 @@ struct RunConfig {
     bool resume = false;               ///< go on from the newest good checkpoint in checkpointDir
     std::string initMethod = "env://"; ///< env:// | tcp://H:P | file:///PATH
     bool oversubscribe = false;        ///< for tests: several devices on one core; marks the run "not comparable"
+    std::int64_t trace = 0;            ///< steps to record as a trace from the run's first on; 0: none
     std::string frames;                ///< unix:PATH | FILE | - ; empty: LOCKSTEP_FRAMES or none
     std::string summary;               ///< FILE.json or -; empty: none
 

@@ -377,6 +377,9 @@ std::vector<FieldSpec> fileRows() {
             "oversubscribe", "Share cores",
             "Let several devices share a core, for tests; the run is marked not comparable.", FieldType::Switch,
             Advanced),
+        row<Integer<"trace", &C::trace, 0, 10000>>("trace", "Trace steps",
+                                                   "Record the first N steps as a trace for Perfetto; 0: none.",
+                                                   FieldType::Integer, Advanced),
         row<Text<"frames", &C::frames>>("frames", "Frames",
                                         "Where the frames go: unix:PATH, a file, or - for stdout; empty: "
                                         "LOCKSTEP_FRAMES, or nowhere.",

@@ -48,6 +48,8 @@ struct RunFolder {
     }
     [[nodiscard]] std::string agentConsole() const { return path + "/console/agent.log"; }
     [[nodiscard]] std::string checkpoints() const { return path + "/checkpoints"; }
+    /// rank-R.json as each rank records them, trace.json of all.
+    [[nodiscard]] std::string traces() const { return path + "/traces"; }
     [[nodiscard]] std::string summary() const { return path + "/summary.json"; }
     [[nodiscard]] std::string result() const { return path + "/result.json"; }
     [[nodiscard]] std::string notes() const { return path + "/notes.json"; }

@@ -59,6 +59,7 @@ struct AttachOptions {
 };
 int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);
+int traceCommand(const std::string &run, std::int64_t steps);
 
 // Runs of a queue are numbered from 1, as `queue` shows them.
 int queueCommand(const std::string &experiment, bool json);

@@ -162,4 +162,17 @@ int stopCommand(const std::string &id) {
     return Done;
 }
 
+int traceCommand(const std::string &run, std::int64_t steps) {
+    if (!isRunId(run) || !std::filesystem::exists(runFolder(run).path))
+        return complain(Error::badArgument("there is no run " + run.substr(0, 80), "lockstepctl list shows them"));
+    const core::CommandPrefix prefix = core::originOf(runFolder(run)).value_or(core::CommandPrefix{});
+    if (const auto asked = core::askForTrace(prefix, run, steps, whoAsks()); !asked)
+        return complain(asked.error());
+    const std::string place =
+        prefix.local() ? runFolder(run).traces() : "the run's folder on " + prefix.host + ", traces";
+    print("run " + run + " records its next " + std::to_string(steps) + " steps; then ui.perfetto.dev opens " + place +
+          "/trace.json\n");
+    return Done;
+}
+
 } // namespace lockstep::cli

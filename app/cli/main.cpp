@@ -139,6 +139,11 @@ int main(int argc, char **argv) {
     auto *stop = app.add_subcommand("stop", "Stop a run, or an experiment with its queue");
     stop->add_option("ID", id, "Run or experiment")->required();
     stop->callback([&] { exitCode = cli::stopCommand(id); });
+    std::int64_t traceSteps = 20;
+    auto *trace = app.add_subcommand("trace", "Record the next steps of a run that goes on, for Perfetto");
+    trace->add_option("RUN", id, "Run")->required();
+    trace->add_option("N", traceSteps, "Steps")->check(CLI::Range(1, 10000))->capture_default_str();
+    trace->callback([&] { exitCode = cli::traceCommand(id, traceSteps); });
     auto *torch = app.add_subcommand("setup-torch", "Install the PyTorch that lockstep-trainer needs (4.6 GB) for this "
                                                     "user; started again, it goes on where it was left");
     torch->callback([&] { exitCode = cli::setUpTorchCommand(); });

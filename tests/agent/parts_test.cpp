@@ -1,6 +1,11 @@
 // The agent's pure parts: tables of input and outcome.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/file_system.h"
 #include "tests/agent/agent_process.h"
 #include "tests/agent/follow_client.h"
 #include "trainer/agent/console_tap.h"
@@ -9,6 +14,7 @@
 #include "trainer/agent/nvml.h"
 #include "trainer/agent/proc_files.h"
 #include "trainer/agent/run_journal.h"
+#include "trainer/agent/trace_merge.h"
 #include "trainer/agent/use_history.h"
 
 using namespace lockstep;
@@ -170,4 +176,30 @@ TEST_CASE("a trainer's arguments are understood, and left to the trainer when th
     CHECK_FALSE(configFromArguments({"--batch-size", "many"}));
     CHECK_FALSE(configFromArguments({"--no-such-flag"}));
     CHECK_FALSE(configFromArguments({"--epochs"}));
+}
+
+TEST_CASE("the ranks' traces become one, once each has written a new one; what is no trace is refused") {
+    const TestHome home;
+    const auto write = [&](const std::string &name, const std::string &text) {
+        REQUIRE(realFileSystem().writeAtomically(home.path() + "/" + name, text).has_value());
+    };
+    const auto trace = [](int rank) {
+        const std::string pid = std::to_string(rank);
+        return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":" + pid +
+               "},\n{\"ph\":\"X\",\"pid\":" + pid + "}\n]}\n";
+    };
+    CHECK(!*mergeTraces(home.path(), {0, 1}));
+    write("rank-0.json", trace(0));
+    CHECK(!*mergeTraces(home.path(), {0, 1})); // rank 1 still records
+    write("rank-1.json", trace(1));
+    const auto merged = mergeTraces(home.path(), {0, 1});
+    REQUIRE(merged);
+    REQUIRE(*merged);
+    const auto all = nlohmann::json::parse(*realFileSystem().readAll(**merged));
+    CHECK(all.at("traceEvents").size() == 4);
+    CHECK(all.at("traceEvents")[3].at("pid") == 1);
+    CHECK(!*mergeTraces(home.path(), {0, 1})); // nothing new
+    std::filesystem::remove(**merged);
+    write("rank-1.json", "torn");
+    CHECK(!mergeTraces(home.path(), {0, 1}));
 }

@@ -441,6 +441,18 @@ private Q_SLOTS:
         QCOMPARE(anatomy->devices.size(), std::size_t(2));
         QCOMPARE(*anatomy->devices[0].share, 0.75);
         QVERIFY(!anatomy->devices[0].utilization); // no epoch has told it
+        QVERIFY(anatomy->devices[1].ownS.empty()); // nor has a frame said how long this device took
+        Frame more = stepsFrame(10, 19, 0, 200);
+        auto &window = std::get<StepsFrame>(more.body);
+        window.phases = phases;
+        window.replicas = {{"cpu:0", {{"parallel_forward", {0.3, {}}}}}, {"cpu:1", {{"parallel_forward", {0.4, {}}}}}};
+        store.take(more);
+        const std::vector<std::string> devices = store.deviceNames();
+        const auto known = dpAnatomy(store);
+        QCOMPARE(devices.size(), std::size_t(2));
+        for (std::size_t i = 0; i < 2; ++i) // per step of the window that told it
+            QVERIFY(std::abs(known->devices[i].ownS.at("parallel_forward") - (i == 0 ? 0.03 : 0.04)) < 1e-12);
+        QVERIFY(!known->devices[0].ownS.contains("parallel_backward"));
         record.config->method = Method::Ddp;
         store.setRecord(record);
         QVERIFY(!dpAnatomy(store));

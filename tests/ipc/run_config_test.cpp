@@ -47,6 +47,7 @@ RunConfig changed() {
     config.resume = true;
     config.initMethod = "tcp://127.0.0.1:29500";
     config.oversubscribe = true;
+    config.trace = 20;
     config.frames = "-";
     config.summary = "s.json";
     return config;
@@ -91,10 +92,10 @@ private Q_SLOTS:
         const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
                      backend, interface, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum, weightDecay,
                      optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory, nonBlocking, precision,
-                     bucketMb, init, saveFinal, checkpointDir, resume, initMethod, oversubscribe, frames, summary] =
-            RunConfig{};
+                     bucketMb, init, saveFinal, checkpointDir, resume, initMethod, oversubscribe, trace, frames,
+                     summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{38});
+        QCOMPARE(runConfigFields().size(), std::size_t{39});
     }
 
     void everyRowReadsWhatItWrites() {

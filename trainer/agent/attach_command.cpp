@@ -194,4 +194,19 @@ int stopCommand(const std::string &runId, const std::string &by) {
     return 1;
 }
 
+int traceCommand(const std::string &runId, std::int64_t steps, const std::string &by) {
+    auto target = AttachTarget::find(runId);
+    if (!target)
+        return refuse(target.error(), 2);
+    if (!target->socket.valid())
+        return refuse(Error::failed("run " + runId + " does not run: " + readRunStatus(target->folder).sentence), 1);
+    const std::string lines =
+        ownHello(std::uint64_t(1) << 62, "lockstep-agent trace") + "\n" + encode(Control{"trace", by, steps}) + "\n";
+    (void)::send(target->socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL);
+    if (readLine(target->socket.get()).empty())
+        return refuse(Error::failed("the agent of run " + runId + " does not answer"), 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // closing at once could overtake the control line
+    return 0;
+}
+
 } // namespace lockstep::agent

@@ -26,6 +26,9 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
 /// Asks the run's agent to stop its ranks and waits for the end.
 int stopCommand(const std::string &runId, const std::string &by);
 
+/// Asks the run's agent for a trace of the next steps; the agent's log tells when it is there.
+int traceCommand(const std::string &runId, std::int64_t steps, const std::string &by);
+
 /// One line of JSON: state, record, result.
 int statusCommand(const std::string &runId);
 

@@ -82,6 +82,11 @@ int main(int argc, char **argv) {
     auto *stop = app.add_subcommand("stop", "Stop a run: its ranks end after their step, and are killed after 5 s.");
     stop->add_option("RUN", runId, "Run id")->required();
     stop->add_option("--by", by, "Who asks, for the log")->capture_default_str();
+    std::int64_t steps = 20;
+    auto *trace = app.add_subcommand("trace", "Record a run's next steps into traces/trace.json in its folder.");
+    trace->add_option("RUN", runId, "Run id")->required();
+    trace->add_option("N", steps, "Steps")->check(CLI::Range(1, 10000))->capture_default_str();
+    trace->add_option("--by", by, "Who asks, for the log")->capture_default_str();
     auto *status = app.add_subcommand("status", "Print a run's state, record and result as one line of JSON.");
     status->add_option("RUN", runId, "Run id")->required();
     auto *machine =
@@ -118,6 +123,8 @@ int main(int argc, char **argv) {
         return attachCommand(runId, from->count() > 0 ? std::optional(fromSeq) : std::nullopt);
     if (command == "stop")
         return stopCommand(runId, by);
+    if (command == "trace")
+        return traceCommand(runId, steps, by);
     if (command == "status")
         return statusCommand(runId);
     if (command == "machine")

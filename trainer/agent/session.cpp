@@ -14,6 +14,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "trainer/agent/machine.h"
+#include "trainer/agent/trace_merge.h"
 
 namespace lockstep::agent {
 
@@ -128,10 +129,31 @@ void Session::openSocketHandlers() {
     handlers.onControl = [this](const Control &control) {
         if (control.command == "stop")
             m_supervisor->stop(control.by.empty() ? "a viewer" : control.by);
+        else if (control.command == "trace")
+            askForTrace(control);
         else
             m_journal->append(LogFrame{"warning", "unknown command '" + control.command + "' ignored", "agent"});
     };
     m_socket->open(std::move(handlers), ranksOf(m_plan));
+}
+
+void Session::askForTrace(const Control &control) {
+    const std::string what = "a trace of " + std::to_string(control.steps.value_or(0)) + " steps, asked by " +
+                             (control.by.empty() ? "a viewer" : control.by);
+    if (control.steps.value_or(0) < 1)
+        return m_journal->append(LogFrame{"warning", what + ", is refused: it wants 1 step or more", "agent"});
+    const auto reached = m_socket->sendControl(control);
+    m_journal->append(LogFrame{"info", what + ": " + std::to_string(reached.size()) + " ranks record it", "agent"});
+}
+
+void Session::mergeTraces() {
+    const auto merged = agent::mergeTraces(folder().traces(), ranksOf(m_plan));
+    if (!merged)
+        m_journal->append(
+            LogFrame{"warning", "the ranks' traces can't be put together: " + merged.error().message(), "agent"});
+    else if (*merged)
+        m_journal->append(
+            LogFrame{"info", "the trace of all ranks is " + **merged + "; ui.perfetto.dev opens it", "agent"});
 }
 
 void Session::watchSignals() {
@@ -177,6 +199,7 @@ void Session::sampleDevices() {
 void Session::everySecond() {
     m_journal->append(HeartbeatFrame{});
     m_journal->requestSync();
+    mergeTraces();
     watchFolder();
     m_socket->rebindIfLost();
     reapStrays();
@@ -247,6 +270,7 @@ void Session::alert(std::string severity, std::string kind, std::string message)
 
 void Session::onOver() {
     m_over = true;
+    mergeTraces();
     for (EventLoop::Token *timer : {&m_sampleTimer, &m_secondTimer, &m_quietTimer})
         m_loop.cancel(*timer);
     for (const pid_t child : childrenOf(::getpid())) // what left its group and outlived its rank

@@ -45,6 +45,8 @@ private:
     void openSocketHandlers();
     void makeSupervisor(OnConsoleLine onConsoleLine);
     void startTimers();
+    void askForTrace(const Control &control);
+    void mergeTraces();
     void watchSignals();
     void onSignals();
     void sampleDevices();

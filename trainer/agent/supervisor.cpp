@@ -72,6 +72,7 @@ Result<void> Supervisor::spawnAll() {
     std::vector<std::pair<std::string, std::string>> environment = {
         {"LOCKSTEP_FRAMES", "unix:" + m_parts.socket.path()},
         {"LOCKSTEP_RUN", m_parts.plan.record.run},
+        {"LOCKSTEP_TRACES", m_parts.folder.traces()},
         {"TORCHELASTIC_RESTART_COUNT", std::to_string(m_restarts)},
     };
     // The driver's order of GPUs, which is ours, instead of CUDA's guess at the fastest first.

@@ -1,6 +1,7 @@
 #include "trainer/data/loader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -127,7 +128,7 @@ struct Loader::Impl {
             planned = after(planned);
             Slot made{true, {}, broken};
             if (!broken)
-                makeUnlocked(lock, at, made);
+                makeUnlocked(lock, at, made, number);
             if (mine != generation)
                 continue; // the reader went elsewhere meanwhile
             ring[place] = std::move(made);
@@ -135,11 +136,15 @@ struct Loader::Impl {
         }
     }
 
-    void makeUnlocked(std::unique_lock<std::mutex> &lock, Position at, Slot &made) {
+    void makeUnlocked(std::unique_lock<std::mutex> &lock, Position at, Slot &made, int number) {
         try {
             const auto samples = orderOf(at.epoch);
             lock.unlock();
+            const auto start = std::chrono::steady_clock::now();
             made.batch = make(*samples, at);
+            if (options.onBatch)
+                options.onBatch(number, std::chrono::nanoseconds(start.time_since_epoch()).count(),
+                                std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
         } catch (...) {
             made.error = std::current_exception();
         }

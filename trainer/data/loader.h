@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct LoaderOptions {
     torch::Dtype dtype = torch::kFloat32; ///< fp64: (u8/255 - mean)/std computed in fp64
     bool pinMemory = false;
     std::optional<c10::Device> device; ///< --loader device: data and augmentation live there, and so do the batches
+    /// Told when a worker began and ended a batch (CLOCK_MONOTONIC), on its thread; may be empty.
+    std::function<void(int worker, std::int64_t startNs, std::int64_t endNs)> onBatch;
 };
 
 /// Hands out the batches of one epoch after another in the sampler's order; the last, smaller batch is kept.

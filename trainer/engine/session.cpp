@@ -27,6 +27,20 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto rendezvousLimit = 300s;
 
+Result<void> readDelay(Session &session) {
+    const char *text = std::getenv("LOCKSTEP_TEST_DELAY");
+    if (!text || !*text)
+        return {};
+    const auto delay = parseTestDelay(text);
+    if (!delay)
+        return fail(delay.error());
+    if (session.device().is_cuda())
+        return fail(Error::badArgument("a GPU's work can't be slowed from the host", "test delays on CPU devices",
+                                       "LOCKSTEP_TEST_DELAY"));
+    session.delay = *delay;
+    return {};
+}
+
 Result<void> readData(Session &session) {
     const RunConfig &config = session.config;
     auto train = loadImageSet(config.dataset, config.dataDir, Split::Train, config.trainSamples);
@@ -185,17 +199,21 @@ OptimizerOptions optimizerOptions(const Session &session) {
 
 void makeStrategy(Session &session) {
     const RunConfig &config = session.config;
+    session.trace = std::make_unique<Trace>(session.env.rank, hostName());
     if (session.device().is_cuda())
-        session.clock = std::make_unique<DeviceClock>(session.device());
+        session.clock = std::make_unique<DeviceClock>(session.device(), session.trace.get());
     else
-        session.clock = std::make_unique<HostClock>();
+        session.clock = std::make_unique<HostClock>(session.trace.get());
+    if (session.delay && session.delay->rank == session.env.rank)
+        session.clock = std::make_unique<DelayedClock>(std::move(session.clock), *session.delay);
     switch (config.method) {
     case Method::Baseline:
         session.strategy = std::make_unique<Baseline>(session.model, *session.clock);
         return;
     case Method::Ddp:
-        session.strategy = std::make_unique<Ddp>(session.model, *session.communicator, *session.clock, config.bucketMb,
-                                                 session.resumed ? session.resumed->bucketOrder : std::string());
+        session.strategy =
+            std::make_unique<Ddp>(session.model, *session.communicator, *session.clock, config.bucketMb,
+                                  session.resumed ? session.resumed->bucketOrder : std::string(), session.trace.get());
         return;
     case Method::Dp:
         // Replicas' first parameters are overwritten: drawing them must not move the sequence of random numbers on.
@@ -204,7 +222,7 @@ void makeStrategy(Session &session) {
         session.strategy = std::make_unique<Dp>(
             session.model, *session.clock,
             Dp::Options{session.placement.devices, [&session] { return *freshModel(session); },
-                        config.dpReplicas == "persistent", optimizerOptions(session), config.seed});
+                        config.dpReplicas == "persistent", optimizerOptions(session), config.seed, session.trace.get()});
         at::Generator(generator).set_state(before);
         return;
     }
@@ -260,6 +278,9 @@ Result<void> makeLoader(Session &session) {
             return fail(cores.error());
         options.workerCores = *cores;
     }
+    options.onBatch = [trace = session.trace.get()](int worker, std::int64_t startNs, std::int64_t endNs) {
+        trace->span(Trace::firstWorker + worker, "make batch", startNs, endNs);
+    };
     session.loader = std::make_unique<Loader>(session.train, options);
     return {};
 }
@@ -291,8 +312,8 @@ Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment e
         makeStrategy(made);
         return {};
     };
-    for (const Step step : {Step(readData), Step(meetOthers), Step(takeUp), Step(fillModel), Step(strategy),
-                            Step(makeOptimizer), Step(makeLoader)})
+    for (const Step step : {Step(readDelay), Step(readData), Step(meetOthers), Step(takeUp), Step(fillModel),
+                            Step(strategy), Step(makeOptimizer), Step(makeLoader)})
         if (auto done = step(*session); !done)
             return fail(done.error());
     restoreRandomState(*session);

@@ -14,8 +14,10 @@
 #include "trainer/engine/optimizer.h"
 #include "trainer/engine/placement.h"
 #include "trainer/models/model.h"
+#include "trainer/report/delayed_clock.h"
 #include "trainer/report/frame_sender.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/trace.h"
 #include "trainer/strategies/strategy.h"
 
 namespace lockstep::trainer {
@@ -29,8 +31,10 @@ struct Session {
     torch::Dtype dtype = torch::kFloat32;
     std::string backend = "none";
     std::vector<std::string> devices; ///< of the whole run, in rank order
+    std::optional<TestDelay> delay;   ///< of this run, on whichever rank
     ImageSet train, test;
     std::unique_ptr<Communicator> communicator;
+    std::unique_ptr<Trace> trace; ///< outlives what stamps into it
     std::unique_ptr<PhaseClock> clock;
     std::shared_ptr<Model> model;
     std::optional<Checkpoint> resumed;

@@ -1,11 +1,13 @@
 #include "trainer/engine/training.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <span>
 #include <string_view>
@@ -24,6 +26,13 @@ namespace lockstep::trainer {
 namespace {
 
 constexpr std::int64_t commFrameNs = 1'000'000'000;
+constexpr std::size_t spansAStep = 64; ///< laps, DP's parts and buckets of a step leave room in it
+
+/// Where traces go: the agent says so; without one, a folder where the rank was started.
+std::string traceFolder() {
+    const char *folder = std::getenv("LOCKSTEP_TRACES");
+    return folder && *folder ? folder : "traces";
+}
 
 std::string spell(double number) {
     return std::isnan(number) ? "NaN" : number > 0 ? "infinite" : "minus infinite";
@@ -56,8 +65,9 @@ std::chrono::milliseconds windowOfSteps() {
 } // namespace
 
 Training::Training(Session &session)
-    : m_session(session), m_recorder(*session.clock, outputsOf(session), windowOfSteps()),
-      m_evaluator(session.test, *session.communicator, session.device(), session.dtype) {}
+    : m_session(session), m_recorder(*session.clock, outputsOf(session), windowOfSteps(), session.placement.names),
+      m_evaluator(session.test, *session.communicator, session.device(), session.dtype),
+      m_stragglers(session.communicator->worldSize()) {}
 
 void Training::sendInit() {
     const Session &s = m_session;
@@ -79,7 +89,17 @@ void Training::sendInit() {
         init.replicaBatch = scatterSizes(processBatch(s.config, s.env), deviceCount(s.config));
     if (s.config.oversubscribe)
         init.detail = "devices may share cores: not comparable";
+    if (s.delay)
+        init.detail += (init.detail.empty() ? "" : "; ") + s.delay->sentence();
     s.frames->send(init);
+    if (!s.delay || s.delay->rank != s.env.rank)
+        return;
+    AlertFrame alert;
+    alert.severity = "warning";
+    alert.kind = "test_delay";
+    alert.message = s.delay->sentence();
+    s.frames->send(alert);
+    logWarning(alert.message);
 }
 
 void Training::sendState(RunState state, std::optional<int> epoch, std::string detail) {
@@ -107,6 +127,18 @@ void Training::takeUp() {
 Result<Outcome> Training::run() {
     takeUp();
     sendInit();
+    m_session.trace->ask(m_session.config.trace);
+    m_session.frames->setOnTrace([trace = m_session.trace.get()](std::int64_t steps) { trace->ask(steps); });
+    // Whatever comes: the sender outlives the trace.
+    const std::shared_ptr<void> forget(nullptr, [this](void *) { m_session.frames->setOnTrace({}); });
+    const auto done = trainEpochs();
+    if (m_session.trace->unfinished())
+        writeTrace();
+    m_traceWriter = {}; // waits for it
+    return done;
+}
+
+Result<Outcome> Training::trainEpochs() {
     stop_flag::training(); // from here on a signal waits for the step that all ranks agree on
     m_session.communicator->barrier();
     const int firstEpoch = static_cast<int>(m_epochs.size()) + 1;
@@ -150,6 +182,7 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     s.loader->startEpoch(epoch - 1, s.config.epochs - 1, firstStep);
     bool stop = false;
     while (!stop) {
+        s.trace->beginStep(monotonicNs(), spansAStep + static_cast<std::size_t>(s.config.workers));
         auto batch = s.loader->next();
         if (!batch)
             break;
@@ -159,6 +192,8 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
         if (monotonicNs() - m_commSentNs >= commFrameNs)
             sendComm(epoch);
         s.clock->lap(Phase::Other);
+        if (s.trace->endStep(m_step - 1, monotonicNs()))
+            writeTrace();
     }
     m_unfinished = m_recorder.finishEpoch();
     sendComm(epoch);
@@ -177,10 +212,50 @@ bool Training::trainStep(Batch batch) {
         m_replicaBatch = s.strategy->replicaBatch(); // as the first, full batch was really cut
     s.strategy->runOptimizer(*s.optimizer);
     s.clock->lap(Phase::Optimizer);
-    m_recorder.addStep(m_step, batch.real, outcome.loss);
+    m_recorder.addStep(m_step, batch.real, outcome.loss, s.strategy->deviceTimes());
+    watchStragglers();
     ++m_step;
     ++m_stepInEpoch;
     return outcome.stop;
+}
+
+/// All ranks hold the same numbers and come to the same verdict; the one it names tells of it.
+void Training::watchStragglers() {
+    const auto verdict = m_stragglers.add(m_step, m_session.strategy->ownTimes());
+    if (!verdict || verdict->rank != m_session.env.rank)
+        return;
+    const std::string who = "rank " + std::to_string(verdict->rank) + " on " + hostName(),
+                      where(nameOf(verdict->phase));
+    if (verdict->over)
+        return logInfo(who + " is no longer slower than the others in " + where);
+    char later[32];
+    std::snprintf(later, sizeof later, "%.3g", verdict->readyLaterNs * 1e-6);
+    AlertFrame alert;
+    alert.severity = "warning";
+    alert.kind = "straggler";
+    alert.message = who + " is slower than the others in " + where + ": its gradients are ready " + later +
+                    " ms later (median of " + std::to_string(StragglerDetector::window) +
+                    " steps), so the other ranks wait";
+    alert.step = verdict->step;
+    m_session.frames->send(alert);
+    logWarning(alert.message);
+}
+
+/// In a thread of its own: a disk takes its time, and training need not.
+void Training::writeTrace() {
+    m_recorder.flush(true); // a GPU's times are known by then
+    if (m_traceWriter.joinable())
+        m_traceWriter.join();
+    m_traceWriter = std::jthread([recorded = m_session.trace->take(), trace = m_session.trace.get(),
+                                  folder = traceFolder(), rank = m_session.env.rank] {
+        pthread_setname_np(pthread_self(), "trace");
+        if (auto written = trace->write(recorded, folder); !written)
+            return logWarning("the trace is lost: " + written.error().message());
+        logInfo("a trace of " + std::to_string(recorded.steps) + " steps is in " + folder + "/rank-" +
+                std::to_string(rank) + ".json");
+        if (recorded.lost > 0)
+            logWarning("the trace lacks " + std::to_string(recorded.lost) + " spans for which there was no room");
+    });
 }
 
 void Training::reportEpoch(int epoch, const EpochTotals &totals) {
@@ -200,6 +275,7 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     frame.steps = totals.steps;
     frame.startMonoNs = m_epochStartNs;
     frame.phases = totals.phases.toFrame();
+    frame.replicas = m_recorder.epochReplicas();
     m_session.frames->send(frame);
     m_epochs.push_back({epoch, frame.loss, longest, static_cast<std::int64_t>(samples)});
     m_total.add(totals);

@@ -1,10 +1,12 @@
 #pragma once
 #include <optional>
+#include <thread>
 
 #include "ipc/run_folder.h"
 #include "trainer/engine/evaluation.h"
 #include "trainer/engine/session.h"
 #include "trainer/report/step_recorder.h"
+#include "trainer/report/straggler_detector.h"
 
 namespace lockstep::trainer {
 
@@ -24,12 +26,15 @@ private:
     void sendInit();
     void sendState(RunState state, std::optional<int> epoch = {}, std::string detail = {});
     void takeUp();
+    [[nodiscard]] Result<Outcome> trainEpochs();
     /// Trains one epoch from `firstStep` on. True: stopped before its end.
     [[nodiscard]] bool trainEpoch(int epoch, std::int64_t firstStep);
     /// One step; what it wishes about stopping.
     [[nodiscard]] bool trainStep(Batch batch);
     void reportEpoch(int epoch, const EpochTotals &totals);
     void evaluate(int epoch);
+    void watchStragglers();
+    void writeTrace();
     void compareRanks(const std::string &sha256);
     void sendComm(int epoch);
     [[nodiscard]] Result<void> saveCheckpoint(int epochsDone, std::int64_t stepInEpoch);
@@ -37,12 +42,14 @@ private:
     Session &m_session;
     StepRecorder m_recorder;
     Evaluator m_evaluator;
+    StragglerDetector m_stragglers;
     std::vector<EpochSummary> m_epochs;
     std::optional<EvalFrame> m_lastEval;
     std::vector<std::int64_t> m_replicaBatch;
     EpochTotals m_unfinished; ///< of the epoch that a stop or a checkpoint cut
     EpochTotals m_total;      ///< of the run's whole epochs
     std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
+    std::jthread m_traceWriter;
     std::int64_t m_commFirstStep = 0, m_commSentNs = 0;
 };
 

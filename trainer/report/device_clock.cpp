@@ -20,11 +20,12 @@ std::shared_ptr<c10::Event> DeviceClock::record() {
 
 void DeviceClock::start() {
     m_last = record();
+    m_streamNs = monotonicNs();
     m_step = {};
 }
 
 void DeviceClock::lap(Phase phase, std::optional<Phase> nested) {
-    m_step.marks.push_back({phase, nested, record()});
+    m_step.marks.push_back({phase, nested, record(), m_trace && m_trace->on()});
 }
 
 void DeviceClock::add(Phase phase, std::int64_t ns) {
@@ -42,6 +43,12 @@ StepTimes DeviceClock::resolve(const Step &step) {
         times.add(mark.phase, ns);
         if (mark.nested)
             times.add(*mark.nested, ns);
+        if (mark.traced) {
+            m_trace->span(Trace::stream, nameOf(mark.phase).data(), m_streamNs, m_streamNs + ns);
+            if (mark.nested)
+                m_trace->span(Trace::stream, nameOf(*mark.nested).data(), m_streamNs, m_streamNs + ns);
+        }
+        m_streamNs += ns;
         m_spare.push_back(std::exchange(m_last, mark.event));
     }
     return times;

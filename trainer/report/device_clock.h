@@ -7,6 +7,7 @@
 #include <c10/core/Event.h>
 
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/trace.h"
 
 namespace lockstep::trainer {
 
@@ -15,7 +16,7 @@ namespace lockstep::trainer {
 /// Used from the training thread, and from autograd's device thread while that one waits for it.
 class DeviceClock final : public PhaseClock {
 public:
-    explicit DeviceClock(c10::Device device) : m_device(device) {}
+    explicit DeviceClock(c10::Device device, Trace *trace = nullptr) : m_device(device), m_trace(trace) {}
     void start() override;
     void lap(Phase phase, std::optional<Phase> nested) override;
     void add(Phase phase, std::int64_t ns) override;
@@ -28,6 +29,7 @@ private:
         Phase phase;
         std::optional<Phase> nested;
         std::shared_ptr<c10::Event> event;
+        bool traced;
     };
     struct Step {
         std::vector<Mark> marks;
@@ -37,6 +39,8 @@ private:
     [[nodiscard]] StepTimes resolve(const Step &step);
 
     c10::Device m_device;
+    Trace *m_trace;
+    std::int64_t m_streamNs = 0;        ///< when m_last was reached, on the host's clock as of start()
     std::shared_ptr<c10::Event> m_last; ///< the last mark that was resolved
     Step m_step;
     std::deque<Step> m_done;

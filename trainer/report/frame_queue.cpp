@@ -16,6 +16,15 @@ double greater(double a, double b) {
     return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
 }
 
+void mergeInto(PhaseTimes &earlier, const PhaseTimes &later) {
+    for (const auto &[name, time] : later) {
+        PhaseTime &sum = earlier[name];
+        sum.sumS += time.sumS;
+        if (time.maxS)
+            sum.maxS = std::max(sum.maxS.value_or(0), *time.maxS);
+    }
+}
+
 } // namespace
 
 void mergeInto(StepsFrame &earlier, const StepsFrame &later) {
@@ -33,12 +42,12 @@ void mergeInto(StepsFrame &earlier, const StepsFrame &later) {
     earlier.lastStep = later.lastStep;
     earlier.count += later.count;
     earlier.samples += later.samples;
-    for (const auto &[name, time] : later.phases) {
-        PhaseTime &sum = earlier.phases[name];
-        sum.sumS += time.sumS;
-        if (time.maxS)
-            sum.maxS = std::max(sum.maxS.value_or(0), *time.maxS);
-    }
+    mergeInto(earlier.phases, later.phases);
+    if (earlier.replicas.size() == later.replicas.size())
+        for (std::size_t i = 0; i < later.replicas.size(); ++i)
+            mergeInto(earlier.replicas[i].phases, later.replicas[i].phases);
+    else
+        earlier.replicas.clear(); // of a part of the steps they would tell too little
 }
 
 void FrameQueue::push(Frame frame) {

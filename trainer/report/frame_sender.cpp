@@ -81,6 +81,11 @@ FrameSender::~FrameSender() {
     finish(std::chrono::seconds(2));
 }
 
+void FrameSender::setOnTrace(OnTrace onTrace) {
+    const std::lock_guard lock(m_mutex);
+    m_onTrace = std::move(onTrace);
+}
+
 void FrameSender::send(FrameBody body) {
     if (m_lost)
         return;
@@ -205,6 +210,9 @@ void FrameSender::handleLine(std::string_view line) {
     if (const auto control = decodeControl(line)) {
         if (control->command == "stop" && m_onStop)
             m_onStop(control->by);
+        const std::lock_guard lock(m_mutex);
+        if (control->command == "trace" && m_onTrace && control->steps)
+            m_onTrace(*control->steps);
         return;
     }
     const auto hello = decodeHello(line);

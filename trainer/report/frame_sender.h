@@ -23,11 +23,15 @@ namespace lockstep::trainer {
 class FrameSender {
 public:
     using OnStop = std::function<void(const std::string &by)>; ///< called on the sender's thread
+    using OnTrace = std::function<void(std::int64_t steps)>;   ///< likewise
 
     /// Connects or opens. An empty address sends nowhere (no heartbeat either).
     static Result<std::unique_ptr<FrameSender>> open(const std::string &address, int rank, const Clock &clock,
                                                      OnStop onStop);
     ~FrameSender(); ///< finish() with two seconds
+
+    /// Who is told of a trace that is asked for; nobody to begin with.
+    void setOnTrace(OnTrace onTrace);
 
     FrameSender(const FrameSender &) = delete;
     FrameSender &operator=(const FrameSender &) = delete;
@@ -52,6 +56,7 @@ private:
     int m_rank;
     const Clock &m_clock;
     OnStop m_onStop;
+    OnTrace m_onTrace; ///< under m_mutex
     bool m_socket = false;
     Fd m_out, m_wake;
     LineFramer m_framer;

@@ -6,13 +6,20 @@ namespace lockstep::trainer {
 
 void HostClock::start() {
     m_last = monotonicNs();
+    m_own = {};
 }
 
 void HostClock::lap(Phase phase, std::optional<Phase> nested) {
     const std::int64_t now = monotonicNs();
     m_step.add(phase, now - m_last);
+    m_own.add(phase, now - m_last);
     if (nested)
         m_step.add(*nested, now - m_last);
+    if (m_trace && m_trace->on()) {
+        m_trace->span(Trace::training, nameOf(phase).data(), m_last, now);
+        if (nested)
+            m_trace->span(Trace::training, nameOf(*nested).data(), m_last, now);
+    }
     m_last = now;
 }
 
@@ -34,6 +41,10 @@ std::optional<StepTimes> HostClock::takeStep(bool) {
 
 StepTimes HostClock::takeTail() {
     return std::exchange(m_step, {});
+}
+
+std::optional<StepTimes> HostClock::takeOwn() {
+    return std::exchange(m_own, {});
 }
 
 } // namespace lockstep::trainer

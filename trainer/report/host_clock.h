@@ -2,22 +2,26 @@
 #include <deque>
 
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/trace.h"
 
 namespace lockstep::trainer {
 
 /// Stamps by the host's clock: right where the host itself computes (CPU devices).
 class HostClock final : public PhaseClock {
 public:
+    explicit HostClock(Trace *trace = nullptr) : m_trace(trace) {}
     void start() override;
     void lap(Phase phase, std::optional<Phase> nested) override;
     void add(Phase phase, std::int64_t ns) override;
     void endStep() override;
     std::optional<StepTimes> takeStep(bool wait) override;
     StepTimes takeTail() override;
+    std::optional<StepTimes> takeOwn() override;
 
 private:
+    Trace *m_trace;
     std::int64_t m_last = 0;
-    StepTimes m_step;
+    StepTimes m_step, m_own;
     std::deque<StepTimes> m_done;
 };
 

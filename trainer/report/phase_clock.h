@@ -81,6 +81,8 @@ public:
     virtual std::optional<StepTimes> takeStep(bool wait) = 0;
     /// What was stamped since the last endStep().
     virtual StepTimes takeTail() = 0;
+    /// Laps by phase since the last call, while the step still runs; nothing where the host learns them later (GPUs).
+    virtual std::optional<StepTimes> takeOwn() { return {}; }
 };
 
 /// CLOCK_MONOTONIC, nanoseconds.

@@ -1,23 +1,28 @@
 #include "trainer/report/step_recorder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace lockstep::trainer {
 
-StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window)
-    : m_clock(clock), m_outputs(std::move(outputs)), m_windowNs(window.count()) {}
+StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window,
+                           std::vector<std::string> devices)
+    : m_clock(clock), m_outputs(std::move(outputs)), m_windowNs(window.count()), m_devices(std::move(devices)) {}
 
 void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
     m_epochNumber = epoch;
     m_epoch = before;
+    m_wholeEpoch = before.steps == 0;
+    m_epochDevices.clear();
     m_clock.start();
     m_epochStartNs = m_windowStartNs = monotonicNs();
 }
 
-void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss) {
+void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss,
+                           std::span<const StepTimes> devices) {
     m_clock.endStep();
-    m_pending.push_back({step, samples, std::move(loss)});
+    m_pending.push_back({step, samples, std::move(loss), {devices.begin(), devices.end()}});
 }
 
 void StepRecorder::flush(bool force) {
@@ -33,6 +38,8 @@ void StepRecorder::flush(bool force) {
     if (m_window->samples > 0)
         m_window->loss->mean = m_windowLossSum / static_cast<double>(m_window->samples);
     m_window->phases = m_windowPhases.toFrame();
+    m_window->replicas = replicasOf(m_windowDevices);
+    m_windowDevices.clear();
     m_outputs.window(std::move(*m_window));
     m_window.reset();
     m_windowPhases.clear();
@@ -67,6 +74,11 @@ void StepRecorder::account(const Pending &step, const StepTimes &times) {
     m_window->samples += step.samples;
     m_windowLossSum += step.samples > 0 ? loss * samples : 0;
     m_windowPhases.add(times);
+    for (auto *totals : {&m_windowDevices, &m_epochDevices}) {
+        totals->resize(std::max(totals->size(), step.devices.size()));
+        for (std::size_t i = 0; i < step.devices.size(); ++i)
+            (*totals)[i].add(step.devices[i]);
+    }
 
     m_epoch.lossSum += step.samples > 0 ? loss * samples : 0;
     m_epoch.samples += step.samples;
@@ -84,6 +96,17 @@ EpochTotals StepRecorder::finishEpoch() {
     m_epoch.durationS += static_cast<double>(monotonicNs() - m_epochStartNs) / 1e9;
     m_epoch.phases.addTail(m_clock.takeTail());
     return m_epoch;
+}
+
+std::vector<ReplicaTime> StepRecorder::replicasOf(const std::vector<PhaseTotals> &totals) const {
+    std::vector<ReplicaTime> out;
+    for (std::size_t i = 0; i < totals.size() && i < m_devices.size(); ++i)
+        out.push_back({m_devices[i], totals[i].toFrame()});
+    return out;
+}
+
+std::vector<ReplicaTime> StepRecorder::epochReplicas() const {
+    return m_wholeEpoch ? replicasOf(m_epochDevices) : std::vector<ReplicaTime>();
 }
 
 } // namespace lockstep::trainer

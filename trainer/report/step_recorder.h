@@ -3,6 +3,9 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <torch/types.h>
 
@@ -21,28 +24,39 @@ public:
         std::function<void(std::int64_t step, double loss)> nonFinite; ///< first step of a non-finite stretch
     };
     /// `window`: how long steps are gathered before they are sent; 0: each step is sent on its own.
-    StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window = std::chrono::milliseconds(100));
+    /// `devices`: names of DP's, for what addStep() is told of each.
+    StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window = std::chrono::milliseconds(100),
+                 std::vector<std::string> devices = {});
 
     /// `before`: what the epoch had added up to when it was interrupted (resume).
     void startEpoch(int epoch, const EpochTotals &before);
     /// After the step's last lap; `loss` is the mean over `samples`, on any device.
-    void addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss);
+    /// `devices`: each device's own times in DP's parallel parts, when they are known.
+    void addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss, std::span<const StepTimes> devices = {});
     /// Sends the window if it is full (or `force`).
     void flush(bool force);
     /// Ends the epoch's time here and gives its totals.
     EpochTotals finishEpoch();
+    /// Each device's share in the epoch that ended; empty where it is not known for all of it.
+    [[nodiscard]] std::vector<ReplicaTime> epochReplicas() const;
 
 private:
     struct Pending {
         std::int64_t step, samples;
         torch::Tensor loss;
+        std::vector<StepTimes> devices;
     };
     void take(bool wait);
     void account(const Pending &step, const StepTimes &times);
 
+    [[nodiscard]] std::vector<ReplicaTime> replicasOf(const std::vector<PhaseTotals> &totals) const;
+
     PhaseClock &m_clock;
     Outputs m_outputs;
     std::int64_t m_windowNs;
+    std::vector<std::string> m_devices;
+    std::vector<PhaseTotals> m_windowDevices, m_epochDevices;
+    bool m_wholeEpoch = true;
     std::deque<Pending> m_pending;
     std::optional<StepsFrame> m_window;
     PhaseTotals m_windowPhases;

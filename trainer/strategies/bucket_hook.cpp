@@ -33,9 +33,9 @@ BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, std::shared
     : m_group(std::move(group)), m_record(std::move(record)), m_beforeLast(std::move(beforeLast)) {}
 
 c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bucket) {
-    const std::int64_t readyNs = monotonicNs();
     if (bucket.isLast())
-        m_beforeLast(bucket);
+        m_beforeLast(bucket); // ends backward: its last gradient is ready
+    const std::int64_t readyNs = monotonicNs();
     at::Tensor &buffer = bucket.getBufferRef();
     if (m_group->getSize() > 1)
         buffer.div_(m_group->getSize()); // with a hook, the Reducer leaves the average to us

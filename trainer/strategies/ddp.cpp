@@ -1,10 +1,12 @@
 #include "trainer/strategies/ddp.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <sstream>
 
 #include <ATen/Functions.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/Event.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -16,15 +18,15 @@ namespace {
 constexpr std::size_t broadcastBytes = 250 * 1024 * 1024; // torch's DistributedDataParallel
 
 std::int64_t controlSlots(const Communicator &communicator) {
-    return 1 + communicator.worldSize();
+    return 1 + static_cast<std::int64_t>(OwnTimes::numbers) * communicator.worldSize();
 }
 
 } // namespace
 
 Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, double bucketMb,
-         const std::string &bucketOrder)
-    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_parameters(m_model->parameters()),
-      m_record(std::make_shared<BucketRecord>()) {
+         const std::string &bucketOrder, Trace *trace)
+    : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_trace(trace),
+      m_parameters(m_model->parameters()), m_record(std::make_shared<BucketRecord>()) {
     const c10::AutoGradMode noGrad(false);
     const auto options = m_parameters.front().options().requires_grad(false);
     m_control = torch::zeros({controlSlots(communicator)}, options).requires_grad_(true);
@@ -119,9 +121,19 @@ void Ddp::beforeLastBucket(c10d::GradBucket &bucket) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         if (!parameters[i].is_same(m_control))
             continue;
-        const c10::AutoGradMode noGrad(false);
-        bucket.getGradients()[i].narrow(0, 1 + m_communicator.rank(), 1).fill_(static_cast<double>(m_readyNs) * 1e-9);
+        tellOwnTimes(bucket.getGradients()[i]);
     }
+}
+
+void Ddp::tellOwnTimes(const at::Tensor &slots) {
+    const auto own = m_clock.takeOwn().value_or(StepTimes());
+    std::array<double, OwnTimes::numbers> seconds{static_cast<double>(m_readyNs) * 1e-9};
+    for (std::size_t i = 0; i < ownPhases.size(); ++i)
+        seconds.at(1 + i) = static_cast<double>(own.of(ownPhases.at(i)).value_or(0)) * 1e-9;
+    const c10::AutoGradMode noGrad(false);
+    const auto count = static_cast<std::int64_t>(seconds.size());
+    slots.narrow(0, 1 + m_communicator.rank() * count, count)
+        .copy_(at::from_blob(seconds.data(), {count}, at::TensorOptions(at::kDouble)));
 }
 
 /// Whether some rank wishes to stop. On a GPU the answer is that of the step before: it has arrived by now, and asking for
@@ -131,13 +143,10 @@ bool Ddp::readControl() {
     const at::Tensor &slots = m_control.grad();
     bool stop = false;
     if (!slots.is_cuda()) {
-        stop = slots[0].item<double>() > 0;
-        std::int64_t wait = 0;
-        for (int r = 0; r < m_communicator.worldSize(); ++r) {
-            const double ready = slots[1 + r].item<double>() * m_communicator.worldSize(); // it was averaged
-            wait = std::max(wait, static_cast<std::int64_t>(ready * 1e9) - m_readyNs);
-        }
-        m_waitNs = wait;
+        const at::Tensor numbers = slots.to(at::kDouble);
+        const auto *values = numbers.const_data_ptr<double>();
+        stop = values[0] > 0;
+        readOwnTimes(values + 1);
     } else {
         if (m_copied) {
             m_copied->synchronize();
@@ -153,6 +162,18 @@ bool Ddp::readControl() {
     return stop;
 }
 
+void Ddp::readOwnTimes(const double *slots) {
+    const double scale = 1e9 * m_communicator.worldSize(); // they were averaged
+    m_ownTimes.resize(static_cast<std::size_t>(m_communicator.worldSize()));
+    m_waitNs = 0;
+    for (OwnTimes &times : m_ownTimes) {
+        times.ready = *slots++ * scale;
+        for (double &phase : times.phases)
+            phase = *slots++ * scale;
+        m_waitNs = std::max(m_waitNs, static_cast<std::int64_t>(times.ready) - m_readyNs);
+    }
+}
+
 void Ddp::accountCommunication() {
     if (m_control.is_cuda())
         return;
@@ -166,6 +187,10 @@ void Ddp::accountCommunication() {
     const std::int64_t endNs = stamps.back().endNs;
     m_statistics.addExposed(std::max<std::int64_t>(0, endNs - m_backwardEndNs), m_waitNs);
     m_communicator.setLastEndNs(endNs);
+    if (m_trace && m_trace->on())
+        for (std::size_t i = 0; i < stamps.size(); ++i)
+            m_trace->span(Trace::firstBucket + static_cast<int>(i), "all-reduce", stamps[i].startNs, stamps[i].endNs,
+                          stamps[i].bytes);
 }
 
 std::string Ddp::bucketOrder() {

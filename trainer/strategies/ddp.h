@@ -8,6 +8,7 @@
 
 #include "trainer/comm/communicator.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/trace.h"
 #include "trainer/strategies/bucket_hook.h"
 #include "trainer/strategies/comm_statistics.h"
 #include "trainer/strategies/strategy.h"
@@ -16,19 +17,20 @@ namespace lockstep::trainer {
 
 /// Distributed data parallel by c10d's Reducer: one process a device, gradients averaged in buckets while backward runs.
 ///
-/// One extra parameter, the control slots, rides in the last bucket: slot 0 carries the wish to stop, slots 1 … the
-/// time each rank needed until its gradients were ready. So all ranks learn both at the same step without a message more. It
+/// One extra parameter, the control slots, rides in the last bucket: slot 0 carries the wish to stop, then come each
+/// rank's own times until its gradients were ready. So all ranks learn both at the same step without a message more. It
 /// belongs neither to the model nor to the optimizer.
 class Ddp final : public Strategy {
 public:
     /// Checks that all ranks have the same shapes and gives them rank 0's parameters and buffers. `bucketOrder`: that of
     /// the run which is resumed.
     Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, double bucketMb,
-        const std::string &bucketOrder);
+        const std::string &bucketOrder, Trace *trace = nullptr);
     ~Ddp() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
     [[nodiscard]] std::string bucketOrder() override;
+    [[nodiscard]] std::span<const OwnTimes> ownTimes() const override { return m_ownTimes; }
     [[nodiscard]] std::optional<CommFrame> takeComm() override { return m_statistics.take(); }
 
 private:
@@ -37,12 +39,15 @@ private:
     void makeReducer(const Buckets &buckets, std::int64_t capBytes);
     void broadcastBuffers();
     void beforeLastBucket(c10d::GradBucket &bucket);
+    void tellOwnTimes(const at::Tensor &slots);
     [[nodiscard]] bool readControl();
+    void readOwnTimes(const double *slots);
     void accountCommunication();
 
     std::shared_ptr<Model> m_model;
     Communicator &m_communicator;
     PhaseClock &m_clock;
+    Trace *m_trace;
     std::vector<at::Tensor> m_parameters; ///< the model's, then the control slots
     at::Tensor m_control, m_controlInput;
     std::shared_ptr<BucketRecord> m_record;
@@ -50,9 +55,10 @@ private:
     std::shared_ptr<c10d::Logger> m_logger;
     CommStatistics m_statistics;
     std::int64_t m_backwardEndNs = 0;
-    std::int64_t m_readyNs = 0; ///< from the last all-reduce's end to this rank's last gradient
-    std::int64_t m_waitNs = 0;  ///< slowest rank's ready − own
-    at::Tensor m_hostFlag;      ///< CUDA: last step's stop slot, on its way to the host
+    std::int64_t m_readyNs = 0;       ///< from the last all-reduce's end to this rank's last gradient
+    std::int64_t m_waitNs = 0;        ///< slowest rank's ready − own
+    std::vector<OwnTimes> m_ownTimes; ///< of each rank, CPU devices
+    at::Tensor m_hostFlag;            ///< CUDA: last step's stop slot, on its way to the host
     std::unique_ptr<c10::Event> m_copied;
 };
 

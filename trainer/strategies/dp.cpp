@@ -56,10 +56,12 @@ std::vector<std::int64_t> scatterSizes(std::int64_t batch, int replicas) {
 }
 
 Dp::Dp(std::shared_ptr<Model> model, PhaseClock &clock, Options options)
-    : m_clock(clock), m_persistent(options.persistent) {
+    : m_clock(clock), m_trace(options.trace), m_persistent(options.persistent) {
     pinThread(options.devices.front().cores);
     for (std::size_t i = 0; i < options.devices.size(); ++i)
         addReplica(options.devices[i], i == 0 ? model : options.makeReplica(), options);
+    if (options.devices.front().device.is_cpu())
+        m_deviceTimes.resize(m_replicas.size());
 }
 
 Dp::~Dp() {
@@ -96,12 +98,14 @@ void Dp::addReplica(const ComputeDevice &place, std::shared_ptr<Model> model, co
 }
 
 StepOutcome Dp::step(const Batch &batch, bool wantStop) {
+    std::fill(m_deviceTimes.begin(), m_deviceTimes.end(), StepTimes());
     scatter(batch.images);
     const std::size_t used = m_replicaBatch.size();
     m_clock.lap(Phase::Forward, Phase::Scatter);
     replicate(used);
     m_clock.lap(Phase::Forward, Phase::Replicate);
-    inParallel(used, [](Replica &replica) { replica.output = replica.model->forward(replica.input); });
+    inParallel(used, Phase::ParallelForward,
+               [](Replica &replica) { replica.output = replica.model->forward(replica.input); });
     m_clock.lap(Phase::Forward, Phase::ParallelForward);
     gather(used);
     m_clock.lap(Phase::Forward, Phase::Gather);
@@ -112,7 +116,7 @@ StepOutcome Dp::step(const Batch &batch, bool wantStop) {
     const auto gradients = m_gathered.grad().split_with_sizes(m_replicaBatch);
     for (std::size_t i = 0; i < used; ++i)
         m_replicas[i].input = gradients[i].to(m_replicas[i].place.device, /*non_blocking=*/true);
-    inParallel(used, [](Replica &replica) {
+    inParallel(used, Phase::ParallelBackward, [](Replica &replica) {
         replica.output.backward(replica.input);
         replica.output = torch::Tensor();
         replica.input = torch::Tensor();
@@ -181,7 +185,7 @@ void Dp::reduce(std::size_t used) {
 
 void Dp::runOptimizer(Optimizer &optimizer) {
     if (m_persistent) {
-        inParallel(m_replicas.size(),
+        inParallel(m_replicas.size(), Phase::Optimizer,
                    [&](Replica &replica) { (replica.optimizer ? *replica.optimizer : optimizer).step(); });
         for (std::size_t i = 1; i < m_replicas.size(); ++i)
             m_replicas[i].optimizer->clearGradients();
@@ -204,11 +208,19 @@ std::vector<at::Generator> Dp::generators() const {
     return all;
 }
 
-void Dp::inParallel(std::size_t used, const std::function<void(Replica &)> &task) {
-    const auto run = [&task](Replica &replica) {
+void Dp::inParallel(std::size_t used, Phase phase, const std::function<void(Replica &)> &task) {
+    const auto run = [&](Replica &replica) {
         const c10::DeviceGuard onDevice(replica.place.device);
         const c10::AutoGradMode grad(true); // grad mode is a thread's own
+        const std::int64_t startNs = monotonicNs();
         task(replica);
+        if (m_deviceTimes.empty())
+            return;
+        const std::int64_t endNs = monotonicNs();
+        const auto number = static_cast<std::size_t>(&replica - m_replicas.data());
+        m_deviceTimes[number].add(phase, endNs - startNs);
+        if (m_trace)
+            m_trace->span(Trace::firstDevice + static_cast<int>(number), nameOf(phase).data(), startNs, endNs);
     };
     for (std::size_t i = 1; i < used; ++i)
         m_replicas[i].thread->start([&run, &replica = m_replicas[i]] { run(replica); });

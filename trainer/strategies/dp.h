@@ -8,6 +8,7 @@
 #include "ipc/cores.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/report/trace.h"
 #include "trainer/strategies/device_thread.h"
 #include "trainer/strategies/strategy.h"
 
@@ -33,6 +34,7 @@ public:
         bool persistent = false; ///< replicas keep their parameters and step them themselves, each with its optimizer
         OptimizerOptions optimizer;
         std::uint64_t seed = 1; ///< replica r > 0 draws from seed + r, as DDP's rank r does; replica 0 as the baseline
+        Trace *trace = nullptr;
     };
     Dp(std::shared_ptr<Model> model, PhaseClock &clock, Options options);
     ~Dp() override;
@@ -42,6 +44,7 @@ public:
     void takeOptimizerState(const Optimizer &optimizer) override;
     [[nodiscard]] std::vector<std::int64_t> replicaBatch() const override { return m_replicaBatch; }
     [[nodiscard]] std::vector<at::Generator> generators() const override;
+    [[nodiscard]] std::span<const StepTimes> deviceTimes() const override { return m_deviceTimes; }
 
 private:
     struct Replica {
@@ -59,10 +62,12 @@ private:
     void replicate(std::size_t used);
     void gather(std::size_t used);
     void reduce(std::size_t used);
-    /// Runs the task for the first `used` replicas, each on its thread, and waits.
-    void inParallel(std::size_t used, const std::function<void(Replica &)> &task);
+    /// Runs the task for the first `used` replicas, each on its thread, and waits. Each stamps its own time in `phase`.
+    void inParallel(std::size_t used, Phase phase, const std::function<void(Replica &)> &task);
 
     PhaseClock &m_clock;
+    Trace *m_trace;
+    std::vector<StepTimes> m_deviceTimes; ///< of CPU devices: a GPU's work ends later than the host's call
     bool m_persistent;
     bool m_copied = false; ///< persistent: replicas hold the model's parameters
     std::vector<Replica> m_replicas;

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "ipc/frames.h"
 #include "trainer/data/loader.h"
 #include "trainer/models/model.h"
+#include "trainer/report/straggler_detector.h"
 
 namespace lockstep::trainer {
 
@@ -35,11 +37,16 @@ public:
 
     /// Samples each replica took in the last step (DP); empty elsewhere.
     [[nodiscard]] virtual std::vector<std::int64_t> replicaBatch() const { return {}; }
+    /// Each device's own times in the parallel parts of the last step (DP), in the order of the devices; empty where they
+    /// are not known.
+    [[nodiscard]] virtual std::span<const StepTimes> deviceTimes() const { return {}; }
     /// Parameters by bucket as the next step reduces them, for checkpoints: "4,3;2,1,0". Every rank must ask.
     [[nodiscard]] virtual std::string bucketOrder() { return {}; }
     /// Those that draw random numbers besides the process's default ones, for checkpoints: the same ones in the same order in
     /// each run of a config.
     [[nodiscard]] virtual std::vector<at::Generator> generators() const { return {}; }
+    /// Every rank's own times of the last step, the same numbers on all ranks; empty where they are not known.
+    [[nodiscard]] virtual std::span<const OwnTimes> ownTimes() const { return {}; }
     /// What communication did since the last call; nothing where there is none.
     [[nodiscard]] virtual std::optional<CommFrame> takeComm() { return {}; }
 };

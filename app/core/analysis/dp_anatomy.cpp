@@ -36,6 +36,15 @@ std::optional<double> meanUse(const RunStore &store, const std::string &device) 
     return epochs > 0 ? std::optional(sum / epochs) : std::nullopt;
 }
 
+std::map<std::string, double, std::less<>> ownTimes(const RunStore &store, const std::string &device) {
+    std::map<std::string, double, std::less<>> out;
+    for (const ReplicaTime &replica : store.replicas())
+        if (replica.device == device && store.replicaSteps() > 0)
+            for (const auto &[name, time] : replica.phases)
+                out.emplace(name, time.sumS / double(store.replicaSteps()));
+    return out;
+}
+
 } // namespace
 
 std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
@@ -55,7 +64,7 @@ std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
     const auto batch = double(std::accumulate(samples.begin(), samples.end(), std::int64_t(0)));
     const std::vector<std::string> names = store.deviceNames();
     for (std::size_t i = 0; i < names.size(); ++i) {
-        DpDevice device{names[i], {}, {}, meanUse(store, names[i])};
+        DpDevice device{names[i], {}, {}, ownTimes(store, names[i]), meanUse(store, names[i])};
         if (i < samples.size() && batch > 0) {
             device.samples = samples[i];
             device.share = double(samples[i]) / batch;

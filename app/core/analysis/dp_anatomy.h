@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@ class RunStore;
 struct DpStage {
     std::string phase;  ///< wire name
     double seconds = 0; ///< mean per step
-    /// Every device works in it. The frames carry the time until the slowest one was done, not each device's own.
+    /// Every device works in it; `seconds` is the time until the slowest one was done.
     bool everyDevice = false;
     bool operator==(const DpStage &) const = default;
 };
@@ -20,7 +21,10 @@ struct DpDevice {
     std::string device;                  ///< "cpu:0"
     std::optional<std::int64_t> samples; ///< of a batch
     std::optional<double> share;         ///< of a batch, 0..1
-    std::optional<double> utilization;   ///< mean over the epochs, 0..1, as the agent sampled it
+    /// Its own time in the stages where every device works, mean seconds per step; a stage of which frames tell nothing is absent
+    /// (a GPU's work ends later than the call that starts it).
+    std::map<std::string, double, std::less<>> ownS;
+    std::optional<double> utilization; ///< mean over the epochs, 0..1, as the agent sampled it
     bool operator==(const DpDevice &) const = default;
 };
 

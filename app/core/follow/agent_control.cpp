@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <string>
+#include <vector>
+
 #include <QProcess>
 
 #include "ipc/messages.h"
@@ -26,7 +29,7 @@ Result<void> writeAll(int fd, std::string_view text) {
     return {};
 }
 
-Result<void> askHere(std::string_view run, std::string_view by) {
+Result<void> askHere(std::string_view run, const Control &control) {
     const Result<std::string> path = runSocketPath(run);
     if (!path)
         return fail(path.error());
@@ -35,28 +38,23 @@ Result<void> askHere(std::string_view run, std::string_view by) {
         return fail(Error::failed("run " + std::string(run) + " does not run: " + fd.error().what));
     Hello hello;
     hello.role = "follower";
-    hello.name = std::string(by);
+    hello.name = control.by;
     hello.pid = getpid();
     hello.nextSeq = std::uint64_t(1) << 62; // wants no line
-    Control control{"stop", std::string(by)};
     if (const Result<void> sent = writeAll(fd->get(), encode(hello) + "\n" + encode(control) + "\n"); !sent)
         return sent;
     // The agent's hello proves that it took the connection; then it reads the control line behind it.
     pollfd wait{fd->get(), POLLIN, 0};
     if (::poll(&wait, 1, 2000) <= 0)
         return fail(Error::failed("the agent of run " + std::string(run) + " does not answer",
-                                  "stop it with: lockstep-agent stop " + std::string(run)));
+                                  "ask it with: lockstep-agent " + control.command + " " + std::string(run)));
     ::usleep(50'000); // closing at once could overtake the control line
     return {};
 }
 
-} // namespace
-
-Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by) {
-    if (prefix.local())
-        return askHere(run, by);
+Result<void> askElsewhere(const CommandPrefix &prefix, const std::vector<std::string> &arguments) {
     QStringList words;
-    for (const std::string &word : agentCommand(prefix, {"stop", std::string(run), "--by", std::string(by)}))
+    for (const std::string &word : agentCommand(prefix, arguments))
         words << QString::fromStdString(word);
     QProcess process;
     process.setStandardInputFile(QProcess::nullDevice());
@@ -67,9 +65,24 @@ Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::s
         return fail(Error::failed(prefix.host + " did not answer within 25 s", "try again when the link is back"));
     }
     if (process.exitCode() != 0)
-        return fail(Error::failed("stopping on " + prefix.host + " failed: " +
-                                  QString::fromUtf8(process.readAllStandardError()).trimmed().toStdString()));
+        return fail(
+            Error::failed((arguments.front() == "stop" ? "stopping on " : "tracing on ") + prefix.host +
+                          " failed: " + QString::fromUtf8(process.readAllStandardError()).trimmed().toStdString()));
     return {};
+}
+
+} // namespace
+
+Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by) {
+    if (prefix.local())
+        return askHere(run, Control{"stop", std::string(by)});
+    return askElsewhere(prefix, {"stop", std::string(run), "--by", std::string(by)});
+}
+
+Result<void> askForTrace(const CommandPrefix &prefix, std::string_view run, std::int64_t steps, std::string_view by) {
+    if (prefix.local())
+        return askHere(run, Control{"trace", std::string(by), steps});
+    return askElsewhere(prefix, {"trace", std::string(run), std::to_string(steps), "--by", std::string(by)});
 }
 
 } // namespace lockstep::core

@@ -183,6 +183,14 @@ Result<void> ExperimentFollower::stop(const QString &by) {
     return ask(request);
 }
 
+Result<void> ExperimentFollower::trace(std::int64_t steps, const QString &by) {
+    const auto now = m_experiment.current();
+    const auto follower = now ? m_followers.find(*now) : m_followers.end();
+    if (follower == m_followers.end())
+        return fail(Error::failed("no run of this experiment goes on: no steps follow that could be traced"));
+    return follower->second->requestTrace(steps, by);
+}
+
 void ExperimentFollower::lookAtSeat() {
     m_holder = controlHolder(m_id);
     m_heldElsewhere = m_holder && !m_holder->isMe() && m_holder->alive();

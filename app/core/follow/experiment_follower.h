@@ -43,6 +43,8 @@ public:
     leftS() const; ///< current run's, plus estimates of the queued; absent when unknown
     /// Asks the owner to stop the queue and the current run.
     [[nodiscard]] Result<void> stop(const QString &by);
+    /// Asks for a trace of the next steps of the run that runs now.
+    [[nodiscard]] Result<void> trace(std::int64_t steps, const QString &by);
     /// Asks anything of the queue; refused while another living viewer holds control.
     [[nodiscard]] Result<void> ask(QueueRequest request);
 

@@ -364,16 +364,28 @@ void RunFollower::end() {
     Q_EMIT ended();
 }
 
+Result<void> RunFollower::request(const Control &control, const std::string &otherWay) {
+    const QByteArray line = QByteArray::fromStdString(encode(control)) + '\n';
+    if (device()->write(line) != line.size())
+        return fail(Error::failed("the run's agent can't be asked: " + device()->errorString().toStdString(),
+                                  otherWay + " " + m_runId.toStdString()));
+    return {};
+}
+
 Result<void> RunFollower::requestStop(const QString &by) {
     if (m_ended)
         return fail(Error::failed("run " + m_runId.toStdString() + " is over already"));
     if (!device() || !m_greeted)
         return askToStop(m_prefix, m_runId.toStdString(), by.toStdString());
-    const QByteArray line = QByteArray::fromStdString(encode(Control{"stop", by.toStdString()})) + '\n';
-    if (device()->write(line) != line.size())
-        return fail(Error::failed("the run's agent can't be asked: " + device()->errorString().toStdString(),
-                                  "stop it with: lockstepctl stop " + m_runId.toStdString()));
-    return {};
+    return request(Control{"stop", by.toStdString()}, "stop it with: lockstepctl stop");
+}
+
+Result<void> RunFollower::requestTrace(std::int64_t steps, const QString &by) {
+    if (m_ended)
+        return fail(Error::failed("run " + m_runId.toStdString() + " is over: no steps follow that could be traced"));
+    if (!device() || !m_greeted)
+        return askForTrace(m_prefix, m_runId.toStdString(), steps, by.toStdString());
+    return request(Control{"trace", by.toStdString(), steps}, "trace it with: lockstepctl trace");
 }
 
 } // namespace lockstep::core

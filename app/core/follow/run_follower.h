@@ -12,6 +12,7 @@
 #include "ipc/frames.h"
 #include "ipc/line_framer.h"
 #include "ipc/log.h"
+#include "ipc/messages.h"
 #include "ipc/run_folder.h"
 #include "launch/command_prefix.h"
 
@@ -38,6 +39,8 @@ public:
     void start();
     /// Asks the agent to stop the run; `by` goes into its log. An error when nobody can be asked.
     [[nodiscard]] Result<void> requestStop(const QString &by);
+    /// Asks for a trace of the next steps, likewise.
+    [[nodiscard]] Result<void> requestTrace(std::int64_t steps, const QString &by);
 
     [[nodiscard]] std::uint64_t nextSeq() const { return m_checker.nextSeq(); }
     [[nodiscard]] bool remote() const { return !m_prefix.local(); }
@@ -66,6 +69,7 @@ private:
     void fetchRecord();
     void fetchResult();
     void tellGaps();
+    [[nodiscard]] Result<void> request(const Control &control, const std::string &otherWay);
     bool refuseNewerFormat();
     [[nodiscard]] QIODevice *device() const;
 

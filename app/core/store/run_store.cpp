@@ -227,6 +227,7 @@ void RunStore::takeBody(const Frame &frame, const StepsFrame &body) {
     if (plausible(body.epoch, m_epochs.size()))
         merged(body.epoch);
     addPhases(rank, frame, body);
+    addReplicas(body);
     if (body.loss)
         addLoss(rank, frame, body);
     tell(Changes(Loss) | Phases | Epochs | ProgressChange);
@@ -253,6 +254,19 @@ void RunStore::addPhases(int rank, const Frame &frame, const StepsFrame &body) {
         phases.recent.pop_front();
     if (!m_epochs.empty() && body.epoch == int(m_epochs.size()))
         m_epochs.back().runningS = std::max(m_epochs.back().runningS, additiveSum(phases.current));
+}
+
+void RunStore::addReplicas(const StepsFrame &body) {
+    for (const ReplicaTime &replica : body.replicas) {
+        const auto same = std::find_if(m_replicas.begin(), m_replicas.end(),
+                                       [&](const ReplicaTime &known) { return known.device == replica.device; });
+        if (same == m_replicas.end())
+            m_replicas.push_back(replica);
+        else
+            add(same->phases, replica.phases);
+    }
+    if (!body.replicas.empty())
+        m_replicaSteps += body.count;
 }
 
 void RunStore::addLoss(int rank, const Frame &frame, const StepsFrame &body) {

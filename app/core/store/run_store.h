@@ -84,6 +84,9 @@ public:
     [[nodiscard]] PhaseTimes recentPhases(int rank, double seconds) const;
     [[nodiscard]] std::int64_t recentSteps(int rank, double seconds) const; ///< steps that recentPhases() covers
     [[nodiscard]] std::int64_t phaseSteps(int rank) const;                  ///< steps that phases() covers
+    /// DP: each device's own times in the parallel parts, over the windows that tell of them.
+    [[nodiscard]] const std::vector<ReplicaTime> &replicas() const { return m_replicas; }
+    [[nodiscard]] std::int64_t replicaSteps() const { return m_replicaSteps; } ///< that replicas() covers
     [[nodiscard]] const std::vector<CommFrame> &comm() const {
         return m_comm;
     } ///< latest of each rank's windows, last 600
@@ -134,6 +137,7 @@ private:
     void tell(Changes what);
     void appendConsole(ConsoleLine line);
     void addPhases(int rank, const Frame &frame, const StepsFrame &body);
+    void addReplicas(const StepsFrame &body);
     void addLoss(int rank, const Frame &frame, const StepsFrame &body);
     [[nodiscard]] std::optional<double> secondsPerStep() const;
 
@@ -168,6 +172,8 @@ private:
     std::map<int, LossSeries> m_rankLoss;
     std::map<int, RankPhases> m_phases;
     std::map<int, TrainingClock> m_clocks; ///< by rank: clocks of unlike nodes need not agree
+    std::vector<ReplicaTime> m_replicas;
+    std::int64_t m_replicaSteps = 0;
     std::vector<CommFrame> m_comm;
     std::vector<std::string> m_heardDevices;
     std::map<std::string, std::deque<LaneSample>> m_lanes;

@@ -36,10 +36,18 @@ bool communicates(const std::string &phase) {
     return phase == "scatter" || phase == "replicate" || phase == "gather" || phase == "reduce";
 }
 
-QString meaningOf(const core::DpStage &stage, bool first) {
+std::optional<double> ownTime(const core::DpDevice &device, const core::DpStage &stage) {
+    const auto found = stage.everyDevice ? device.ownS.find(stage.phase) : device.ownS.end();
+    return found == device.ownS.end() ? std::nullopt : std::optional(found->second);
+}
+
+QString meaningOf(const core::DpStage &stage, bool first, std::optional<double> ownS) {
     const QString what = phaseMeaning(QString::fromStdString(stage.phase));
     if (!stage.everyDevice)
         return first ? what : QObject::tr("this device has nothing to do meanwhile");
+    if (ownS)
+        return what + QObject::tr("; this device worked %1 ms of it, the rest it waited for the slowest one")
+                          .arg(core::significant(*ownS * 1e3));
     return what + QObject::tr("; all devices work in it at once. How long each of them took is not in the frames: "
                               "this is the time until the slowest one was done");
 }
@@ -55,6 +63,15 @@ void AnatomyView::setRuns(const QList<AnatomyRun> &runs) {
     m_runs = runs;
     updateGeometry();
     update();
+}
+
+bool AnatomyView::hasUnknown() const {
+    for (const AnatomyRun &run : m_runs)
+        for (const core::DpDevice &device : run.anatomy.devices)
+            for (const core::DpStage &stage : run.anatomy.stages)
+                if (stage.everyDevice && !ownTime(device, stage))
+                    return true;
+    return false;
 }
 
 QSize AnatomyView::sizeHint() const {
@@ -86,11 +103,21 @@ AnatomyView::Layout AnatomyView::layOut(const QRectF &area) const {
 }
 
 void AnatomyView::paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box,
-                             bool first) const {
+                             bool first, std::optional<double> ownS) const {
     const Palette &p = theme().palette();
     if (!first && !stage.everyDevice) { // idle: a hairline keeps the row readable
         painter->setPen(QPen(p.border, 1));
         painter->drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()));
+        return;
+    }
+    if (ownS && stage.seconds > 0) { // own work, then the wait for the slowest
+        const double share = std::clamp(*ownS / stage.seconds, 0.0, 1.0);
+        const QRectF work(box.left(), box.top(), box.width() * share, box.height());
+        core::DpStage own = stage;
+        own.everyDevice = false; // as device 0's own stages are painted: known
+        paintStage(painter, run, own, work, true, {});
+        painter->setPen(QPen(p.border, 1));
+        painter->drawLine(QPointF(work.right(), box.center().y()), QPointF(box.right(), box.center().y()));
         return;
     }
     const bool rest = stage.phase == "other", load = stage.phase == "load" || stage.phase == "h2d";
@@ -137,7 +164,8 @@ void AnatomyView::paintDevice(QPainter *painter, const AnatomyRun &run, std::siz
     double x = layout.plot.left();
     for (const core::DpStage &stage : run.anatomy.stages) {
         const double width = stage.seconds / layout.stepS * layout.plot.width();
-        paintStage(painter, run, stage, QRectF(x, row.top() + 3, width, row.height() - 6), device == 0);
+        paintStage(painter, run, stage, QRectF(x, row.top() + 3, width, row.height() - 6), device == 0,
+                   ownTime(run.anatomy.devices[device], stage));
         x += width;
     }
     painter->setFont(small);
@@ -181,7 +209,7 @@ QString AnatomyView::hint(const QPointF &position) const {
             const core::DpDevice &device = run.anatomy.devices[i];
             QString out = QStringLiteral("<b>%1 %2</b> · %3")
                               .arg(run.name.toHtmlEscaped(), deviceLabel(run, i), shareText(device));
-            if (i > 0)
+            if (i > 0 && device.ownS.empty())
                 out += tr("<br>has work in at most %1 of a step")
                            .arg(core::percent(run.anatomy.parallelS / run.anatomy.stepS, 0));
             double x = layout.plot.left();
@@ -190,7 +218,8 @@ QString AnatomyView::hint(const QPointF &position) const {
                 if (position.x() >= x && position.x() < x + width)
                     out += QStringLiteral("<br><b>%1</b> %2 ms (%3): %4")
                                .arg(stageName(stage.phase), core::significant(stage.seconds * 1e3),
-                                    core::percent(stage.seconds / run.anatomy.stepS, 0), meaningOf(stage, i == 0));
+                                    core::percent(stage.seconds / run.anatomy.stepS, 0),
+                                    meaningOf(stage, i == 0, ownTime(device, stage)));
                 x += width;
             }
             return out;
@@ -206,9 +235,11 @@ QString AnatomyView::chartData() const {
                 const core::DpDevice &device = run.anatomy.devices[i];
                 if (i > 0 && !stage.everyDevice)
                     continue;
-                // Of the others it is only known that the slowest device took that long.
-                const QString time = stage.everyDevice ? QStringLiteral("at most %1").arg(stage.seconds, 0, 'g', 9)
-                                                       : QString::number(stage.seconds, 'g', 9);
+                // Without its own time it is only known that the slowest device took that long.
+                const auto own = ownTime(device, stage);
+                const QString time = own                 ? QString::number(*own, 'g', 9)
+                                     : stage.everyDevice ? QStringLiteral("at most %1").arg(stage.seconds, 0, 'g', 9)
+                                                         : QString::number(stage.seconds, 'g', 9);
                 out +=
                     QStringLiteral("%1\t%2\t%3\t%4\t%5\t%6\n")
                         .arg(run.name, deviceLabel(run, i), QString::fromStdString(stage.phase), time,

@@ -3,6 +3,8 @@
 #include <QList>
 #include <QString>
 
+#include <optional>
+
 #include "analysis/dp_anatomy.h"
 #include "app/ui/charts/painted_chart.h"
 
@@ -17,14 +19,16 @@ struct AnatomyRun {
 };
 
 /// A data parallel step drawn as it happens: a row a device, the stages from left to right on one scale of time. Device 0
-/// does them all; the others work in the parallel ones alone, and how long each of them took there no frame tells: those
-/// stretches are outlined with a question mark.
+/// does them all; the others work in the parallel ones alone. There each device's bar is its own time, and the line behind
+/// it its wait for the slowest; where no frame tells its own time, the stretch is outlined with a question mark.
 class AnatomyView : public PaintedChart {
     Q_OBJECT
 public:
     AnatomyView(const Theme &theme, QString name, QWidget *parent = nullptr);
     void setRuns(const QList<AnatomyRun> &runs);
     [[nodiscard]] const QList<AnatomyRun> &runs() const { return m_runs; }
+    /// Whether some device's own time is not known.
+    [[nodiscard]] bool hasUnknown() const;
 
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
@@ -43,8 +47,8 @@ private:
     [[nodiscard]] Layout layOut(const QRectF &area) const;
     void paintDevice(QPainter *painter, const AnatomyRun &run, std::size_t device, const QRectF &row,
                      const Layout &layout) const;
-    void paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box,
-                    bool first) const;
+    void paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box, bool first,
+                    std::optional<double> ownS) const;
 
     QList<AnatomyRun> m_runs;
 };

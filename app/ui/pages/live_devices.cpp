@@ -143,6 +143,10 @@ void LivePage::drawAnatomy() {
             if (const auto anatomy = core::dpAnatomy(*runs().at(look.index)))
                 all.append({look.name, look.color, *anatomy});
     m_anatomy->setRuns(all);
+    m_anatomyCard->setNote(
+        m_anatomy->hasUnknown()
+            ? tr("dashed, with ?: how long that device took is not in the frames, only the slowest one's time")
+            : tr("bars: each device's own time; the line behind: its wait for the slowest one"));
     m_anatomyCard->setVisible(!all.isEmpty() && m_pictureActions.value(QStringLiteral("anatomy"))->isChecked());
 }
 

@@ -250,7 +250,6 @@ Card *LivePage::buildAnatomy() {
     card->setToolTip(
         tr("A mean step of DP as it happens: device 0 scatters the batch, copies the parameters, gathers the "
            "outputs, computes the loss and reduces the gradients; the others work only in the parallel parts"));
-    card->setNote(tr("dashed, with ?: how long that device took is not in the frames, only the slowest one's time"));
     m_anatomy = new AnatomyView(m_theme, QStringLiteral("dp-anatomy"), card);
     card->body()->addWidget(m_anatomy, 1);
     card->hide();

@@ -1,5 +1,6 @@
 #include "app/ui/shell/status_strip.h"
 
+#include <QAction>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMouseEvent>
@@ -77,6 +78,14 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
                  tr("Stops the run at a common step and drops the rest of the queue (Ctrl+.)"));
     m_stop->setObjectName(QStringLiteral("danger"));
     connect(m_stop, &QPushButton::clicked, &m_workspace, &Workspace::stop);
+    constexpr int steps = 20;
+    m_trace = new QAction(tr("Trace the next %1 steps").arg(steps), this);
+    m_trace->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
+    m_trace->setToolTip(
+        tr("Records them into traces/trace.json of the run's folder, which Perfetto opens; the console says "
+           "when it is there (Ctrl+Shift+R)"));
+    addAction(m_trace);
+    connect(m_trace, &QAction::triggered, &m_workspace, [this] { m_workspace.trace(steps); });
 }
 
 void StatusStrip::showQueue() {
@@ -131,6 +140,7 @@ void StatusStrip::refresh() {
     const QString link = m_workspace.linkSentence();
     setToolTip(link);
     m_stop->setVisible(strip.active);
+    m_trace->setEnabled(running);
     m_stop->setEnabled(heldBy.isEmpty());
     m_pause->setVisible(strip.active && m_workspace.queue().rowCount() > 1);
     m_pause->setEnabled(heldBy.isEmpty());

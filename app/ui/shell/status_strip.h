@@ -1,6 +1,7 @@
 #pragma once
 #include <QFrame>
 
+class QAction;
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
@@ -41,6 +42,7 @@ private:
     Workspace &m_workspace;
     QLabel *m_title, *m_run, *m_name, *m_epoch, *m_percent, *m_left, *m_state, *m_message;
     ProgressBar *m_bar;
+    QAction *m_trace;
     QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver;
     QueuePanel *m_panel;
     QColor m_dot;

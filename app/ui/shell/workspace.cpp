@@ -224,6 +224,17 @@ void Workspace::stop() {
         Q_EMIT failed(QString::fromStdString(asked.error().message()));
 }
 
+void Workspace::trace(std::int64_t steps) {
+    core::ExperimentFollower *follower = m_running ? m_running : m_open;
+    Result<void> asked;
+    if (follower && !follower->experiment().over())
+        asked = follower->trace(steps, me());
+    else if (m_runFollower)
+        asked = m_runFollower->requestTrace(steps, me());
+    if (!asked)
+        Q_EMIT failed(QString::fromStdString(asked.error().message()));
+}
+
 /// The first window that watches a queue may change it; one that comes later asks first.
 void Workspace::claim() {
     core::ExperimentFollower *follower = m_strip.follower();

@@ -47,6 +47,8 @@ public:
     void takeUp();
     /// Stops what the strip shows.
     void stop();
+    /// Has its run record the next steps for Perfetto; where they lie, its console tells.
+    void trace(std::int64_t steps);
     /// Asks the queue of the experiment on the strip; `failed` says why not. Queued again without an owner: it is taken up.
     void ask(core::QueueRequest request);
     void takeOver(); ///< control of the experiment on the strip, whoever holds it

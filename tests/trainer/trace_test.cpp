@@ -1,0 +1,164 @@
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/trainer/trainer_process.h"
+#include "trainer/report/host_clock.h"
+#include "trainer/report/trace.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+struct Span {
+    std::string name;
+    int track = 0;
+    double start = 0, end = 0; ///< µs
+};
+
+std::vector<Span> spansOf(const std::string &path) {
+    const auto trace = nlohmann::json::parse(readFile(path));
+    std::vector<Span> spans;
+    for (const auto &event : trace.at("traceEvents"))
+        if (event.at("ph") == "X") {
+            const double start = event.at("ts"), length = event.at("dur");
+            spans.push_back({event.at("name"), event.at("tid"), start, start + length});
+        }
+    return spans;
+}
+
+std::vector<Span> named(const std::vector<Span> &spans, const std::string &name) {
+    std::vector<Span> out;
+    std::copy_if(spans.begin(), spans.end(), std::back_inserter(out), [&](const Span &s) { return s.name == name; });
+    return out;
+}
+
+/// On one track two spans lie side by side or one in the other: half overlaps can't be drawn.
+void checkNesting(const std::vector<Span> &spans) {
+    constexpr double rounding = 0.002;
+    for (std::size_t i = 0; i < spans.size(); ++i)
+        for (std::size_t j = i + 1; j < spans.size(); ++j) {
+            const Span &a = spans[i], &b = spans[j];
+            if (a.track != b.track)
+                continue;
+            const bool apart = a.end <= b.start + rounding || b.end <= a.start + rounding;
+            const bool inside = (a.start <= b.start + rounding && b.end <= a.end + rounding) ||
+                                (b.start <= a.start + rounding && a.end <= b.end + rounding);
+            CAPTURE(a.name);
+            CAPTURE(b.name);
+            CHECK((apart || inside));
+        }
+}
+
+void checkPhasesFillSteps(const std::vector<Span> &spans, std::size_t steps) {
+    const auto whole = named(spans, "step");
+    CHECK(whole.size() == steps);
+    for (const Span &step : whole) {
+        double sum = 0;
+        for (const auto phase : additivePhases())
+            for (const Span &span : named(spans, std::string(phase)))
+                if (span.track == step.track && span.start >= step.start - 0.002 && span.end <= step.end + 0.002)
+                    sum += span.end - span.start;
+        CHECK(sum == doctest::Approx(step.end - step.start).epsilon(0.001));
+    }
+}
+
+} // namespace
+
+TEST_SUITE("trace") {
+    TEST_CASE("a traced DDP run has its steps, phases, buckets and loading worker in each rank's file") {
+        const TempFolder folder;
+        DdpRun run(2, {"--trace=6", "--workers=1", "--bucket-mb=0.1", "--frames=" + (folder / "f")},
+                   {{"LOCKSTEP_TRACES", folder / "traces"}});
+        for (const Ended &ended : run.wait()) {
+            CAPTURE(ended.err);
+            REQUIRE(ended.code == 0);
+        }
+        for (const char *file : {"traces/rank-0.json", "traces/rank-1.json"}) {
+            const auto spans = spansOf(folder / file);
+            checkNesting(spans);
+            checkPhasesFillSteps(spans, 6);
+            std::set<int> buckets;
+            for (const Span &span : named(spans, "all-reduce"))
+                buckets.insert(span.track);
+            CHECK(buckets.size() > 1); // from the second step on there are several
+            CHECK(!named(spans, "make batch").empty());
+        }
+        bool told = false;
+        for (const auto &log : bodiesOf<LogFrame>(readFrames(folder / "f")))
+            told = told || log.message.find("a trace of 6 steps is in ") != std::string::npos;
+        CHECK(told);
+    }
+
+    TEST_CASE("a traced DP run has a track a device, and a trace longer than the run ends with it") {
+        const TempFolder folder;
+        Process run(trainerBinary(),
+                    withSmallRun({"--method=dp", "--devices=0,1", "--trace=1000", "--frames=" + (folder / "f")}),
+                    {{"LOCKSTEP_TRACES", folder / "traces"}});
+        const Ended ended = run.wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        const auto spans = spansOf(folder / "traces/rank-0.json");
+        checkNesting(spans);
+        checkPhasesFillSteps(spans, 10);
+        int onSecond = 0;
+        for (const Span &span : spans)
+            onSecond += span.track == 1;
+        CHECK(onSecond == 20); // forward and backward of ten steps
+        const auto epochs = bodiesOf<EpochFrame>(readFrames(folder / "f"));
+        REQUIRE(epochs.size() == 1);
+        REQUIRE(epochs[0].replicas.size() == 2);
+        for (std::size_t i = 0; i < 2; ++i) {
+            const auto &replica = epochs[0].replicas[i];
+            CHECK(replica.device == "cpu:" + std::to_string(i));
+            for (const char *phase : {"parallel_forward", "parallel_backward"}) {
+                CAPTURE(phase);
+                CHECK(replica.phases.at(phase).sumS > 0);
+                CHECK(replica.phases.at(phase).sumS <= epochs[0].phases.at(phase).sumS);
+            }
+        }
+    }
+
+    TEST_CASE("a trace records the steps that follow when it is asked for, and nothing before or after") {
+        const TempFolder folder;
+        Trace trace(3, "box");
+        HostClock clock(&trace);
+        const auto step = [&](std::int64_t number) {
+            trace.beginStep(monotonicNs(), 8);
+            clock.lap(Phase::Load, {});
+            clock.lap(Phase::Forward, Phase::Scatter);
+            clock.lap(Phase::Other, {});
+            return trace.endStep(number, monotonicNs());
+        };
+        clock.start();
+        CHECK(!step(0));
+        trace.ask(2);
+        CHECK(!step(1));
+        CHECK(step(2));
+        const auto recorded = trace.take();
+        CHECK(!step(3));
+        CHECK(trace.take().spans.empty());
+        CHECK(recorded.steps == 2);
+        CHECK(recorded.lost == 0);
+        REQUIRE(trace.write(recorded, folder / "t").has_value());
+        const auto spans = spansOf(folder / "t/rank-3.json");
+        CHECK(spans.size() == 10);
+        checkNesting(spans);
+        checkPhasesFillSteps(spans, 2);
+    }
+
+    TEST_CASE("spans for which there is no room are counted, not kept") {
+        Trace trace(0, "box");
+        trace.ask(1);
+        trace.beginStep(monotonicNs(), 1);
+        for (int i = 0; i < 1000; ++i)
+            trace.span(Trace::firstBucket, "all-reduce", i, i + 1);
+        const auto recorded = trace.take();
+        CHECK(recorded.spans.size() >= 66);
+        CHECK(recorded.spans.size() + recorded.lost == 1000);
+    }
+}
