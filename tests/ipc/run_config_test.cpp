@@ -40,7 +40,9 @@ RunConfig changed() {
     config.pinMemory = true;
     config.nonBlocking = true;
     config.precision = "fp64";
+    config.channelsLast = true;
     config.bucketMb = 0.25;
+    config.scheduling = "other";
     config.init = "a.safetensors";
     config.saveFinal = "-odd=name.safetensors";
     config.checkpointDir = "ck\"pt";
@@ -92,10 +94,10 @@ private Q_SLOTS:
         const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
                      backend, interface, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum, weightDecay,
                      optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory, nonBlocking, precision,
-                     bucketMb, init, saveFinal, checkpointDir, resume, initMethod, oversubscribe, trace, frames,
+                     channelsLast, bucketMb, scheduling, init, saveFinal, checkpointDir, resume, initMethod, oversubscribe, trace, frames,
                      summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{39});
+        QCOMPARE(runConfigFields().size(), std::size_t{41});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -161,8 +163,9 @@ private Q_SLOTS:
             {"dropout", {"1", "-0.1", "x"}},
             {"seed", {"-1", "18446744073709551616"}},
             {"bucket_mb", {"0", "-1"}},
-            {"loader", {"device"}},
-            {"precision", {"bf16"}},
+            {"loader", {"stream"}},
+            {"precision", {"fp8"}},
+            {"scheduling", {"fifo"}},
             {"pin_memory", {"maybe", ""}},
             {"data_dir", {"a\nb"}},
             {"train_samples", {"-1"}}};
@@ -204,6 +207,7 @@ private Q_SLOTS:
             "one rank a GPU");
         row(R"({"devices":["GPU-0a1b2c3d"]})", "devices", "is a GPU");
         row(R"({"worker_cores":"2-","workers":1})", "worker_cores", "not a list of cores");
+        row(R"({"loader":"device","workers":2})", "workers", "has no use for 2 workers; use 0 workers");
         row(R"({"resume":true})", "resume", "checkpoint");
         row("{\"init_method\":\"tcp://box\"}", "init_method", "tcp://HOST:PORT");
         row("{\"init_method\":\"tcp://box:99999\"}", "init_method", "tcp://HOST:PORT");
