@@ -102,7 +102,8 @@ void checkDevices(const RunConfig &config, Report &report) {
 void checkLoader(const RunConfig &config, Report &report) {
     if (config.loader == "device" && config.workers > 0)
         report.add("workers",
-                   "the device loader makes batches on the device and has no use for " + count(config.workers, "worker"),
+                   "the device loader makes batches on the device and has no use for " +
+                       count(config.workers, "worker"),
                    "use 0 workers, or the loader batch or item");
 }
 

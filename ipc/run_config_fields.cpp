@@ -327,11 +327,11 @@ std::vector<FieldSpec> dataRows() {
         row<Text<"worker_cores", &C::workerCores>>(
             "worker_cores", "Cores of the loading threads",
             "Cores the loading threads run on, like 2-3; empty: the process's own.", FieldType::Text, Data),
-        choiceRow<Choice<"loader", &C::loader, loaders>>(
-            "loader", "Loader",
-            "item works an image at a time, as PyTorch's DataLoader does; batch makes whole batches; device keeps the data "
-            "on the device and augments there.",
-            Data, loaders),
+        choiceRow<Choice<"loader", &C::loader, loaders>>("loader", "Loader",
+                                                         "item works an image at a time, as PyTorch's DataLoader does; "
+                                                         "batch makes whole batches; device keeps the data "
+                                                         "on the device and augments there.",
+                                                         Data, loaders),
         choiceRow<Choice<"augment", &C::augment, augmentations>>(
             "augment", "Augmentation", "affine turns, shifts and scales each image at random; none leaves it.", Data,
             augmentations),
@@ -342,15 +342,17 @@ std::vector<FieldSpec> dataRows() {
             "non_blocking", "Copies don't block", "Copy batches to a GPU while it computes.", FieldType::Switch, Data),
         choiceRow<Choice<"precision", &C::precision, precisions>>(
             "precision", "Precision",
-            "Number format of arithmetic and parameters; bf16 is autocast: parameters stay in fp32.", Training, precisions),
+            "Number format of arithmetic and parameters; bf16 is autocast: parameters stay in fp32.", Training,
+            precisions),
         row<Switch<"channels_last", &C::channelsLast>>(
-            "channels_last", "Channels last", "Keep images and convolutions in NHWC order, which some devices do faster.",
-            FieldType::Switch, Training),
+            "channels_last", "Channels last",
+            "Keep images and convolutions in NHWC order, which some devices do faster.", FieldType::Switch, Training),
         row<Real<"bucket_mb", &C::bucketMb, Range::Positive>>(
             "bucket_mb", "Bucket size (MiB)", "Gradients ddp sends at a time, in MiB.", FieldType::Real, Advanced),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
-            "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the usual one.",
+            "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the "
+            "usual one.",
             Advanced, schedulings),
     };
 }

@@ -92,7 +92,8 @@ private Q_SLOTS:
                                                            {"bucket_mb", "4"},
                                                            {"init", "/a.safetensors"},
                                                            {"save_final", "/b.safetensors"},
-                                                           {"checkpoint_dir", "/c"}};
+                                                           {"checkpoint_dir", "/c"},
+                                                           {"trace", "5"}};
         for (const FieldSpec &field : runConfigFields()) {
             if (field.perProcess || field.key == "method")
                 continue;

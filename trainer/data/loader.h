@@ -13,8 +13,8 @@
 namespace lockstep::trainer {
 
 struct Batch {
-    torch::Tensor images;  ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked) or options.device
-    torch::Tensor labels;  ///< int64 [n]
+    torch::Tensor images; ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked) or options.device
+    torch::Tensor labels; ///< int64 [n]
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
 };
 

@@ -219,10 +219,11 @@ void makeStrategy(Session &session) {
         // Replicas' first parameters are overwritten: drawing them must not move the sequence of random numbers on.
         const at::Generator &generator = at::detail::getDefaultCPUGenerator();
         const auto before = generator.get_state();
-        session.strategy = std::make_unique<Dp>(
-            session.model, *session.clock,
-            Dp::Options{session.placement.devices, [&session] { return *freshModel(session); },
-                        config.dpReplicas == "persistent", optimizerOptions(session), config.seed, session.trace.get()});
+        session.strategy =
+            std::make_unique<Dp>(session.model, *session.clock,
+                                 Dp::Options{session.placement.devices, [&session] { return *freshModel(session); },
+                                             config.dpReplicas == "persistent", optimizerOptions(session), config.seed,
+                                             session.trace.get()});
         at::Generator(generator).set_state(before);
         return;
     }

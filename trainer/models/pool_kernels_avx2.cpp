@@ -37,7 +37,7 @@ void storePairs(float *to, __m256 even, __m256 odd, __m256i first, __m256i secon
 } // namespace
 
 void reluMaxPool2ForwardAvx2(const float *in, float *out, std::uint8_t *pick, std::int64_t rowPairs,
-                               std::int64_t width) {
+                             std::int64_t width) {
     const auto half = width / 2;
     const __m256 zero = _mm256_setzero_ps();
     const __m256i lowBytes = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, //
@@ -69,7 +69,7 @@ void reluMaxPool2ForwardAvx2(const float *in, float *out, std::uint8_t *pick, st
 }
 
 void reluMaxPool2BackwardAvx2(const float *outGradient, const std::uint8_t *pick, float *inGradient,
-                                std::int64_t rowPairs, std::int64_t width) {
+                              std::int64_t rowPairs, std::int64_t width) {
     const auto half = width / 2;
     for (std::int64_t row = 0; row < rowPairs; ++row, inGradient += 2 * width, outGradient += half, pick += half) {
         for (std::int64_t i = 0; i < half; i += 8) {

@@ -56,8 +56,8 @@ private:
 
 torch::Tensor reluMaxPool2(const torch::Tensor &input) {
     const auto type = input.scalar_type();
-    const bool ours = input.device().is_cpu() && input.is_contiguous() && input.dim() == 4 && input.size(2) % 2 == 0 && input.size(3) % 2 == 0 &&
-                      (type == torch::kFloat32 || type == torch::kFloat64);
+    const bool ours = input.device().is_cpu() && input.is_contiguous() && input.dim() == 4 && input.size(2) % 2 == 0 &&
+                      input.size(3) % 2 == 0 && (type == torch::kFloat32 || type == torch::kFloat64);
     return ours ? ReluMaxPool2::apply(input) : torch::max_pool2d(torch::relu(input), 2);
 }
 
