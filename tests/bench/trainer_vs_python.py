@@ -79,7 +79,8 @@ class Bench:
             words[0] = self.bin / "lockstep-trainer"
             _, begun = self.call(words)
         found = json.loads(pathlib.Path(summary).read_text())
-        times = [epoch["duration_s"] for epoch in found["epochs"]][1:]
+        times = [epoch["duration_s"] for epoch in found["epochs"]]
+        times = times[1:] or times
         steps = found["steps"] / len(found["epochs"])
         return {"epoch_s": statistics.median(times), "rss": found.get("peak_rss_bytes"), "accuracy": found["test_accuracy"],
                 "exposed_ms": found["phases_s"].get("exposed", 0) / found["steps"] * 1e3, "begun": begun,
@@ -116,7 +117,8 @@ class Bench:
         else:
             _, begun = self.call([self.options.python, *script])
             found = [json.loads(pathlib.Path(out).read_text())]
-        times = [max(epoch) for epoch in zip(*(each["epochs_s"] for each in found))][1:]
+        times = [max(epoch) for epoch in zip(*(each["epochs_s"] for each in found))]
+        times = times[1:] or times
         result = {"epoch_s": statistics.median(times), "rate": found[0]["images"] / statistics.median(times)}
         if work == "train":
             result |= {"rss": sum(each["peak_rss_bytes"] for each in found), "accuracy": found[0].get("accuracy"),
