@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <sched.h>
 #include <string>
 
 #include <ATen/Parallel.h>
@@ -20,6 +19,7 @@
 #include "trainer/engine/optimizer.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/models/lenet.h"
+#include "trainer/strategies/device_thread.h"
 #include "trainer/strategies/strategy.h"
 
 using namespace lockstep;
@@ -51,10 +51,7 @@ int main(int count, char **words) {
     const auto set = loadImageSet("fashion-mnist", {}, Split::Train, std::atoll(words[1]));
     if (!env || !cores || !set)
         return refuse((!env ? env.error() : !cores ? cores.error() : set.error()).message());
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    CPU_SET(cores->at(static_cast<std::size_t>(env->rank)), &own);
-    sched_setaffinity(0, sizeof own, &own);
+    pinThread({cores->at(static_cast<std::size_t>(env->rank))});
     useBatchScheduling();
     at::set_num_threads(1);
     const auto store = openStore(*env, std::chrono::seconds(60));

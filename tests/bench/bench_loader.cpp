@@ -4,13 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <sched.h>
 #include <string>
 
 #include <ATen/Parallel.h>
 
 #include "ipc/cores.h"
 #include "trainer/data/loader.h"
+#include "trainer/strategies/device_thread.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -26,11 +26,7 @@ int main(int count, char **words) {
         std::fprintf(stderr, "%s\n", (!cores ? cores.error() : set.error()).message().c_str());
         return 2;
     }
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    for (const int core : *cores)
-        CPU_SET(core, &own);
-    sched_setaffinity(0, sizeof own, &own);
+    pinThread(*cores);
     at::set_num_threads(1);
     LoaderOptions options;
     options.workers = std::atoi(words[3]);

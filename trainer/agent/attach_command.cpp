@@ -118,6 +118,13 @@ std::string ownHello(std::uint64_t fromSeq, std::string name) {
     return encode(hello);
 }
 
+/// Says hello as a follower that wants nothing of the log, and asks.
+void sendControl(const AttachTarget &target, const Control &control) {
+    const std::string lines =
+        ownHello(std::uint64_t(1) << 62, "lockstep-agent " + control.command) + "\n" + encode(control) + "\n";
+    (void)::send(target.socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL);
+}
+
 int refuse(const Error &error, int code) {
     std::fprintf(stderr, "%s\n", error.message().c_str());
     return code;
@@ -176,10 +183,7 @@ int stopCommand(const std::string &runId, const std::string &by) {
     };
     if (!target->socket.valid())
         return ended();
-    // Of the log it wants nothing: the agent closes when all is over.
-    const std::string lines =
-        ownHello(std::uint64_t(1) << 62, "lockstep-agent stop") + "\n" + encode(Control{"stop", by}) + "\n";
-    (void)::send(target->socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL);
+    sendControl(*target, {"stop", by}); // the agent closes when all is over
     constexpr auto patience = std::chrono::seconds(20);
     const auto until = std::chrono::steady_clock::now() + patience;
     char buffer[4096];
@@ -200,9 +204,7 @@ int traceCommand(const std::string &runId, std::int64_t steps, const std::string
         return refuse(target.error(), 2);
     if (!target->socket.valid())
         return refuse(Error::failed("run " + runId + " does not run: " + readRunStatus(target->folder).sentence), 1);
-    const std::string lines =
-        ownHello(std::uint64_t(1) << 62, "lockstep-agent trace") + "\n" + encode(Control{"trace", by, steps}) + "\n";
-    (void)::send(target->socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL);
+    sendControl(*target, {"trace", by, steps});
     if (readLine(target->socket.get()).empty())
         return refuse(Error::failed("the agent of run " + runId + " does not answer"), 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(50)); // closing at once could overtake the control line
