@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/result_table.h"
+#include "store/run_data.h"
+
+namespace lockstep::core {
+
+/// All done repeats of one setting: what comparisons are made of.
+struct Cell {
+    std::string name;             ///< as its row in the result table, "DDP ×2"
+    std::vector<RunOutcome> runs; ///< done ones, oldest first
+    bool reference = false;
+};
+
+/// The cells of a table's measured rows, in its order; a row without a done run is left out.
+[[nodiscard]] std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
+
+/// A run that would settle something, and can be started as it stands.
+struct SuggestedRun {
+    std::string name; ///< "baseline, 4 workers"
+    std::string why;  ///< one sentence: what it would show
+    RunConfig config;
+    bool operator==(const SuggestedRun &) const = default;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,42 @@
+#pragma once
+// The whole verdict of some runs, as the window, lockstepctl and every export show it: one code path.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/attribution.h"
+#include "analysis/bottleneck.h"
+#include "analysis/fairness.h"
+#include "analysis/result_table.h"
+#include "analysis/statistics.h"
+
+namespace lockstep::core {
+
+/// One run against the reference.
+struct PairJudgement {
+    std::string reference, run; ///< names of cells
+    int devices = 1;
+    std::optional<SpeedUp> training;                          ///< by training time: sum of epoch durations
+    std::optional<SpeedUp> epoch;                             ///< by the median epoch after the first
+    std::optional<SpeedUp> wholeRun;                          ///< launch to exit
+    std::optional<double> efficiency;                         ///< training speed-up ÷ devices
+    std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
+    std::vector<FairnessFinding> fairness;
+    std::optional<Attribution> attribution;
+};
+
+struct Judgement {
+    std::string reference;
+    std::string sentence; ///< a manager reads it, an engineer checks it; empty until something can be said
+    std::vector<std::string> reservations; ///< a sentence each: what keeps the sentence from being taken at its word
+    std::vector<PairJudgement> pairs;
+    std::vector<Bottleneck> bottlenecks; ///< one a cell
+};
+
+/// `varies`: the recipe's. 1,000 runs in under a second.
+[[nodiscard]] Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
+                              const std::vector<std::string> &varies);
+/// Indented JSON, keys with units; unknown is null.
+[[nodiscard]] std::string toJson(const Judgement &judgement);
+
+} // namespace lockstep::core
