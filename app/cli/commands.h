@@ -68,6 +68,16 @@ int resumeCommand(const std::string &experiment);
 int skipCommand(const std::string &experiment, int number);
 int retryCommand(const std::string &experiment, std::vector<int> numbers); ///< none: all that failed or were stopped
 int moveCommand(const std::string &experiment, int number, int place);
+/// Gives a queue an owner that has none: what was queued again, or may go on, wants one.
+int goOn(const std::string &experiment);
+/// Queues a further run: as `options.like` (its number; 0: the reference) with `set` changed.
+struct AddOptions {
+    std::string experiment, name;
+    int like = 0;
+    std::optional<int> repeats; ///< absent: as often as the run that it is like
+    std::vector<std::string> set;
+};
+int addCommand(const AddOptions &options);
 
 struct GetDataOptions {
     std::string dataset, folder, manifest;

@@ -73,6 +73,18 @@ void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
     move->add_option("PLACE", options.place, "Its place among the waiting runs, from 1")->required();
 }
 
+void addAdd(CLI::App &app, cli::AddOptions &options, int &exitCode) {
+    auto *add = app.add_subcommand("add", "Queue a further run in an experiment: a control that is missing");
+    add->add_option("EXPERIMENT", options.experiment, "Experiment")->required();
+    add->add_option("KEY=VALUE", options.set, "What is unlike the run it is made from, e.g. workers=1")->required();
+    add->add_option("--like", options.like, "Number of the run it is made from; by default the reference")
+        ->check(CLI::Range(1, 1'000'000));
+    add->add_option("--name", options.name, "What it is called");
+    add->add_option("--repeats", options.repeats, "How often; by default as often as that run")
+        ->check(CLI::Range(1, 100));
+    add->callback([&] { exitCode = cli::addCommand(options); });
+}
+
 void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
     auto *get = app.add_subcommand("get-data", "Download a data set and check it; goes on where it was cut off");
     get->add_option("DATASET", options.dataset, "mnist or fashion-mnist")->required();
@@ -108,9 +120,11 @@ int main(int argc, char **argv) {
     bool json = false;
 
     QueueOptions queue;
+    cli::AddOptions add;
     cli::GetDataOptions getData;
     addRun(app, run, exitCode);
     addQueue(app, queue, exitCode);
+    addAdd(app, add, exitCode);
     addGetData(app, getData, exitCode);
     cli::HistoryOptions history;
     cli::addHistory(app, history, exitCode);

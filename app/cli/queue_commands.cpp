@@ -30,16 +30,6 @@ int ask(const std::string &id, core::QueueRequest request, const std::string &do
     return Done;
 }
 
-/// What was queued again, or may go on, wants an owner.
-int goOn(const std::string &id) {
-    if (core::isOwned(id))
-        return Done;
-    RunOptions options;
-    options.experiment = id;
-    options.detach = true;
-    return runCommand(options);
-}
-
 int printJson(const core::Experiment &experiment, bool owned) {
     nlohmann::ordered_json json = {{"experiment", experiment.id}, {"title", experiment.title}, {"owned", owned}};
     json["paused_by"] = experiment.paused() ? nlohmann::ordered_json(experiment.pausedBy) : nullptr;
@@ -62,6 +52,15 @@ int printJson(const core::Experiment &experiment, bool owned) {
 }
 
 } // namespace
+
+int goOn(const std::string &id) {
+    if (core::isOwned(id))
+        return Done;
+    RunOptions options;
+    options.experiment = id;
+    options.detach = true;
+    return runCommand(options);
+}
 
 int queueCommand(const std::string &id, bool json) {
     const auto experiment = core::readExperiment(id);

@@ -25,6 +25,7 @@
 #include "output.h"
 #include "progress_printer.h"
 #include "result_text.h"
+#include "settings.h"
 #include "stop_signals.h"
 #include "store/run_index.h"
 
@@ -44,17 +45,10 @@ tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {
     core::PlanOptions plan;
     plan.quick = options.quick;
     plan.repeats = options.repeats;
-    Errors errors;
-    for (const std::string &pair : options.set) {
-        const auto equals = pair.find('=');
-        if (equals == std::string::npos || equals == 0)
-            errors.push_back(
-                Error::badArgument("\"" + pair.substr(0, 80) + "\" sets nothing", "write KEY=VALUE", "--set"));
-        else
-            plan.set.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
-    }
-    if (!errors.empty())
-        return tl::unexpected(errors);
+    auto set = settingsFrom(options.set, "--set");
+    if (!set)
+        return tl::unexpected(set.error());
+    plan.set = std::move(*set);
     return plan;
 }
 

@@ -102,6 +102,49 @@ private Q_SLOTS:
         QVERIFY(impossible.error().message().find("needs 8, has 2") != std::string::npos);
     }
 
+    void aMissingControlIsAddedAtTheQueuesEndUnderANameOfItsOwn() {
+        Experiment experiment = fourQueued();
+        for (ExperimentEntry &entry : experiment.entries)
+            entry.planned.config.seed = 7;
+        experiment.entries[0].state = EntryState::Done;
+        QueueRequest wanted = request(Kind::Add);
+        QVERIFY(!apply(wanted, experiment).has_value()); // nothing is named
+        wanted.added.emplace();
+        wanted.added->name = "a";
+        wanted.added->config.workers = 1;
+        wanted.added->repeats = 2;
+        QVERIFY(apply(wanted, experiment).has_value());
+        QCOMPARE(experiment.entries.size(), std::size_t(6));
+        QCOMPARE(experiment.queued(), (Places{1, 2, 3, 4, 5}));
+        QCOMPARE(experiment.entries[4].planned.name, std::string("a (2)")); // "a" is another config's
+        QCOMPARE(experiment.entries[5].planned.repeat, 2);
+        const auto again = apply(wanted, experiment);
+        QVERIFY(!again.has_value());
+        QVERIFY2(again.error().message().find("the same run already") != std::string::npos,
+                 again.error().message().c_str());
+        wanted.added->config.epochs = 0;
+        QVERIFY(!apply(wanted, experiment).has_value()); // refused before it is queued
+        QCOMPARE(experiment.entries.size(), std::size_t(6));
+    }
+
+    void aRunAddedToAnExperimentThatIsOverRunsByItself() {
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).over() && !isOwned(started.experiment), 60'000);
+        const std::size_t before = read(started.experiment).entries.size();
+        const Answer refused = ctl({QStringLiteral("add"), idOf(started), QStringLiteral("workrs=1")});
+        QVERIFY(refused.code != 0);
+        QVERIFY2(refused.err.contains("workers"), refused.err.constData());
+        const Answer added = ctl({QStringLiteral("add"), idOf(started), QStringLiteral("seed=99"),
+                                  QStringLiteral("--repeats"), QStringLiteral("1")});
+        QVERIFY2(added.code == 0, added.err.constData());
+        QTRY_VERIFY_WITH_TIMEOUT(stateOf(started, int(before)) == EntryState::Done, 30'000);
+        const Experiment after = read(started.experiment);
+        QCOMPARE(after.entries.size(), before + 1);
+        QCOMPARE(after.entries.back().planned.config.seed, std::int64_t(99));
+        QVERIFY(after.entries.back().planned.name.find("seed=99") != std::string::npos);
+    }
+
     void aPausedQueueFinishesItsRunAndWaits() {
         const Detached started = startDetached();
         QVERIFY(!started.experiment.empty());

@@ -88,7 +88,7 @@ def with_children(own):
 
 
 def load_only(options):
-    sampler = DistributedSampler(range(options.samples), 1, 0, shuffle=True, seed=1)
+    sampler = DistributedSampler(range(options.samples), 1, 0, shuffle=True, seed=options.seed)
     batches, epochs = make_batches(options, sampler, options.batch_size), []
     for epoch in range(options.epochs):
         sampler.set_epoch(epoch)
@@ -103,11 +103,11 @@ def train(options):
     if "RANK" in os.environ:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         dist.init_process_group("gloo")
-    torch.manual_seed(1)
+    torch.manual_seed(options.seed)
     model = make_model(options.model, 0.0 if options.model == "convnet" else None)
     net = torch.nn.parallel.DistributedDataParallel(model) if "RANK" in os.environ else model
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, fused=options.data == "tuned")
-    sampler = DistributedSampler(range(options.samples), world, rank, shuffle=True, seed=1)
+    sampler = DistributedSampler(range(options.samples), world, rank, shuffle=True, seed=options.seed)
     batches = make_batches(options, sampler, options.batch_size // world)
     epochs, first_step, steps = [], None, 0
     for epoch in range(options.epochs):
@@ -144,7 +144,7 @@ def main():
     parser.add_argument("--batch-policy", action="store_true", help="run under SCHED_BATCH, as lockstep-trainer does")
     parser.add_argument("--evaluate", action="store_true")
     parser.add_argument("--out", required=True)
-    for flag, default in [("--workers", 0), ("--samples", 12800), ("--epochs", 2), ("--batch-size", 64)]:
+    for flag, default in [("--workers", 0), ("--samples", 12800), ("--epochs", 2), ("--batch-size", 64), ("--seed", 1)]:
         parser.add_argument(flag, type=int, default=default)
     options = parser.parse_args()
     if options.cores:

@@ -9,7 +9,7 @@
     run_bench.py charts    36 charts that all grow ten times a second (bench_charts)
     run_bench.py points    10 million points opened, and TensorBoard beside it (bench_points)
     run_bench.py runs      10,000 runs listed, filtered, sorted (bench_runs)
-    run_bench.py watching  how much longer an epoch takes while the window watches; --repeats pairs of runs, takes minutes
+    run_bench.py watching  how much longer a step takes while the window watches; --turns of it in one run, takes minutes
     run_bench.py charts points --write
     run_bench.py all --write
 
@@ -195,15 +195,17 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
     parser.add_argument("--points", type=int, default=200, help="latency: how many points on the screen")
     parser.add_argument("--seconds", type=float, default=30, help="cpu, charts: how long to look")
-    parser.add_argument("--repeats", type=int, default=5, help="start, watching: how often")
-    parser.add_argument("--epochs", type=int, default=10, help="watching: epochs a run; its first three are not counted")
+    parser.add_argument("--repeats", type=int, default=5, help="start: how often")
+    parser.add_argument("--turns", type=int, default=30, help="watching: how often the window is let go on")
+    parser.add_argument("--turn-seconds", type=float, default=4, help="watching: how long a turn lasts")
     parser.add_argument("--runs", type=int, default=10_000, help="runs: how many lie on disk")
     parser.add_argument("--peers", type=pathlib.Path, default=ROOT / ".cache/peers/bin/python",
                         help="points: a Python with tensorboard")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks")
     options = parser.parse_args()
-    if options.epochs <= watching_measure.SKIPPED:
-        parser.error(f"--epochs {options.epochs} leaves none to count: give more than {watching_measure.SKIPPED}")
+    if options.turn_seconds < 2 * watching_measure.SETTLING_S:
+        parser.error(f"--turn-seconds {options.turn_seconds} leaves little to count: give at least "
+                     f"{2 * watching_measure.SETTLING_S:.0f}")
     options.bin = options.bin.resolve()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     here, rows = machine(options.bin.parents[1]), []

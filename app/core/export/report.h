@@ -4,7 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/judgement.h"
 #include "analysis/result_table.h"
+#include "export/export.h"
 
 namespace lockstep::core {
 
@@ -30,14 +32,14 @@ enum class TextColumns {
 /// become blanks.
 [[nodiscard]] std::string latexText(std::string_view text);
 
-/// A chart inside a page.
+/// A chart inside a page, besides those that are drawn from the report itself; on a light ground.
 struct ReportPicture {
     std::string title;
     std::string svg; ///< a whole SVG document
 };
-/// One self-contained page: verdict, table, pictures inline, notes, all columns. It loads nothing from anywhere and
-/// follows the reader's light or dark colours.
-[[nodiscard]] std::string htmlReport(const ResultTable &table, const std::vector<ReportPicture> &pictures);
+/// One self-contained page: verdict, table, charts inline, fairness, bottlenecks, notes, all columns. It loads nothing from
+/// anywhere and follows the reader's light or dark colours.
+[[nodiscard]] std::string htmlReport(const Report &report, const std::vector<ReportPicture> &pictures);
 [[nodiscard]] std::string htmlText(std::string_view text); ///< escaped, for text and attributes
 [[nodiscard]] std::string htmlTable(const TextTable &table);
 

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "analysis/verdict.h"
 #include "export/report.h"
+#include "export/svg_chart.h"
 
 namespace lockstep::core {
 namespace {
@@ -18,8 +21,9 @@ th, td { text-align: left; padding: 8px 10px; border-bottom: 1px solid var(--lin
 th { font-size: 12px; color: var(--quiet); white-space: normal; vertical-align: bottom; } .n { text-align: right; }
 td { white-space: normal; } td.n, td:first-child { white-space: nowrap; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(460px, 1fr)); gap: 16px; }
-figure { margin: 0; background: #ffffff; border: 1px solid var(--line); border-radius: 8px; padding: 8px; }
-figure svg { width: 100%; height: auto; display: block; } figcaption { padding: 4px 8px; color: #6b7280; }
+figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px; }
+figure svg { width: 100%; height: auto; display: block; } figcaption { padding: 4px 8px; }
+.reservation { border-left: 3px solid var(--quiet); padding-left: 12px; margin: 8px 0; }
 li { margin: 4px 0; } summary { cursor: pointer; margin: 32px 0 8px; }
 @media print { body { background: none; padding: 0; } .scroll { overflow: visible; } details { display: none; } }
 )css";
@@ -67,8 +71,70 @@ std::string htmlTable(const TextTable &table) {
     return out + "</tbody>\n</table>\n";
 }
 
-std::string htmlReport(const ResultTable &table, const std::vector<ReportPicture> &pictures) {
-    const VerdictText verdict = verdictText(table);
+namespace {
+
+std::string figure(const std::string &svg, const std::string &caption) {
+    return svg.empty() ? std::string()
+                       : "<figure>" + std::string(svgElement(svg)) + "<figcaption>" + htmlText(caption) +
+                             "</figcaption></figure>\n";
+}
+
+std::string methodOf(const ResultTable &table, const std::string &name) {
+    const auto row = std::ranges::find_if(
+        table.rows, [&](const ResultRow &each) { return !each.published && each.name == name; });
+    return row == table.rows.end() ? std::string() : row->method;
+}
+
+std::string charts(const Report &report, const std::vector<ReportPicture> &pictures) {
+    std::string out = figure(speedUpSvg(report.table, report.judgement), "Speed-up, with 95 % intervals where there are three "
+                                                                         "repeats; published figures are dotted");
+    for (const PairJudgement &pair : report.judgement.pairs)
+        if (pair.attribution)
+            out += figure(waterfallSvg(*pair.attribution, methodOf(report.table, pair.run)),
+                          "Where the difference between " + pair.reference + " and " + pair.run + " comes from");
+    out += figure(lossSvg(report.curves), "Training loss over steps, the first repeat of each run");
+    out += figure(epochSvg(report.table), "Duration of each epoch, evaluation left out; medians over repeats");
+    for (const ReportPicture &picture : pictures)
+        out += figure(picture.svg, picture.title);
+    return out.empty() ? out : "<h2>Charts</h2>\n<div class=\"charts\">\n" + out + "</div>\n";
+}
+
+std::string fairness(const Judgement &judgement) {
+    TextTable table{{"weight", "pair", "what differs", "reference", "run", "what it means", "control"},
+                    std::vector<bool>(7, false),
+                    {}};
+    for (const PairJudgement &pair : judgement.pairs)
+        for (const FairnessFinding &finding : pair.fairness)
+            table.rows.push_back({std::string(toString(finding.weight)), pair.run + " against " + pair.reference,
+                                  finding.label, finding.reference, finding.run, finding.sentence,
+                                  finding.control ? finding.control->name : "-"});
+    if (table.rows.empty())
+        return judgement.pairs.empty() ? std::string()
+                                       : "<h2>Is the comparison fair?</h2>\n<p>Nothing was found that differs besides what was "
+                                         "meant.</p>\n";
+    return "<h2>Is the comparison fair?</h2>\n<div class=\"scroll\">\n" + htmlTable(table) + "</div>\n";
+}
+
+std::string bottlenecks(const Judgement &judgement) {
+    if (judgement.bottlenecks.empty())
+        return {};
+    std::string out = "<h2>What bounds each run, and what to try</h2>\n<ul>\n";
+    for (const Bottleneck &each : judgement.bottlenecks) {
+        out += "<li><b>" + htmlText(each.run) + "</b>: " + htmlText(toString(each.bound)) + ". " + htmlText(each.evidence);
+        for (const SuggestedRun &tip : each.tips)
+            out += "<br>Try " + htmlText(tip.name) + ": " + htmlText(tip.why);
+        out += "</li>\n";
+    }
+    return out + "</ul>\n";
+}
+
+} // namespace
+
+std::string htmlReport(const Report &report, const std::vector<ReportPicture> &pictures) {
+    const ResultTable &table = report.table;
+    VerdictText verdict = verdictText(table);
+    if (!report.judgement.sentence.empty())
+        verdict.sentence = report.judgement.sentence;
     const std::string title = htmlText(table.title);
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
@@ -83,15 +149,11 @@ std::string htmlReport(const ResultTable &table, const std::vector<ReportPicture
            "</p>\n";
     if (!verdict.spread.empty())
         out += "<p class=\"quiet\">" + htmlText(verdict.spread) + "</p>\n";
+    for (const std::string &reservation : report.judgement.reservations)
+        out += "<p class=\"reservation\">" + htmlText(reservation) + "</p>\n";
     out +=
         "<h2>Results</h2>\n<div class=\"scroll\">\n" + htmlTable(textTable(table, TextColumns::Reading)) + "</div>\n";
-    if (!pictures.empty())
-        out += "<h2>Charts</h2>\n<div class=\"charts\">\n";
-    for (const ReportPicture &picture : pictures)
-        out += "<figure>" + std::string(svgElement(picture.svg)) + "<figcaption>" + htmlText(picture.title) +
-               "</figcaption></figure>\n";
-    if (!pictures.empty())
-        out += "</div>\n";
+    out += charts(report, pictures) + fairness(report.judgement) + bottlenecks(report.judgement);
     if (const auto notes = noteLines(table); !notes.empty()) {
         out += "<h2>Keep in mind</h2>\n<ul>\n";
         for (const std::string &note : notes)

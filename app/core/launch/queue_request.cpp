@@ -20,7 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Kind = QueueRequest::Kind;
-constexpr std::array<std::string_view, 6> kindNames = {"stop", "pause", "resume", "skip", "retry", "move"};
+constexpr int maxAddedRepeats = 100;
+constexpr std::array<std::string_view, 7> kindNames = {"stop", "pause", "resume", "skip", "retry", "move", "add"};
 
 std::string toJson(const QueueRequest &request) {
     Json json = {{"kind", std::string(toString(request.kind))}, {"by", request.by}};
@@ -30,6 +31,12 @@ std::string toJson(const QueueRequest &request) {
         json["to"] = request.to;
     if (request.generation)
         json["generation"] = *request.generation;
+    if (request.added)
+        json["added"] = {{"name", request.added->name},
+                         {"repeats", request.added->repeats},
+                         {"note", request.added->note},
+                         {"command", request.added->command},
+                         {"config", Json::parse(lockstep::toJson(request.added->config))}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -46,6 +53,18 @@ std::optional<QueueRequest> requestFromJson(std::string_view text) {
         request.by = json.value("by", "a request");
         if (json.contains("generation"))
             request.generation = json["generation"].get<std::uint64_t>();
+        if (json.contains("added")) {
+            const Json &added = json["added"];
+            const auto config = runConfigFromJson(added.at("config").dump());
+            if (!config)
+                return std::nullopt;
+            request.added.emplace();
+            request.added->name = added.at("name").get<std::string>();
+            request.added->repeats = added.value("repeats", 1);
+            request.added->note = added.value("note", "");
+            request.added->command = added.value("command", std::vector<std::string>());
+            request.added->config = *config;
+        }
         return request;
     } catch (const std::exception &) {
         return std::nullopt;
@@ -87,6 +106,38 @@ Result<void> move(Experiment &experiment, int entry, int to) {
     order.erase(found);
     order.insert(order.begin() + std::clamp(to, 0, int(order.size())), entry);
     experiment.setQueued(order);
+    return {};
+}
+
+std::string ownName(const Experiment &experiment, const std::string &wanted) {
+    const auto taken = [&](const std::string &name) {
+        return std::ranges::any_of(experiment.entries, [&](const auto &entry) { return entry.planned.name == name; });
+    };
+    std::string name = wanted;
+    for (int number = 2; taken(name); ++number)
+        name = wanted + " (" + std::to_string(number) + ")";
+    return name;
+}
+
+Result<void> add(Experiment &experiment, const PlannedRun &added) {
+    if (added.repeats < 1 || added.repeats > maxAddedRepeats)
+        return fail(Error::badArgument(std::to_string(added.repeats) + " repeats of " + added.name + " can't be added",
+                                       "ask for 1 to " + std::to_string(maxAddedRepeats)));
+    if (const std::vector<Error> mistakes = validate(added.config); !mistakes.empty())
+        return fail(mistakes.front());
+    for (std::size_t i = 0; i < experiment.entries.size(); ++i)
+        if (const PlannedRun &there = experiment.entries[i].planned;
+            there.config == added.config && there.command == added.command)
+            return fail(Error::badArgument(there.name + ", run " + std::to_string(i + 1) +
+                                               " of the experiment, is the same run already",
+                                           "lockstepctl retry " + experiment.id + " " + std::to_string(i + 1) +
+                                               " runs it again"));
+    PlannedRun planned = added;
+    planned.name = ownName(experiment, added.name);
+    for (planned.repeat = 1; planned.repeat <= added.repeats; ++planned.repeat) {
+        experiment.entries.emplace_back();
+        experiment.entries.back().planned = planned;
+    }
     return {};
 }
 
@@ -164,6 +215,10 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
         return retry(experiment.entries[std::size_t(request.entry)]);
     case Kind::Move:
         return move(experiment, request.entry, request.to);
+    case Kind::Add:
+        if (!request.added)
+            return fail(Error::badArgument("nothing was named that should be added", "name a run and its config"));
+        return add(experiment, *request.added);
     }
     return {};
 }

@@ -19,17 +19,20 @@ struct QueueRequest {
         Resume, ///< after a pause
         Skip,   ///< one entry: queued, it is left out; running, it is stopped and the next one starts
         Retry,  ///< one entry that is over: queued again, its earlier run is kept
-        Move    ///< one queued entry to another place among the queued ones
+        Move,   ///< one queued entry to another place among the queued ones
+        Add     ///< further runs at the queue's end: a control that is missing
     };
     Kind kind = Kind::Stop;
     int entry = -1; ///< index in Experiment::entries; for Skip, Retry, Move
     int to = 0;     ///< Move: place among the queued entries, from 0
+    /// Add: name, config (or script), note, and `repeats` of it. A name that another config has is made one of its own.
+    std::optional<PlannedRun> added = {};
     std::string by; ///< "lockstep on box"
     /// Who held control when the viewer asked (control_seat.h); a request of an older holder is refused. Absent: a command.
     std::optional<std::uint64_t> generation;
     bool operator==(const QueueRequest &) const = default;
 };
-[[nodiscard]] std::string_view toString(QueueRequest::Kind kind); ///< stop, pause, resume, skip, retry, move
+[[nodiscard]] std::string_view toString(QueueRequest::Kind kind); ///< stop, pause, resume, skip, retry, move, add
 [[nodiscard]] std::optional<QueueRequest::Kind> queueRequestKindFrom(std::string_view text);
 
 /// Changes the queue as asked; a sentence when that can't be. Of a run that is under way it changes nothing: stopping it

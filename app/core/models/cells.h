@@ -17,18 +17,18 @@ inline QString qs(std::string_view text) {
 }
 
 /// What a cell shows and what it is worth; unknown is "-" and an invalid value.
-struct Cell {
+struct TableCell {
     QString text;
     QVariant value;
     bool number = false;
 
-    static Cell ofText(const QString &text) { return {text.isEmpty() ? QStringLiteral("-") : text, text, false}; }
-    static Cell ofText(const std::string &text) { return ofText(qs(text)); }
-    static Cell ofNumber(std::optional<double> value, const QString &text) {
+    static TableCell ofText(const QString &text) { return {text.isEmpty() ? QStringLiteral("-") : text, text, false}; }
+    static TableCell ofText(const std::string &text) { return ofText(qs(text)); }
+    static TableCell ofNumber(std::optional<double> value, const QString &text) {
         return {text, value ? QVariant(*value) : QVariant(), true};
     }
-    static Cell ofNumber(std::optional<double> value) { return ofNumber(value, significant(value)); }
-    static Cell ofCount(std::optional<int> value) {
+    static TableCell ofNumber(std::optional<double> value) { return ofNumber(value, significant(value)); }
+    static TableCell ofCount(std::optional<int> value) {
         return {value ? QString::number(*value) : QStringLiteral("-"), value ? QVariant(*value) : QVariant(), true};
     }
 };

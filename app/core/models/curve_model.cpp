@@ -145,22 +145,22 @@ QVariant CurveModel::data(const QModelIndex &index, int role) const {
         return {};
     const RunStore *store = m_runs->at(index.row());
     const std::vector<LossPoint> &points = store->loss().points();
-    Cell cell;
+    TableCell cell;
     switch (index.column()) {
     case Label:
-        cell = Cell::ofText(m_runs->label(index.row()));
+        cell = TableCell::ofText(m_runs->label(index.row()));
         break;
     case Method:
-        cell = Cell::ofText(store->method());
+        cell = TableCell::ofText(store->method());
         break;
     case Points:
-        cell = Cell::ofCount(int(points.size()));
+        cell = TableCell::ofCount(int(points.size()));
         break;
     case LastLoss:
-        cell = Cell::ofNumber(points.empty() ? std::nullopt : std::optional(points.back().loss));
+        cell = TableCell::ofNumber(points.empty() ? std::nullopt : std::optional(points.back().loss));
         break;
     case State:
-        cell = Cell::ofText(store->stateSentence());
+        cell = TableCell::ofText(store->stateSentence());
         break;
     default:
         break;

@@ -22,34 +22,34 @@ std::optional<double> epochUse(const RunStore &store, const std::string &device)
     return use;
 }
 
-Cell percentCell(std::optional<double> fraction) {
-    return Cell::ofNumber(fraction, fraction ? QString::number(*fraction * 100, 'f', 0) : QStringLiteral("-"));
+TableCell percentCell(std::optional<double> fraction) {
+    return TableCell::ofNumber(fraction, fraction ? QString::number(*fraction * 100, 'f', 0) : QStringLiteral("-"));
 }
 
-Cell sampleCell(const DeviceSample &sample, int column) {
+TableCell sampleCell(const DeviceSample &sample, int column) {
     switch (column) {
     case DeviceModel::Name:
-        return Cell::ofText(sample.name);
+        return TableCell::ofText(sample.name);
     case DeviceModel::Utilisation:
         return percentCell(sample.utilization);
     case DeviceModel::MemoryUsed:
-        return Cell::ofNumber(sample.memoryUsedBytes, bytes(sample.memoryUsedBytes));
+        return TableCell::ofNumber(sample.memoryUsedBytes, bytes(sample.memoryUsedBytes));
     case DeviceModel::MemoryTotal:
-        return Cell::ofNumber(sample.memoryTotalBytes, bytes(sample.memoryTotalBytes));
+        return TableCell::ofNumber(sample.memoryTotalBytes, bytes(sample.memoryTotalBytes));
     case DeviceModel::Power:
-        return Cell::ofNumber(sample.powerW);
+        return TableCell::ofNumber(sample.powerW);
     case DeviceModel::Temperature:
-        return Cell::ofNumber(sample.temperatureC);
+        return TableCell::ofNumber(sample.temperatureC);
     case DeviceModel::Clock:
-        return Cell::ofNumber(sample.clockMhz);
+        return TableCell::ofNumber(sample.clockMhz);
     case DeviceModel::Throttle: {
         QStringList reasons;
         for (const std::string &reason : sample.throttle)
             reasons << qs(reason);
-        return Cell::ofText(reasons.join(QStringLiteral(", ")));
+        return TableCell::ofText(reasons.join(QStringLiteral(", ")));
     }
     default:
-        return Cell::ofText(QString());
+        return TableCell::ofText(QString());
     }
 }
 
@@ -158,11 +158,11 @@ QVariant DeviceModel::data(const QModelIndex &index, int role) const {
     if (role == RunIdRole)
         return store->runId();
     const std::deque<LaneSample> *lane = store->lane(row.device);
-    Cell cell = Cell::ofText(QString());
+    TableCell cell = TableCell::ofText(QString());
     if (index.column() == Run)
-        cell = Cell::ofText(m_runs->label(row.run));
+        cell = TableCell::ofText(m_runs->label(row.run));
     else if (index.column() == Device)
-        cell = Cell::ofText(row.device);
+        cell = TableCell::ofText(row.device);
     else if (index.column() == EpochUtilisation)
         cell = percentCell(epochUse(*store, row.device));
     else if (lane && !lane->empty())

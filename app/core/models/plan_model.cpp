@@ -69,30 +69,30 @@ QVariant PlanModel::data(const QModelIndex &index, int role) const {
         return {};
     const ExperimentEntry &entry = m_entries[std::size_t(index.row())];
     const PlannedRun &run = entry.planned;
-    Cell cell;
+    TableCell cell;
     switch (index.column()) {
     case Order:
-        cell = Cell::ofCount(index.row() + 1);
+        cell = TableCell::ofCount(index.row() + 1);
         break;
     case Name:
-        cell = Cell::ofText(run.name);
+        cell = TableCell::ofText(run.name);
         break;
     case Repeat:
         cell = {QStringLiteral("%1 of %2").arg(run.repeat).arg(run.repeats), run.repeat, true};
         break;
     case Devices:
-        cell = Cell::ofText(devicesAt(index.row()).join(QStringLiteral(", ")));
+        cell = TableCell::ofText(devicesAt(index.row()).join(QStringLiteral(", ")));
         break;
     case Backend:
-        cell = Cell::ofText(run.config.method == Method::Ddp ? run.config.backend : std::string());
+        cell = TableCell::ofText(run.config.method == Method::Ddp ? run.config.backend : std::string());
         break;
     case Estimate:
-        cell = Cell::ofNumber(run.estimateS, timeLeft(run.estimateS));
+        cell = TableCell::ofNumber(run.estimateS, timeLeft(run.estimateS));
         break;
     case State: {
         const QString state = qs(toString(entry.state));
         const bool unstarted = !m_started && entry.state == EntryState::Queued;
-        cell = Cell::ofText(entry.state == EntryState::NotRun ? qs(entry.reason)
+        cell = TableCell::ofText(entry.state == EntryState::NotRun ? qs(entry.reason)
                             : unstarted                       ? QStringLiteral("will run")
                                                               : state);
         break;

@@ -50,29 +50,29 @@ QString repeatsText(const ResultRow &row) {
     return row.published ? QStringLiteral("-") : QStringLiteral("%1 of %2").arg(row.repeats).arg(row.planned);
 }
 
-Cell settings(const ResultRow &row, int column) {
+TableCell settings(const ResultRow &row, int column) {
     switch (column) {
     case ResultModel::Name:
-        return Cell::ofText(row.name);
+        return TableCell::ofText(row.name);
     case ResultModel::Kind:
-        return Cell::ofText(row.kind);
+        return TableCell::ofText(row.kind);
     case ResultModel::Devices:
-        return Cell::ofCount(row.devices);
+        return TableCell::ofCount(row.devices);
     case ResultModel::Backend:
-        return Cell::ofText(row.backend);
+        return TableCell::ofText(row.backend);
     case ResultModel::Workers:
-        return Cell::ofCount(row.workers);
+        return TableCell::ofCount(row.workers);
     case ResultModel::Loader:
-        return Cell::ofText(row.loader);
+        return TableCell::ofText(row.loader);
     case ResultModel::Repeats:
         return {repeatsText(row), row.published ? QVariant() : QVariant(row.repeats), true};
     case ResultModel::Utilisation:
-        return Cell::ofText(row.utilisation);
+        return TableCell::ofText(row.utilisation);
     case ResultModel::Nodes:
         return {row.published ? QStringLiteral("-") : joined(row.hosts, QStringLiteral(", ")),
                 row.published ? QVariant() : QVariant(row.nodes), false};
     case ResultModel::State:
-        return Cell::ofText(row.state);
+        return TableCell::ofText(row.state);
     case ResultModel::Notes:
         return {joined(row.notes, QStringLiteral("; ")), joined(row.notes, QStringLiteral("; ")), false};
     default:
@@ -80,32 +80,32 @@ Cell settings(const ResultRow &row, int column) {
     }
 }
 
-Cell cellOf(const ResultRow &row, int column) {
+TableCell cellOf(const ResultRow &row, int column) {
     switch (column) {
     case ResultModel::FirstEpoch:
-        return Cell::ofNumber(row.firstEpochS);
+        return TableCell::ofNumber(row.firstEpochS);
     case ResultModel::EpochMedian:
-        return Cell::ofNumber(row.epochMedianS);
+        return TableCell::ofNumber(row.epochMedianS);
     case ResultModel::TotalTraining:
-        return Cell::ofNumber(row.totalTrainingTimeS);
+        return TableCell::ofNumber(row.totalTrainingTimeS);
     case ResultModel::RunTime:
-        return Cell::ofNumber(row.runTimeS);
+        return TableCell::ofNumber(row.runTimeS);
     case ResultModel::PublishedTime:
-        return Cell::ofNumber(row.publishedTimeS);
+        return TableCell::ofNumber(row.publishedTimeS);
     case ResultModel::SpeedUpTraining:
-        return Cell::ofNumber(row.speedUpTraining);
+        return TableCell::ofNumber(row.speedUpTraining);
     case ResultModel::SpeedUpRun:
-        return Cell::ofNumber(row.speedUpRun);
+        return TableCell::ofNumber(row.speedUpRun);
     case ResultModel::PrintedSpeedUp:
-        return Cell::ofNumber(row.printedSpeedUp);
+        return TableCell::ofNumber(row.printedSpeedUp);
     case ResultModel::Efficiency:
-        return Cell::ofNumber(row.efficiency,
+        return TableCell::ofNumber(row.efficiency,
                               row.efficiency ? significant(*row.efficiency * 100) : QStringLiteral("-"));
     case ResultModel::Accuracy:
-        return Cell::ofNumber(row.testAccuracy, row.testAccuracy ? QString::number(*row.testAccuracy * 100, 'f', 2)
+        return TableCell::ofNumber(row.testAccuracy, row.testAccuracy ? QString::number(*row.testAccuracy * 100, 'f', 2)
                                                                  : QStringLiteral("-"));
     case ResultModel::FinalLoss:
-        return Cell::ofNumber(row.finalLoss);
+        return TableCell::ofNumber(row.finalLoss);
     default:
         return settings(row, column);
     }
@@ -154,7 +154,7 @@ QVariant ResultModel::data(const QModelIndex &index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid))
         return {};
     const ResultRow &row = rowAt(index.row());
-    const Cell cell = cellOf(row, index.column());
+    const TableCell cell = cellOf(row, index.column());
     switch (role) {
     case Qt::DisplayRole:
         return cell.text;
@@ -225,13 +225,13 @@ QVariant ClassAccuracyModel::data(const QModelIndex &index, int role) const {
         return qs(row.method);
     if (role == PublishedRole)
         return row.published;
-    Cell cell = Cell::ofText(row.published ? row.name + " (published)" : row.name);
+    TableCell cell = TableCell::ofText(row.published ? row.name + " (published)" : row.name);
     if (index.column() > 0) {
         const std::size_t which = std::size_t(index.column() - 1);
         std::optional<double> value;
         if (which < row.perClassAccuracy.size())
             value = row.perClassAccuracy[which];
-        cell = Cell::ofNumber(value, value ? QString::number(*value * 100, 'f', 2) : QStringLiteral("-"));
+        cell = TableCell::ofNumber(value, value ? QString::number(*value * 100, 'f', 2) : QStringLiteral("-"));
     }
     switch (role) {
     case Qt::DisplayRole:

@@ -110,7 +110,7 @@ void BarChart::rebuild() {
     for (qsizetype i = 0; i < count; ++i) {
         const BarData &bar = m_bars[i];
         if (bar.value && std::isfinite(*bar.value))
-            high = std::max(high, *bar.value);
+            high = std::max({high, *bar.value, bar.high.value_or(0)});
         if (bar.value)
             valueWidth = std::max(valueWidth, metrics.horizontalAdvance(bar.text));
         rows.append(QString::number(count - 1 - i)); // the axis grows upwards; its labels are hidden
@@ -175,7 +175,9 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
         painter->setPen(bar.outlined ? p.textSecondary : p.text);
         painter->drawText(QRectF(0, y - 10, left, 20), Qt::AlignVCenter | Qt::AlignLeft,
                           metrics.elidedText(bar.name, Qt::ElideRight, left));
-        const double end = area.left() + bar.value.value_or(0) / m_high * area.width();
+        double end = area.left() + bar.value.value_or(0) / m_high * area.width();
+        if (bar.value && bar.low && bar.high)
+            end = std::max(end, drawWhisker(painter, *bar.low, *bar.high, y));
         painter->setFont(bar.value ? values : Theme::font(Type::Small));
         const QFontMetricsF drawn(painter->font());
         painter->fillRect(QRectF(end + 6, y - 8, drawn.horizontalAdvance(bar.text) + 4, 16), p.surface);
@@ -183,6 +185,16 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
         painter->drawText(QRectF(end + 8, y - 10, width() - end - 8, 20), Qt::AlignVCenter | Qt::AlignLeft, bar.text);
     }
     painter->restore();
+}
+
+double BarChart::drawWhisker(QPainter *painter, double low, double high, double y) {
+    const QRectF area = chart()->plotArea();
+    const double from = area.left() + low / m_high * area.width(), to = area.left() + high / m_high * area.width();
+    painter->setPen(QPen(m_theme.palette().text, 1));
+    painter->drawLine(QPointF(from, y), QPointF(to, y));
+    for (const double x : {from, to})
+        painter->drawLine(QPointF(x, y - 4), QPointF(x, y + 4));
+    return to;
 }
 
 bool BarChart::viewportEvent(QEvent *event) {
@@ -204,10 +216,11 @@ void BarChart::resizeEvent(QResizeEvent *event) {
 }
 
 QString BarChart::chartData() const {
-    QString out = QStringLiteral("name\t%1\tpublished\n").arg(m_title);
+    QString out = QStringLiteral("name\t%1\tlow\thigh\tpublished\n").arg(m_title);
+    const auto text = [](std::optional<double> value) { return value ? QString::number(*value, 'g', 9) : QString(); };
     for (const BarData &bar : m_bars)
-        out += QStringLiteral("%1\t%2\t%3\n")
-                   .arg(bar.name, bar.value ? QString::number(*bar.value, 'g', 9) : QString(),
+        out += QStringLiteral("%1\t%2\t%3\t%4\t%5\n")
+                   .arg(bar.name, text(bar.value), text(bar.low), text(bar.high),
                         bar.outlined ? QStringLiteral("true") : QStringLiteral("false"));
     return out;
 }

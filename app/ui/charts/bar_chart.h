@@ -20,6 +20,7 @@ struct BarData {
     std::optional<double> value; ///< absent: no bar, `text` says why
     QString text;                ///< at the bar's end: "×1.74"
     QString hint;
+    std::optional<double> low, high; ///< its interval, drawn as a whisker when both are known
     bool operator==(const BarData &) const = default;
 };
 
@@ -54,6 +55,7 @@ private:
     void rebuild();
     [[nodiscard]] double rowCentre(qsizetype row) const;
     [[nodiscard]] double nameWidth() const;
+    double drawWhisker(QPainter *painter, double low, double high, double y); ///< returns where it ends
 
     const Theme &m_theme;
     QString m_name, m_title, m_empty;

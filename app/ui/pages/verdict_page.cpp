@@ -1,5 +1,6 @@
 #include "app/ui/pages/verdict_page.h"
 
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -14,7 +15,9 @@
 #include "analysis/result_table.h"
 #include "analysis/verdict.h"
 #include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/use_model.h"
+#include "app/ui/pages/verdict_advice.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -23,6 +26,60 @@
 #include "models/result_model.h"
 
 namespace lockstep::ui {
+namespace {
+
+const core::SpeedUp *intervalOf(const core::Judgement &judgement, const std::string &run) {
+    for (const core::PairJudgement &pair : judgement.pairs)
+        if (pair.run == run && pair.training)
+            return &*pair.training;
+    return nullptr;
+}
+
+QString signedSeconds(double seconds) {
+    return (seconds < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + core::significant(std::abs(seconds)) +
+           QStringLiteral(" s");
+}
+
+QString causeHelp(core::Cause cause) {
+    switch (cause) {
+    case core::Cause::DataLoading:
+        return QObject::tr("waiting for batches and copying them to the device");
+    case core::Cause::Compute:
+        return QObject::tr("forward, backward and optimizer on the devices");
+    case core::Cause::Communication:
+        return QObject::tr("communication that nothing overlaps, waiting for slower ranks left out");
+    case core::Cause::Imbalance:
+        return QObject::tr("waiting for slower ranks");
+    case core::Cause::StartUp:
+        return QObject::tr("what is outside of training: launching, evaluating, checkpoints, ending");
+    case core::Cause::Unattributed:
+        break;
+    }
+    return QObject::tr("what the measured phases do not explain");
+}
+
+QList<WaterfallBar> waterfallBars(const core::Attribution &found, const QColor &reference, const QColor &run) {
+    QList<WaterfallBar> bars = {{QString::fromStdString(found.reference), found.referenceS, 0, 0, true, false, reference, {}}};
+    for (const core::AttributionBar &bar : found.bars) {
+        const std::string_view name = core::toString(bar.cause);
+        bars.append({QString::fromUtf8(name.data(), qsizetype(name.size())), bar.seconds, bar.low, bar.high, false,
+                     bar.cause == core::Cause::Unattributed, run, causeHelp(bar.cause)});
+    }
+    bars.append({QString::fromStdString(found.run), found.runS, 0, 0, true, false, run, {}});
+    return bars;
+}
+
+QString factorLine(const core::FactorEffect &factor) {
+    QString line = QStringLiteral("%1: %2").arg(QString::fromStdString(factor.label), signedSeconds(factor.seconds));
+    if (factor.high > factor.low)
+        line += QObject::tr(" (%1 to %2 by the order of changes)").arg(signedSeconds(factor.low), signedSeconds(factor.high));
+    QStringList controls;
+    for (const std::string &name : factor.controls)
+        controls.append(QString::fromStdString(name));
+    return controls.isEmpty() ? line : line + QObject::tr(", by ") + controls.join(QStringLiteral(", "));
+}
+
+} // namespace
 
 VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_stack(new QStackedWidget(this)) {
@@ -57,6 +114,30 @@ QWidget *VerdictPage::buildHead() {
     card->addTool(m_export);
     card->body()->addWidget(m_sentence);
     card->body()->addWidget(m_repeats);
+    m_reservations = makeLabel({}, "secondary", card);
+    m_reservations->setWordWrap(true);
+    m_reservations->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    card->body()->addWidget(m_reservations);
+    return card;
+}
+
+Card *VerdictPage::buildWaterfall(QWidget *parent) {
+    auto *card = new Card(tr("Where the difference comes from"), parent);
+    card->setToolTip(tr("From the reference's run time to the run's, by measured phases; what the phases do not explain is a "
+                        "bar of its own. Medians over the repeats"));
+    m_pair = new QComboBox(card);
+    m_pair->setAccessibleName(tr("Run that is explained"));
+    m_pair->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    connect(m_pair, &QComboBox::currentIndexChanged, this, &VerdictPage::refreshWaterfall);
+    card->addTool(m_pair);
+    m_waterfall = new Waterfall(m_theme, QStringLiteral("waterfall"), card);
+    m_waterfall->setEmptyText(tr("Appears when the reference and another run are done"));
+    card->body()->addWidget(m_waterfall);
+    m_factors = makeLabel({}, "secondary", card);
+    m_factors->setWordWrap(true);
+    m_factors->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    card->body()->addWidget(m_factors);
+    card->body()->addStretch(1);
     return card;
 }
 
@@ -81,15 +162,32 @@ QWidget *VerdictPage::buildBody() {
     m_speedUps->setMark(1.0);
     m_speedUps->setEmptyText(tr("Speed-ups appear when the reference and another run are done"));
     speed->body()->addWidget(m_speedUps);
+    speed->body()->addStretch(1); // the neighbour may be higher
     charts->addWidget(speed, 1);
+    charts->addWidget(buildWaterfall(body), 1);
+    layout->addLayout(charts);
+
+    const auto advice = [&](const QString &title, const QString &help, core::JudgementModel::Kind kind, Card **card) {
+        *card = new Card(title, body);
+        (*card)->setToolTip(help);
+        auto *rows = new VerdictAdvice(m_theme, m_workspace.judgement(), kind, *card);
+        (*card)->body()->addWidget(rows);
+        connect(rows, &VerdictAdvice::wanted, this, &VerdictPage::tryRun);
+        layout->addWidget(*card);
+        return rows;
+    };
+    m_fairness = advice(tr("Is the comparison fair?"),
+                        tr("In what the runs differ besides what was meant, and how much that can bend the comparison"),
+                        core::JudgementModel::Kind::Finding, &m_fairnessCard);
+    m_bottlenecks = advice(tr("What bounds each run, and what to try"),
+                           tr("By the phases of the slowest rank; a press queues the run in this experiment"),
+                           core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
     auto *accuracy = new Card(tr("Test accuracy"), body);
     accuracy->setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
     m_accuracy = new BarChart(m_theme, QStringLiteral("test-accuracy"), accuracy);
     m_accuracy->setAxisTitle(tr("test accuracy / %"));
     m_accuracy->setEmptyText(tr("Accuracy appears with the first evaluation"));
     accuracy->body()->addWidget(m_accuracy);
-    charts->addWidget(accuracy, 1);
-    layout->addLayout(charts);
 
     auto *results = new Card(tr("Results"), body);
     m_table = makeTable(m_theme, results, core::ResultModel::Name);
@@ -102,6 +200,7 @@ QWidget *VerdictPage::buildBody() {
                           Column::SpeedUpRun, Column::Utilisation, Column::Backend});
     results->body()->addWidget(m_table);
     layout->addWidget(results);
+    layout->addWidget(accuracy);
 
     auto *notes = new Card(tr("Keep in mind"), body);
     m_notes = new QLabel(notes);
@@ -139,7 +238,7 @@ QString VerdictPage::sentence() const {
 }
 
 std::vector<ChartSource *> VerdictPage::charts() const {
-    return {m_speedUps, m_accuracy};
+    return {m_speedUps, m_waterfall, m_accuracy};
 }
 
 void VerdictPage::refresh() {
@@ -149,8 +248,10 @@ void VerdictPage::refresh() {
         return;
     const core::ResultTable &table = m_workspace.results().table();
     const core::VerdictText text = core::verdictText(table);
-    m_sentence->setText(text.sentence.empty() ? tr("No verdict yet: the reference and another run must be done.")
-                                              : QString::fromStdString(text.sentence));
+    const std::string &judged = m_workspace.judgement().judgement().sentence;
+    const std::string &said = judged.empty() ? text.sentence : judged;
+    m_sentence->setText(said.empty() ? tr("No verdict yet: the reference and another run must be done.")
+                                     : QString::fromStdString(said));
     m_head->setTitle(m_workspace.title());
     m_head->setNote(QString::fromStdString(table.datasetNote));
     m_repeats->setText((m_workspace.complete() ? QString() : tr("So far: runs are still to come. ")) +
@@ -163,6 +264,7 @@ void VerdictPage::refresh() {
     m_notesCard->setVisible(!notes.isEmpty());
     refreshBars(table);
     refreshUse(table);
+    refreshAdvice();
     if (isVisible() ||
         m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often
         fitHeights();
@@ -181,14 +283,70 @@ void VerdictPage::refreshBars(const core::ResultTable &table) {
         const QString kind = QString::fromStdString(row.kind);
         const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
         if (value || (!row.published && row.state != "not run")) // what did not run stands in the table
+        {
+            const core::SpeedUp *interval = row.published ? nullptr : intervalOf(m_workspace.judgement().judgement(), row.name);
             speed.append({name, color, row.published, value,
-                          value ? core::speedUp(value) : QString::fromStdString(row.state), kind});
+                          value ? core::speedUp(value) : QString::fromStdString(row.state), kind,
+                          interval ? interval->low : std::nullopt, interval ? interval->high : std::nullopt});
+        }
         if (row.testAccuracy)
             accuracy.append(
                 {name, color, row.published, *row.testAccuracy * 100, core::percent(row.testAccuracy), kind});
     }
     m_speedUps->setBars(speed);
     m_accuracy->setBars(accuracy);
+}
+
+void VerdictPage::refreshAdvice() {
+    const core::Judgement &judgement = m_workspace.judgement().judgement();
+    QStringList reservations;
+    for (const std::string &reservation : judgement.reservations)
+        reservations.append(QStringLiteral("• ") + QString::fromStdString(reservation));
+    m_reservations->setText(reservations.join(QLatin1Char('\n')));
+    m_reservations->setVisible(!reservations.isEmpty());
+    const QString chosen = m_pair->currentText();
+    {
+        const QSignalBlocker quiet(m_pair);
+        m_pair->clear();
+        for (std::size_t i = 0; i < judgement.pairs.size(); ++i)
+            if (judgement.pairs[i].attribution)
+                m_pair->addItem(QString::fromStdString(judgement.pairs[i].run), int(i));
+        m_pair->setCurrentIndex(std::max(0, m_pair->findText(chosen)));
+        m_pair->setVisible(m_pair->count() > 1);
+    }
+    refreshWaterfall();
+    const bool startable = m_workspace.mayTry();
+    for (VerdictAdvice *advice : {m_fairness, m_bottlenecks})
+        advice->setStartable(startable, m_workspace.whyNotTry());
+    m_fairnessCard->setVisible(m_fairness->count() > 0);
+    m_bottlenecksCard->setVisible(m_bottlenecks->count() > 0);
+}
+
+void VerdictPage::refreshWaterfall() {
+    const core::Judgement &judgement = m_workspace.judgement().judgement();
+    if (m_pair->currentIndex() < 0) {
+        m_waterfall->setBars({});
+        m_factors->hide();
+        return;
+    }
+    const auto at = std::size_t(m_pair->currentData().toInt());
+    const core::Attribution &found = *judgement.pairs[at].attribution;
+    const auto color = [&](const std::string &name) {
+        for (const core::ResultRow &row : m_workspace.results().table().rows)
+            if (!row.published && row.name == name)
+                return methodColor(QString::fromStdString(row.method));
+        return methodColor({});
+    };
+    m_waterfall->setBars(waterfallBars(found, color(found.reference), color(found.run)));
+    QStringList lines;
+    for (const core::FactorEffect &factor : found.factors)
+        lines.append(QStringLiteral("• ") + factorLine(factor));
+    m_factors->setText(lines.isEmpty() ? QString() : tr("One setting at a time:\n") + lines.join(QLatin1Char('\n')));
+    m_factors->setVisible(!lines.isEmpty());
+}
+
+void VerdictPage::tryRun(const core::SuggestedRun &run) {
+    m_workspace.tryRun(run);
 }
 
 void VerdictPage::refreshUse(const core::ResultTable &table) {
@@ -202,9 +360,9 @@ void VerdictPage::fitHeights() {
         // A table without rows has nothing to say: its card goes.
         table->parentWidget()->setVisible(table->model()->rowCount() > 0);
     }
-    const int height = std::max({140, m_speedUps->sizeHint().height(), m_accuracy->sizeHint().height()});
-    for (BarChart *chart : {m_speedUps, m_accuracy})
-        chart->setFixedHeight(height);
+    m_speedUps->setFixedHeight(std::max(140, m_speedUps->sizeHint().height()));
+    m_waterfall->setFixedHeight(m_waterfall->sizeHint().height());
+    m_accuracy->setFixedHeight(std::max(140, m_accuracy->sizeHint().height()));
 }
 
 void VerdictPage::restyle() {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+class QComboBox;
 class QLabel;
 class QPushButton;
 class QStackedWidget;
@@ -10,6 +11,7 @@ class QTableView;
 
 namespace lockstep::core {
 struct ResultTable;
+struct SuggestedRun;
 }
 
 namespace lockstep::ui {
@@ -18,10 +20,13 @@ class Card;
 class ChartSource;
 class Theme;
 class UseModel;
+class VerdictAdvice;
+class Waterfall;
 class Workspace;
 
-/// Verdict: the sentence, large; speed-ups; the result table with the published rows; accuracy by class; utilisation by
-/// epoch; what to keep in mind; Export.
+/// Verdict: the sentence, large; speed-ups with intervals; where the difference comes from; whether the comparison is fair
+/// and which run would settle it; what bounds each run and what to try; the result table with the published rows; accuracy
+/// by class; utilisation by epoch; what to keep in mind; Export.
 class VerdictPage : public QWidget {
     Q_OBJECT
 public:
@@ -31,6 +36,9 @@ public:
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
     [[nodiscard]] QPushButton *exportButton() const { return m_export; }
+    [[nodiscard]] Waterfall *waterfall() const { return m_waterfall; }
+    [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
+    [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
 Q_SIGNALS:
@@ -42,6 +50,10 @@ protected:
 private:
     QWidget *buildHead();
     QWidget *buildBody();
+    Card *buildWaterfall(QWidget *parent);
+    void refreshAdvice();
+    void refreshWaterfall();
+    void tryRun(const core::SuggestedRun &run);
     void refresh();
     void refreshBars(const core::ResultTable &table);
     void refreshUse(const core::ResultTable &table);
@@ -52,9 +64,13 @@ private:
     Workspace &m_workspace;
     QStackedWidget *m_stack;
     Card *m_head;
-    QLabel *m_sentence, *m_repeats, *m_notes;
+    QLabel *m_sentence, *m_repeats, *m_reservations, *m_notes, *m_factors;
     QPushButton *m_export;
     BarChart *m_speedUps, *m_accuracy;
+    Waterfall *m_waterfall;
+    QComboBox *m_pair;
+    VerdictAdvice *m_fairness, *m_bottlenecks;
+    Card *m_fairnessCard, *m_bottlenecksCard;
     QTableView *m_table, *m_classes, *m_use;
     QWidget *m_notesCard;
     UseModel *m_useModel;

@@ -21,8 +21,10 @@ ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
         row += row.isEmpty() ? what : QStringLiteral(" · ") + what;
     };
     for (const WindowCommand &command : windowCommands(window))
-        if (!command.keys.isEmpty())
+        if (command.keys.count() == 1) // the verdict's advice has chords, as many as there are runs to suggest
             add(command.keys, command.title);
+    rows[tr("Ctrl+Y, A…")] = tr("Verdict: run a missing control");
+    rows[tr("Ctrl+I, A…")] = tr("Verdict: try a tip");
     add(QKeySequence(QKeySequence::Find), tr("Filter the runs"));
     add(QKeySequence(QKeySequence::HelpContents), tr("This sheet"));
     add(QKeySequence(Qt::CTRL | Qt::Key_K), tr("All commands"));

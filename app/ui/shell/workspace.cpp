@@ -273,6 +273,40 @@ void Workspace::ask(core::QueueRequest request) {
         takeUp();
 }
 
+QString Workspace::whyNotTry() const {
+    if (!m_open)
+        return tr("A run by itself has no queue: open the experiment that it belongs to");
+    if (m_open->readOnly())
+        return tr("This window is read-only: %1 controls the experiment; take over first")
+            .arg(QString::fromStdString(m_open->holder()->title()));
+    if (m_running && m_running != m_open)
+        return tr("%1 runs now: both would be slower, and neither measure fair")
+            .arg(QString::fromStdString(m_running->experiment().title));
+    return {};
+}
+
+void Workspace::tryRun(const core::SuggestedRun &run) {
+    if (!mayTry())
+        return Q_EMIT failed(whyNotTry());
+    const core::Experiment &experiment = m_open->experiment();
+    const auto reference = std::ranges::find_if(experiment.entries, [&](const core::ExperimentEntry &entry) {
+        return entry.planned.name == experiment.reference;
+    });
+    core::QueueRequest request;
+    request.kind = core::QueueRequest::Kind::Add;
+    request.by = me().toStdString();
+    core::PlannedRun &added = request.added.emplace();
+    added.name = run.name;
+    added.note = run.why;
+    added.config = run.config;
+    added.repeats = reference == experiment.entries.end() ? 1 : reference->planned.repeats;
+    if (const auto asked = m_open->ask(request); !asked)
+        return Q_EMIT failed(QString::fromStdString(asked.error().message()));
+    lookForRunning();
+    if (!core::isOwned(experiment.id))
+        takeUp();
+}
+
 QString Workspace::openId() const {
     return m_open ? QString::fromStdString(m_open->experiment().id) : m_run ? m_run->runId() : QString();
 }
@@ -356,6 +390,7 @@ void Workspace::recompute() {
         m_open ? core::resultTable(m_open->experiment(), outcomes) : core::resultTable(outcomes);
     m_results.setTable(table);
     m_classes.setTable(table);
+    m_judgement.setJudgement(core::judge(table, outcomes, m_open ? m_open->experiment().recipe.varies : std::vector<std::string>()));
     Q_EMIT resultsChanged();
 }
 

@@ -16,6 +16,7 @@
 #include "models/device_model.h"
 #include "models/epoch_model.h"
 #include "models/experiment_model.h"
+#include "models/judgement_model.h"
 #include "models/phase_model.h"
 #include "models/result_model.h"
 #include "models/run_list_model.h"
@@ -49,6 +50,10 @@ public:
     void stop();
     /// Has its run record the next steps for Perfetto; where they lie, its console tells.
     void trace(std::int64_t steps);
+    /// Queues a suggested run in the open experiment, as often as its reference, and sees that the queue goes on.
+    void tryRun(const core::SuggestedRun &run);
+    [[nodiscard]] bool mayTry() const { return whyNotTry().isEmpty(); }
+    [[nodiscard]] QString whyNotTry() const; ///< empty: tryRun() can be asked
     /// Asks the queue of the experiment on the strip; `failed` says why not. Queued again without an owner: it is taken up.
     void ask(core::QueueRequest request);
     void takeOver(); ///< control of the experiment on the strip, whoever holds it
@@ -87,6 +92,7 @@ public:
     [[nodiscard]] core::ConsoleModel &console() { return m_console; }
     [[nodiscard]] core::AlertModel &alerts() { return m_alerts; }
     [[nodiscard]] core::ResultModel &results() { return m_results; }
+    [[nodiscard]] core::JudgementModel &judgement() { return m_judgement; }
     [[nodiscard]] core::ClassAccuracyModel &classes() { return m_classes; }
     [[nodiscard]] core::RunListModel &history() { return *m_history; }
     /// Fills history(): reads the disk and changes notes on its own thread.
@@ -95,7 +101,7 @@ public:
 Q_SIGNALS:
     void opened();         ///< another experiment or run is open
     void stripChanged();   ///< progress, state, ownership
-    void resultsChanged(); ///< results() and classes() were recomputed
+    void resultsChanged(); ///< results(), judgement() and classes() were recomputed
     void startingChanged();
     void failed(const QString &sentence);
 
@@ -129,6 +135,7 @@ private:
     core::ExperimentModel m_strip;
     core::ResultModel m_results;
     core::ClassAccuracyModel m_classes;
+    core::JudgementModel m_judgement;
     std::unique_ptr<core::RunListModel> m_history;
     core::RunHistory m_runHistory;
     QTimer m_look, m_recompute;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/method_color.h"
+
 namespace lockstep::ui {
 
 Palette lightPalette() {
@@ -48,15 +50,8 @@ Palette darkPalette() {
 }
 
 QColor methodColor(const QString &method) {
-    if (method == QLatin1String("dp"))
-        return QColor("#E69F00");
-    if (method == QLatin1String("ddp"))
-        return QColor("#0072B2");
-    if (method == QLatin1String("ps-sync") || method == QLatin1String("ps-async"))
-        return QColor("#8B5CF6");
-    if (method == QLatin1String("pipeline"))
-        return QColor("#009E73");
-    return QColor("#6B7280");
+    const std::string_view name = core::methodColorName(method.toStdString());
+    return QColor(QString::fromLatin1(name.data(), qsizetype(name.size())));
 }
 
 namespace {

@@ -1,0 +1,290 @@
+#include "export/svg_chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/format.h"
+#include "analysis/method_color.h"
+#include "export/report.h"
+
+namespace lockstep::core {
+namespace {
+
+std::string colorOf(std::string_view method) {
+    return std::string(methodColorName(method));
+}
+
+constexpr double width = 640, rowHeight = 26, axisHeight = 40, nameWidth = 176, valueWidth = 84;
+
+std::string text(double value) {
+    return significant(value, 5).toStdString();
+}
+
+/// One drawing in the making. Coordinates are the viewBox's units; text is 12 of them high.
+class Drawing {
+public:
+    Drawing(double height, const std::string &label) : m_height(height) {
+        m_out = "<svg viewBox=\"0 0 " + text(width) + " " + text(height) + "\" role=\"img\" aria-label=\"" +
+                htmlText(label) + "\" font-size=\"12\" font-family=\"inherit\">\n";
+    }
+    void word(double x, double y, const std::string &said, const char *anchor = "start",
+              const char *fill = "var(--text)", bool bold = false) {
+        m_out += "<text x=\"" + text(x) + "\" y=\"" + text(y) + "\" text-anchor=\"" + anchor + "\" fill=\"" + fill + "\"" +
+                 (bold ? " font-weight=\"600\"" : "") + ">" + htmlText(said) + "</text>\n";
+    }
+    void line(double x1, double y1, double x2, double y2, const char *stroke, const char *more = "") {
+        m_out += "<line x1=\"" + text(x1) + "\" y1=\"" + text(y1) + "\" x2=\"" + text(x2) + "\" y2=\"" + text(y2) +
+                 "\" stroke=\"" + stroke + "\"" + more + "/>\n";
+    }
+    void box(double x, double y, double w, double h, const std::string &attributes) {
+        m_out += "<rect x=\"" + text(x) + "\" y=\"" + text(y) + "\" width=\"" + text(std::max(1.0, w)) + "\" height=\"" +
+                 text(h) + "\" " + attributes + "/>\n";
+    }
+    void whisker(double from, double to, double y) {
+        line(from, y, to, y, "var(--text)");
+        line(from, y - 4, from, y + 4, "var(--text)");
+        line(to, y - 4, to, y + 4, "var(--text)");
+    }
+    void polyline(const std::string &points, const std::string &stroke, const char *more = "") {
+        m_out += "<polyline fill=\"none\" stroke=\"" + stroke + "\" stroke-width=\"1.5\" stroke-linejoin=\"round\"" + more +
+                 " points=\"" + points + "\"/>\n";
+    }
+    [[nodiscard]] double height() const { return m_height; }
+    [[nodiscard]] std::string finish() { return std::move(m_out) + "</svg>\n"; }
+
+private:
+    std::string m_out;
+    double m_height;
+};
+
+/// 1, 2 or 5 × 10^k so that about `wanted` steps cover the range.
+double roundStep(double range, int wanted) {
+    const double rough = range / wanted, power = std::pow(10, std::floor(std::log10(rough)));
+    for (const double factor : {1.0, 2.0, 5.0})
+        if (factor * power >= rough)
+            return factor * power;
+    return 10 * power;
+}
+
+struct Scale {
+    double low, high, from, to;
+    [[nodiscard]] double operator()(double value) const { return from + (value - low) / (high - low) * (to - from); }
+};
+
+void valueAxis(Drawing &drawing, const Scale &x, double top, double bottom, const std::string &title) {
+    const double step = roundStep(x.high - x.low, 5);
+    for (double at = std::ceil(x.low / step) * step; at <= x.high + step * 1e-9; at += step) {
+        drawing.line(x(at), top, x(at), bottom, "var(--line)");
+        drawing.word(x(at), bottom + 14, significant(std::abs(at) < step * 1e-6 ? 0 : at).toStdString(), "middle",
+                     "var(--quiet)");
+    }
+    drawing.word((x.from + x.to) / 2, bottom + 32, title, "middle", "var(--quiet)");
+}
+
+void heightAxis(Drawing &drawing, const Scale &y, double left, double right, const std::string &title) {
+    const double step = roundStep(y.high - y.low, 5);
+    for (double at = std::ceil(y.low / step) * step; at <= y.high + step * 1e-9; at += step) {
+        drawing.line(left, y(at), right, y(at), "var(--line)");
+        drawing.word(left - 6, y(at) + 4, significant(std::abs(at) < step * 1e-6 ? 0 : at).toStdString(), "end",
+                     "var(--quiet)");
+    }
+    drawing.word(left, 12, title, "start", "var(--quiet)");
+}
+
+/// Cut in the middle of a letter it would not be UTF-8.
+std::string shortened(const std::string &name, std::size_t most = 26) {
+    const QString whole = QString::fromStdString(name);
+    return whole.size() <= qsizetype(most) ? name : (whole.left(qsizetype(most) - 1) + QStringLiteral("…")).toStdString();
+}
+
+std::string signedSeconds(double seconds) {
+    return (seconds < 0 ? "\u2212" : "+") + significant(std::abs(seconds)).toStdString() + " s";
+}
+
+struct Line {
+    std::string name, method;
+    std::vector<std::pair<double, double>> points;
+};
+
+/// Lines with their names at the right end, kept apart.
+std::string lines(const std::vector<Line> &all, const std::string &xTitle, const std::string &yTitle,
+                  const std::string &label) {
+    double lowX = INFINITY, highX = -INFINITY, lowY = INFINITY, highY = -INFINITY;
+    for (const Line &line : all)
+        for (const auto &[x, y] : line.points) {
+            lowX = std::min(lowX, x), highX = std::max(highX, x);
+            lowY = std::min(lowY, y), highY = std::max(highY, y);
+        }
+    if (!(highX >= lowX))
+        return {};
+    const double room = 15; // of a name at a line's end
+    const double height = std::max(300.0, room * double(all.size()) + axisHeight + 24), bottom = height - axisHeight,
+                 right = width - nameWidth;
+    const Scale x{lowX, highX > lowX ? highX : lowX + 1, 52, right},
+        y{std::min(0.0, lowY), highY > lowY ? highY : highY + 1, bottom, 22};
+    Drawing drawing(height, label);
+    heightAxis(drawing, y, x.from, x.to, yTitle);
+    valueAxis(drawing, x, bottom, bottom, xTitle);
+    std::vector<std::pair<double, const Line *>> ends;
+    for (const Line &line : all) {
+        std::string points;
+        for (const auto &[at, value] : line.points)
+            points += text(x(at)) + "," + text(y(value)) + " ";
+        if (line.points.size() == 1)
+            drawing.box(x(line.points[0].first) - 2, y(line.points[0].second) - 2, 4,
+                        4, "fill=\"" + colorOf(line.method) + "\"");
+        drawing.polyline(points, colorOf(line.method));
+        if (!line.points.empty())
+            ends.emplace_back(y(line.points.back().second), &line);
+    }
+    std::ranges::stable_sort(ends, {}, &std::pair<double, const Line *>::first);
+    double next = 18;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        const double most = bottom - room * double(ends.size() - 1 - i);
+        next = std::min(std::max(next, ends[i].first + 4), most);
+        drawing.word(right + 6, next, shortened(ends[i].second->name, 24), "start",
+                     colorOf(ends[i].second->method).c_str(), true);
+        next += room;
+    }
+    return drawing.finish();
+}
+
+} // namespace
+
+std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
+    struct Row {
+        const ResultRow *row;
+        double value;
+        std::optional<double> low, high;
+    };
+    std::vector<Row> rows;
+    double high = 1;
+    for (const ResultRow &row : table.rows) {
+        const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
+        if (!value)
+            continue;
+        Row drawn{&row, *value, {}, {}};
+        for (const PairJudgement &pair : judgement.pairs)
+            if (!row.published && pair.run == row.name && pair.training) {
+                drawn.low = pair.training->low;
+                drawn.high = pair.training->high;
+            }
+        high = std::max({high, drawn.value, drawn.high.value_or(0)});
+        rows.push_back(drawn);
+    }
+    if (rows.empty())
+        return {};
+    const double bottom = rowHeight * double(rows.size()) + 4;
+    Drawing drawing(bottom + axisHeight, "Speed-up of the total training time");
+    const Scale x{0, high * 1.02, nameWidth, width - valueWidth};
+    valueAxis(drawing, x, 2, bottom, "speed-up of the total training time");
+    drawing.line(x(1), 2, x(1), bottom, "var(--quiet)", " stroke-dasharray=\"4 3\"");
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Row &row = rows[i];
+        const double y = 4 + rowHeight * double(i), middle = y + rowHeight / 2;
+        const std::string color = colorOf(row.row->method);
+        drawing.word(0, middle + 4, shortened((row.row->published ? "publ. " : "") + row.row->name), "start",
+                     row.row->published ? "var(--quiet)" : "var(--text)", true);
+        drawing.box(x(0), y + 4, x(row.value) - x(0), rowHeight - 8,
+                    row.row->published
+                        ? "fill=\"none\" stroke=\"" + color + "\" stroke-width=\"1.5\" stroke-dasharray=\"2 2\""
+                        : "fill=\"" + color + "\"");
+        double end = x(row.value);
+        if (row.low && row.high) {
+            drawing.whisker(x(*row.low), x(*row.high), middle);
+            end = std::max(end, x(*row.high));
+        }
+        drawing.word(end + 8, middle + 4, speedUp(row.value).toStdString(), "start", "var(--text)", true);
+    }
+    return drawing.finish();
+}
+
+std::string waterfallSvg(const Attribution &found, std::string_view method) {
+    double low = 0, high = std::max(found.referenceS, found.runS), at = found.referenceS;
+    for (const AttributionBar &bar : found.bars) {
+        for (const double end : {at + bar.seconds, at + bar.low, at + bar.high}) {
+            low = std::min(low, end);
+            high = std::max(high, end);
+        }
+        at += bar.seconds;
+    }
+    if (!(high > low))
+        return {};
+    const std::size_t rows = found.bars.size() + 2;
+    const double bottom = rowHeight * double(rows) + 4;
+    Drawing drawing(bottom + axisHeight, "From " + found.reference + " to " + found.run);
+    const Scale x{low, high * 1.02, nameWidth, width - valueWidth};
+    valueAxis(drawing, x, 2, bottom, "run time / s, launch to exit");
+    const std::string color = colorOf(method);
+    const auto label = [&](std::size_t row, const std::string &name, double end, const std::string &value, bool total) {
+        const double middle = 4 + rowHeight * (double(row) + 0.5) + 4;
+        drawing.word(0, middle, shortened(name), "start", total ? "var(--text)" : "var(--quiet)", total);
+        drawing.word(end + 8, middle, value, "start", "var(--text)", true);
+    };
+    const auto total = [&](std::size_t row, const std::string &name, double seconds, const std::string &fill) {
+        drawing.box(x(0), 8 + rowHeight * double(row), x(seconds) - x(0), rowHeight - 8, "fill=\"" + fill + "\"");
+        label(row, name, x(seconds), significant(seconds).toStdString() + " s", true);
+    };
+    total(0, found.reference, found.referenceS, colorOf("baseline"));
+    at = found.referenceS;
+    for (std::size_t i = 0; i < found.bars.size(); ++i) {
+        const AttributionBar &bar = found.bars[i];
+        const double from = x(std::min(at, at + bar.seconds)), to = x(std::max(at, at + bar.seconds)),
+                     y = 8 + rowHeight * double(i + 1);
+        const std::string look =
+            bar.cause == Cause::Unattributed ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
+            : bar.seconds < 0                ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
+                                             : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
+        drawing.box(from, y, to - from, rowHeight - 8, look);
+        double end = to;
+        if (bar.high > bar.low) {
+            drawing.whisker(x(at + bar.low), x(at + bar.high), y + rowHeight / 2 - 4);
+            end = std::max(end, x(at + bar.high));
+        }
+        label(i + 1, std::string(toString(bar.cause)), end, signedSeconds(bar.seconds), false);
+        at += bar.seconds;
+    }
+    total(rows - 1, found.run, found.runS, color);
+    return drawing.finish();
+}
+
+std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine) {
+    std::vector<Line> all;
+    std::set<std::string> names;
+    for (const ExportedCurve &curve : curves) {
+        if (!names.insert(curve.name).second)
+            continue; // a further repeat of the same
+        Line line{curve.name, curve.method, {}};
+        const std::size_t each = std::max<std::size_t>(1, curve.points.size() * 2 / std::size_t(pointsALine));
+        for (std::size_t i = 0; i < curve.points.size(); i += each) { // lowest and highest of each stretch, in their order
+            const auto first = curve.points.begin() + std::ptrdiff_t(i),
+                       last = curve.points.begin() + std::ptrdiff_t(std::min(curve.points.size(), i + each));
+            auto [low, high] = std::minmax_element(
+                first, last, [](const LossPoint &a, const LossPoint &b) { return a.loss < b.loss; });
+            if (high < low)
+                std::swap(low, high);
+            for (const auto &point : {low, high})
+                if (std::isfinite(point->loss) && (line.points.empty() || line.points.back().first < double(point->step)))
+                    line.points.emplace_back(double(point->step), point->loss);
+        }
+        if (!line.points.empty())
+            all.push_back(std::move(line));
+    }
+    return all.empty() ? std::string() : lines(all, "step", "training loss", "Training loss over steps");
+}
+
+std::string epochSvg(const ResultTable &table) {
+    std::vector<Line> all;
+    for (const ResultRow &row : table.rows) {
+        Line line{(row.published ? "publ. " : "") + row.name, row.method, {}};
+        for (const MergedEpoch &epoch : row.epochs)
+            if (epoch.durationS > 0)
+                line.points.emplace_back(epoch.epoch, epoch.durationS);
+        if (!line.points.empty() && !row.published) // another machine's seconds would flatten ours
+            all.push_back(std::move(line));
+    }
+    return all.empty() ? std::string() : lines(all, "epoch", "duration / s", "Seconds of each epoch");
+}
+
+} // namespace lockstep::core

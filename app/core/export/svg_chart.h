@@ -1,0 +1,22 @@
+#pragma once
+// The verdict's charts as inline SVG for the HTML page, without a GUI library. Colours of text and lines are the page's CSS
+// variables (--text, --quiet, --line), so that they follow light and dark; hue means the method, as in the window.
+#include <string>
+#include <vector>
+
+#include "analysis/attribution.h"
+#include "analysis/judgement.h"
+#include "export/export.h"
+
+namespace lockstep::core {
+
+/// Speed-ups of the table's rows with their intervals, published ones dotted. Empty string: nothing to draw.
+[[nodiscard]] std::string speedUpSvg(const ResultTable &table, const Judgement &judgement);
+/// From the reference's time to the run's, cause by cause.
+[[nodiscard]] std::string waterfallSvg(const Attribution &attribution, std::string_view method);
+/// Loss over steps, the first repeat of each name, at most `pointsALine` of the lowest and highest points a line.
+[[nodiscard]] std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine = 600);
+/// Seconds of each epoch, a line a row of the table.
+[[nodiscard]] std::string epochSvg(const ResultTable &table);
+
+} // namespace lockstep::core

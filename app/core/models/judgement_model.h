@@ -1,0 +1,40 @@
+#pragma once
+#include <QAbstractListModel>
+
+#include "analysis/judgement.h"
+
+namespace lockstep::core {
+
+/// What a verdict advises: what is unfair of each pair, heaviest first, then what bounds each run. DisplayRole is the
+/// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole what the row is
+/// about ("DDP ×2 against baseline").
+class JudgementModel : public QAbstractListModel {
+    Q_OBJECT
+public:
+    enum class Kind { Finding, Bottleneck };
+    explicit JudgementModel(QObject *parent = nullptr);
+    void setJudgement(Judgement judgement);
+    [[nodiscard]] const Judgement &judgement() const { return m_judgement; }
+
+    [[nodiscard]] Kind kindOf(int row) const { return m_rows[std::size_t(row)].kind; }
+    /// Runs that one press starts: the control of a finding, the tips of a bottleneck.
+    [[nodiscard]] const std::vector<SuggestedRun> &suggestions(int row) const {
+        return m_rows[std::size_t(row)].suggestions;
+    }
+
+    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
+
+private:
+    struct Row {
+        Kind kind = Kind::Finding;
+        QString about, level, sentence;
+        std::vector<SuggestedRun> suggestions;
+        bool operator==(const Row &) const = default;
+    };
+    [[nodiscard]] static std::vector<Row> rowsOf(const Judgement &judgement);
+    Judgement m_judgement;
+    std::vector<Row> m_rows;
+};
+
+} // namespace lockstep::core

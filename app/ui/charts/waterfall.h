@@ -1,0 +1,53 @@
+#pragma once
+#include <QColor>
+#include <QList>
+#include <QString>
+
+#include "app/ui/charts/painted_chart.h"
+
+namespace lockstep::ui {
+
+/// One row of a Waterfall.
+struct WaterfallBar {
+    QString name;
+    double seconds = 0;         ///< of a total: the whole; of a cause: what it adds (negative: it saves)
+    double low = 0, high = 0;   ///< the extremes of `seconds`; equal to it where there is but one value
+    bool total = false;         ///< drawn from zero, in `color`
+    bool unattributed = false;  ///< outlined: nobody knows what it is
+    QColor color;               ///< the method's
+    QString hint;
+    bool operator==(const WaterfallBar &) const = default;
+};
+
+/// From the reference's time to the run's, cause by cause: totals from zero, each cause from where the last one ended. What
+/// saves is full colour, what adds is hatched grey, so that hue goes on to mean the method.
+class Waterfall : public PaintedChart {
+    Q_OBJECT
+public:
+    Waterfall(const Theme &theme, QString name, QWidget *parent = nullptr);
+    void setBars(const QList<WaterfallBar> &bars);
+    [[nodiscard]] const QList<WaterfallBar> &bars() const { return m_bars; }
+
+    [[nodiscard]] QString chartData() const override;
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
+
+protected:
+    void paintChart(QPainter *painter, const QRectF &area) override;
+    [[nodiscard]] bool isEmpty() const override { return m_bars.isEmpty(); }
+    [[nodiscard]] QString hint(const QPointF &position) const override;
+
+private:
+    struct Layout {
+        double nameWidth = 0, valueWidth = 0, rowHeight = 0, lowS = 0, highS = 1;
+        QRectF plot;
+        [[nodiscard]] double x(double seconds) const {
+            return plot.left() + (seconds - lowS) / (highS - lowS) * plot.width();
+        }
+    };
+    [[nodiscard]] Layout layOut(const QRectF &area) const;
+    void paintBar(QPainter *painter, const WaterfallBar &bar, const Layout &layout, double y, double from) const;
+    QList<WaterfallBar> m_bars;
+};
+
+} // namespace lockstep::ui
