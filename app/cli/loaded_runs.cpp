@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "ipc/run_folder.h"
+#include "result_text.h"
 
 namespace lockstep::cli {
 namespace {
@@ -58,11 +59,28 @@ Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
     return loaded;
 }
 
-core::ResultTable LoadedRuns::table() const {
-    std::vector<core::RunOutcome> outcomes;
+std::vector<core::RunOutcome> LoadedRuns::outcomes() const {
+    std::vector<core::RunOutcome> out;
     for (const auto &store : stores)
-        outcomes.push_back(store->outcome());
-    return experiment ? core::resultTable(*experiment, outcomes) : core::resultTable(outcomes);
+        out.push_back(store->outcome());
+    return out;
+}
+
+core::ResultTable LoadedRuns::table() const {
+    return experiment ? core::resultTable(*experiment, outcomes()) : core::resultTable(outcomes());
+}
+
+core::Judgement LoadedRuns::judgement() const {
+    return core::judge(table(), outcomes(), experiment ? experiment->recipe.varies : std::vector<std::string>());
+}
+
+std::string LoadedRuns::exported(core::ExportFormat format) const {
+    const core::Judgement judged = judgement();
+    return core::exportResults(table(), format, &judged);
+}
+
+std::string LoadedRuns::text() const {
+    return resultText(table(), judgement());
 }
 
 std::vector<core::ExportedCurve> LoadedRuns::curves() const {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/judgement.h"
 #include "export/export.h"
 #include "ipc/error.h"
 #include "launch/experiment.h"
@@ -16,8 +17,15 @@ struct LoadedRuns {
     std::optional<core::Experiment> experiment;
     std::vector<std::unique_ptr<core::RunStore>> stores;
 
+    [[nodiscard]] core::Judgement judgement() const;
     [[nodiscard]] core::ResultTable table() const;
+    /// As exportResults(), judged.
+    [[nodiscard]] std::string exported(core::ExportFormat format) const;
+    [[nodiscard]] std::string text() const; ///< result_text.h, judgement and all
     [[nodiscard]] std::vector<core::ExportedCurve> curves() const;
+
+private:
+    [[nodiscard]] std::vector<core::RunOutcome> outcomes() const;
 };
 
 /// The runs meant by run ids, or by one experiment id: those that have begun.

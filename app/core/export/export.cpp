@@ -99,7 +99,7 @@ Json rowJson(const ResultRow &row) {
     return json;
 }
 
-std::string resultsJson(const ResultTable &table) {
+std::string resultsJson(const ResultTable &table, const Judgement *judgement) {
     Json json = {{"title", table.title}, {"data", table.datasetNote}, {"reference", orNull(table.reference)}};
     json["rows"] = Json::array();
     for (const ResultRow &row : table.rows)
@@ -107,7 +107,10 @@ std::string resultsJson(const ResultTable &table) {
     const VerdictText verdict = verdictText(table);
     json["verdict"] = orNull(verdict.sentence);
     json["spread"] = orNull(verdict.spread);
+    json["reservations"] = table.reservations;
     json["notes"] = table.notes;
+    if (judgement)
+        json["judgement"] = Json::parse(toJson(*judgement));
     return dump(json, 2) + "\n";
 }
 
@@ -117,6 +120,10 @@ std::string resultsMarkdown(const ResultTable &table) {
         out += table.datasetNote + ".\n\n";
     if (const VerdictText verdict = verdictText(table); !verdict.sentence.empty())
         out += verdict.sentence + (verdict.spread.empty() ? "" : " " + verdict.spread) + "\n\n";
+    for (const std::string &reservation : table.reservations)
+        out += "- **Reservation.** " + reservation + "\n";
+    if (!table.reservations.empty())
+        out += "\n";
     std::string rule = "|";
     out += "|";
     for (const ResultColumn &column : resultColumns()) {
@@ -153,12 +160,13 @@ Result<ExportFormat> exportFormatFrom(std::string_view text) {
                                    "use csv, json, md, tex or html", "format"));
 }
 
-std::string exportResults(const ResultTable &table, ExportFormat format) {
+std::string exportResults(const ResultTable &plain, ExportFormat format, const Judgement *judgement) {
+    const ResultTable table = judgement ? judged(plain, *judgement) : plain;
     switch (format) {
     case ExportFormat::Csv:
         return resultsCsv(table);
     case ExportFormat::Json:
-        return resultsJson(table);
+        return resultsJson(table, judgement);
     case ExportFormat::Markdown:
         return resultsMarkdown(table);
     case ExportFormat::Latex:
@@ -230,14 +238,16 @@ Result<void> checkWritableFolder(const std::string &path) {
     return {};
 }
 
-Result<void> writeAll(const std::string &folder, const ResultTable &table, const std::vector<ExportedCurve> &curves) {
+Result<void> writeAll(const std::string &folder, const ResultTable &table, const std::vector<ExportedCurve> &curves,
+                      const Judgement *judgement) {
     const std::pair<const char *, ExportFormat> formats[] = {{"csv", ExportFormat::Csv},
                                                              {"json", ExportFormat::Json},
                                                              {"md", ExportFormat::Markdown},
                                                              {"tex", ExportFormat::Latex},
                                                              {"html", ExportFormat::Html}};
     for (const auto &[suffix, format] : formats) {
-        if (const auto written = writeExport(folder + "/results." + suffix, exportResults(table, format)); !written)
+        if (const auto written = writeExport(folder + "/results." + suffix, exportResults(table, format, judgement));
+            !written)
             return written;
         if (!carriesCurves(format))
             continue;
