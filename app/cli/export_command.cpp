@@ -32,7 +32,7 @@ Result<std::string> textOf(const ExportOptions &options, core::ExportFormat form
     if (!loaded)
         return fail(loaded.error());
     if (options.what == "results")
-        return core::exportResults(loaded->table(), format);
+        return loaded->exported(format);
     return core::exportCurves(loaded->curves(), format);
 }
 

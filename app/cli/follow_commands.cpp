@@ -114,7 +114,8 @@ private:
                 code = Stopped;
             else if (entry.state == core::EntryState::Failed && code == Done)
                 code = Failed;
-        print("\n" + resultText(core::resultTable(experiment, outcomes)));
+        const core::ResultTable table = core::resultTable(experiment, outcomes);
+        print("\n" + resultText(table, core::judge(table, outcomes, experiment.recipe.varies)));
         QCoreApplication::exit(code);
     }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "ipc/run_folder.h"
+#include "result_text.h"
 
 namespace lockstep::cli {
 namespace {
@@ -58,11 +59,22 @@ Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
     return loaded;
 }
 
-core::ResultTable LoadedRuns::table() const {
+core::Report LoadedRuns::report() const {
     std::vector<core::RunOutcome> outcomes;
     for (const auto &store : stores)
         outcomes.push_back(store->outcome());
-    return experiment ? core::resultTable(*experiment, outcomes) : core::resultTable(outcomes);
+    const core::ResultTable table =
+        experiment ? core::resultTable(*experiment, outcomes) : core::resultTable(outcomes);
+    return core::reportOf(table, outcomes, experiment ? experiment->recipe.varies : std::vector<std::string>(), curves());
+}
+
+std::string LoadedRuns::exported(core::ExportFormat format) const {
+    return core::exportResults(report(), format);
+}
+
+std::string LoadedRuns::text() const {
+    const core::Report told = report();
+    return resultText(told.table, told.judgement);
 }
 
 std::vector<core::ExportedCurve> LoadedRuns::curves() const {

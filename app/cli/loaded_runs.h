@@ -16,7 +16,9 @@ struct LoadedRuns {
     std::optional<core::Experiment> experiment;
     std::vector<std::unique_ptr<core::RunStore>> stores;
 
-    [[nodiscard]] core::ResultTable table() const;
+    [[nodiscard]] core::Report report() const; ///< judged, with curves
+    [[nodiscard]] std::string exported(core::ExportFormat format) const;
+    [[nodiscard]] std::string text() const; ///< result_text.h, judgement and all
     [[nodiscard]] std::vector<core::ExportedCurve> curves() const;
 };
 

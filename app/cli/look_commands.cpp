@@ -11,7 +11,6 @@
 #include "launch/recipe.h"
 #include "loaded_runs.h"
 #include "output.h"
-#include "result_text.h"
 
 namespace lockstep::cli {
 namespace {
@@ -48,7 +47,7 @@ int showCommand(const std::string &id, bool json) {
     if (!loaded)
         return complain(loaded.error());
     if (loaded->experiment || loaded->stores.empty()) {
-        print(json ? core::exportResults(loaded->table(), core::ExportFormat::Json) : resultText(loaded->table()));
+        print(json ? loaded->exported(core::ExportFormat::Json) : loaded->text());
         return Done;
     }
     const core::RunStore &store = *loaded->stores.front();
@@ -57,7 +56,7 @@ int showCommand(const std::string &id, bool json) {
         out["record"] = store.record() ? Json::parse(toJson(*store.record())) : Json(nullptr);
         out["result"] = store.result() ? Json::parse(toJson(*store.result())) : Json(nullptr);
         out["state"] = store.stateSentence().toStdString();
-        out["results"] = Json::parse(core::exportResults(loaded->table(), core::ExportFormat::Json));
+        out["results"] = Json::parse(loaded->exported(core::ExportFormat::Json));
         print(dump(out));
         return Done;
     }
@@ -89,7 +88,7 @@ int showCommand(const std::string &id, bool json) {
     for (const LogGap &gap : store.gaps())
         text += "  ! " + std::to_string(gap.count()) + " frames lost, seq " + std::to_string(gap.firstSeq) + "-" +
                 std::to_string(gap.lastSeq) + "\n";
-    print(text + "\n" + resultText(loaded->table()));
+    print(text + "\n" + loaded->text());
     return Done;
 }
 
@@ -97,7 +96,7 @@ int compareCommand(const std::vector<std::string> &runs, bool json) {
     const auto loaded = loadRuns(runs);
     if (!loaded)
         return complain(loaded.error());
-    print(json ? core::exportResults(loaded->table(), core::ExportFormat::Json) : resultText(loaded->table()));
+    print(json ? loaded->exported(core::ExportFormat::Json) : loaded->text());
     return Done;
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analysis/format.h"
-#include "analysis/verdict.h"
+#include "judgement_text.h"
 #include "output.h"
 
 namespace lockstep::cli {
@@ -107,7 +107,7 @@ std::string publishedText(const ResultTable &table) {
 
 } // namespace
 
-std::string resultText(const ResultTable &table) {
+std::string resultText(const ResultTable &table, const core::Judgement &judgement) {
     std::string out = table.title;
     if (!table.datasetNote.empty())
         out += " - " + table.datasetNote;
@@ -122,8 +122,7 @@ std::string resultText(const ResultTable &table) {
         out += "\nWhere the training time goes (the slowest rank's)\n" + phases;
     if (const std::string published = publishedText(table); !published.empty())
         out += "\n" + published;
-    if (const core::VerdictText verdict = core::verdictText(table); !verdict.sentence.empty())
-        out += "\n" + verdict.sentence + "\n" + (verdict.spread.empty() ? "" : verdict.spread + "\n");
+    out += "\n" + judgementText(judgement);
     if (!table.notes.empty())
         out += "\n";
     for (const std::string &note : table.notes)

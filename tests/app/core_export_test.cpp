@@ -104,7 +104,7 @@ class CoreExportTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void latexReadsBackAsTheTable() {
-        const QString latex = QString::fromStdString(exportResults(table(), ExportFormat::Latex));
+        const QString latex = QString::fromStdString(exportResults({table(), {}}, ExportFormat::Latex));
         const TextTable text = textTable(table(), TextColumns::Paper);
         const QList<QStringList> cells = cellsOf(latex);
         QCOMPARE(cells.size(), qsizetype(text.rows.size() + 1));
@@ -142,7 +142,7 @@ private Q_SLOTS:
         if (program.isEmpty())
             QSKIP("pdflatex is not installed");
         QTemporaryDir folder;
-        write(folder.filePath(QStringLiteral("table.tex")).toStdString(), exportResults(table(), ExportFormat::Latex));
+        write(folder.filePath(QStringLiteral("table.tex")).toStdString(), exportResults({table(), {}}, ExportFormat::Latex));
         write(folder.filePath(QStringLiteral("page.tex")).toStdString(),
               "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\\input{table}\\end{document}");
         QProcess process;
@@ -158,7 +158,7 @@ private Q_SLOTS:
         const std::string path = folder.filePath(QStringLiteral("page.html")).toStdString();
         const std::string svg =
             "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"><title>t</title></svg>";
-        write(path, htmlReport(table(), {{"loss & time", svg}, {"devices", svg}}));
+        write(path, htmlReport({table(), {}}, {{"loss & time", svg}, {"devices", svg}}));
         QProcess reader;
         reader.start(QStringLiteral("python3"),
                      {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_html.py"), QString::fromStdString(path)});

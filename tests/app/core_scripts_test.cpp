@@ -239,7 +239,7 @@ private Q_SLOTS:
         QVERIFY2(notes.find("train.py, workers 0 and train.py, workers 2 (workers 0 and 2)") != std::string::npos,
                  notes.c_str());
         QVERIFY(notes.find("other.py") == std::string::npos);
-        const std::string csv = exportResults(table, ExportFormat::Csv);
+        const std::string csv = exportResults({table, {}}, ExportFormat::Csv);
         QVERIFY(csv.find("\"train.py, workers 2\",measured here,ddp,2,cpu") != std::string::npos);
         QVERIFY(!verdictText(table).sentence.empty());
         // The same script with the same words is a repeat.

@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <thread>
+#include <utility>
 
 #include "ipc/clock.h"
 #include "ipc/cores.h"
@@ -74,8 +76,9 @@ private:
     /// False when a stop was heard.
     bool trainEpoch(int epoch);
     void misbehaveAt(long step);
-    void work();
-    void sendSteps(int epoch, double seconds);
+    void work(std::int64_t ms);
+    [[nodiscard]] PhaseTimes workStep();
+    void sendSteps(int epoch, PhaseTimes phases);
     void sendState(RunState state, const std::string &detail = {});
     void writeSummary() const;
     bool stopHeard();
@@ -177,12 +180,38 @@ void FakeRank::misbehaveAt(long step) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
-void FakeRank::work() {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(m_stepMs);
+void FakeRank::work(std::int64_t ms) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
     if (!m_behaviour.has("burn"))
         return std::this_thread::sleep_until(until);
     while (std::chrono::steady_clock::now() < until) {
     }
+}
+
+/// One step and where its time went: by `phases`, else 2:3 forward and backward.
+PhaseTimes FakeRank::workStep() {
+    PhaseTimes out;
+    std::int64_t last = m_clock.monoNs();
+    const auto lap = [&] {
+        return static_cast<double>(m_clock.monoNs() - std::exchange(last, m_clock.monoNs())) * 1e-9;
+    };
+    std::istringstream parts(m_behaviour.text("phases"));
+    for (std::string part; std::getline(parts, part, ',');) {
+        const auto colon = part.find(':');
+        const std::string name = part.substr(0, colon);
+        work(std::atoi(part.c_str() + colon + 1));
+        const double seconds = lap();
+        out[name] = {seconds, seconds};
+        if (name == phase::wait)
+            out[std::string(phase::exposed)].sumS += seconds;
+    }
+    if (!out.empty())
+        return out;
+    work(m_stepMs);
+    const double seconds = lap();
+    out["forward"] = {seconds * 0.4, seconds * 0.4};
+    out["backward"] = {seconds * 0.6, seconds * 0.6};
+    return out;
 }
 
 bool FakeRank::stopHeard() {
@@ -191,7 +220,7 @@ bool FakeRank::stopHeard() {
     return terminated || (!m_behaviour.has("ignore_control") && m_wire.stopAsked());
 }
 
-void FakeRank::sendSteps(int epoch, double seconds) {
+void FakeRank::sendSteps(int epoch, PhaseTimes phases) {
     const double loss = m_behaviour.at("nan_at", m_step) ? std::numeric_limits<double>::quiet_NaN() : lossAt(m_step);
     StepsFrame body;
     body.epoch = epoch;
@@ -199,8 +228,7 @@ void FakeRank::sendSteps(int epoch, double seconds) {
     body.count = 1;
     body.samples = samplesAStep;
     body.loss = LossWindow{loss, loss, loss, loss};
-    body.phases["forward"] = {seconds * 0.4, seconds * 0.4};
-    body.phases["backward"] = {seconds * 0.6, seconds * 0.6};
+    body.phases = std::move(phases);
     m_wire.send(body);
 }
 
@@ -212,16 +240,15 @@ bool FakeRank::trainEpoch(int epoch) {
         if (stopHeard())
             return false;
         misbehaveAt(m_step);
-        const std::int64_t start = m_clock.monoNs();
-        work();
-        sendSteps(epoch, static_cast<double>(m_clock.monoNs() - start) * 1e-9);
+        PhaseTimes phases = workStep();
+        for (const auto &[name, time] : phases)
+            body.phases[name].sumS += time.sumS;
+        sendSteps(epoch, std::move(phases));
     }
     body.durationS = static_cast<double>(m_clock.monoNs() - body.startMonoNs) * 1e-9;
     body.loss = lossAt(m_step);
     body.steps = m_stepsAnEpoch;
     body.samples = m_stepsAnEpoch * samplesAStep;
-    body.phases["forward"] = {body.durationS * 0.4, std::nullopt};
-    body.phases["backward"] = {body.durationS * 0.6, std::nullopt};
     m_wire.send(body);
     m_done.push_back({epoch, body.loss, body.durationS, body.samples * m_worldSize});
     if (m_rank == 0)

@@ -9,7 +9,7 @@ std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome
     for (const ResultRow &row : table.rows) {
         if (row.published)
             continue;
-        Cell cell{row.name, {}, row.reference};
+        Cell cell{row.name, {}, row.reference, row.command};
         for (const RunOutcome &outcome : outcomes)
             if (outcome.state == RunState::Done && std::ranges::find(row.runs, outcome.run) != row.runs.end())
                 cell.runs.push_back(outcome);

@@ -12,6 +12,7 @@ struct Cell {
     std::string name;             ///< as its row in the result table, "DDP ×2"
     std::vector<RunOutcome> runs; ///< done ones, oldest first
     bool reference = false;
+    std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe told it
 };
 
 /// The cells of a table's measured rows, in its order; a row without a done run is left out.
@@ -22,6 +23,7 @@ struct SuggestedRun {
     std::string name; ///< "baseline, 4 workers"
     std::string why;  ///< one sentence: what it would show
     RunConfig config;
+    std::vector<std::string> command = {}; ///< as PlannedRun's: a script with placeholders; empty: lockstep-trainer
     bool operator==(const SuggestedRun &) const = default;
 };
 

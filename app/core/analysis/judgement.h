@@ -36,6 +36,9 @@ struct Judgement {
 /// `varies`: the recipe's. 1,000 runs in under a second.
 [[nodiscard]] Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
                               const std::vector<std::string> &varies);
+/// The table with what the judgement says of it: its sentence, its reservations, and an unfair row's note. Every export shows
+/// them.
+[[nodiscard]] ResultTable judged(ResultTable table, const Judgement &judgement);
 /// Indented JSON, keys with units; unknown is null.
 [[nodiscard]] std::string toJson(const Judgement &judgement);
 

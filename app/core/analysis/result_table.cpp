@@ -37,6 +37,7 @@ ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, con
     row.name = first.planned.name;
     row.kind = measuredHere;
     row.planned = int(entries.size());
+    row.command = first.planned.command;
     row.state = stateOf(entries);
     if (row.state == toString(EntryState::NotRun))
         row.kind = "not run here";

@@ -36,8 +36,9 @@ struct ResultRow {
     std::vector<std::string> hosts;
     int nodes = 1;
     std::map<std::string, double, std::less<>> phasesS;
-    std::vector<std::string> notes; ///< "not comparable: oversubscribed", "not run: needs 8, has 2", …
-    std::vector<std::string> runs;  ///< run ids
+    std::vector<std::string> notes;   ///< "not comparable: oversubscribed", "not run: needs 8, has 2", …
+    std::vector<std::string> runs;    ///< run ids
+    std::vector<std::string> command; ///< a recipe's script with its placeholders; empty: lockstep-trainer, or unknown
     bool reference = false;
 };
 
@@ -45,8 +46,10 @@ struct ResultTable {
     std::string title;
     std::vector<ResultRow> rows; ///< ours in plan order, then published
     std::string reference;
-    std::vector<std::string> notes; ///< the recipe's, contradictions, fairness hints
-    std::string datasetNote;        ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"
+    std::vector<std::string> notes;        ///< the recipe's, contradictions, fairness hints
+    std::string verdict;                   ///< the judgement's sentence; empty: not judged
+    std::vector<std::string> reservations; ///< what keeps it from being taken at its word
+    std::string datasetNote;               ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"
 };
 
 /// Of an experiment; `outcomes` as far as there are, matched by run id.

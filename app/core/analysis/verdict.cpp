@@ -2,122 +2,265 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analysis/format.h"
-#include "analysis/result_table.h"
+#include "analysis/phase_parts.h"
+#include "analysis/setting_factors.h"
 
 namespace lockstep::core {
 namespace {
 
-struct Moments {
-    double mean = 0, varianceOfMean = 0, degrees = 0;
+constexpr std::size_t mostNamed = 4;
+constexpr double loadingMatters = 0.20; ///< of training time: as for input-bound (bottleneck.h)
+constexpr double publishedGain = 1.25;  ///< a published control with workers that is faster by this blames loading
+
+/// What a sentence needs of a pair, whichever way it was computed.
+struct Said {
+    std::string name, method;
+    int devices = 1;
+    SpeedUp speedUp;
+    std::optional<double> efficiency;
 };
 
-Moments momentsOfLogs(const std::vector<double> &values) {
-    Moments out;
-    const double count = double(values.size());
-    for (const double value : values)
-        out.mean += std::log(value) / count;
-    double squares = 0;
-    for (const double value : values)
-        squares += std::pow(std::log(value) - out.mean, 2);
-    out.degrees = count - 1;
-    out.varianceOfMean = squares / (count - 1) / count;
+std::string times(double factor) {
+    return significant(factor).toStdString() + "×";
+}
+
+std::string rangeOf(const SpeedUp &speedUp) {
+    return significant(*speedUp.low).toStdString() + "-" + significant(*speedUp.high).toStdString();
+}
+
+std::string phrase(const Said &said, const std::string &reference, bool first) {
+    if (said.speedUp.hasInterval() && !said.speedUp.isDifferent())
+        return said.name + ": not distinguishable from " + reference + " (" + rangeOf(said.speedUp) + ").";
+    std::string out = said.name + ": " + times(said.speedUp.factor) + (first ? " as fast as " + reference : "");
+    if (said.speedUp.hasInterval())
+        out += " (" + rangeOf(said.speedUp) + ")";
+    if (said.devices > 1 && said.efficiency)
+        out += ", " + percent(said.efficiency, 0).toStdString() + " efficient";
+    return out + ".";
+}
+
+/// In the order given: all, or the fastest and the best of each method.
+std::vector<Said> named(std::vector<Said> all) {
+    if (all.size() <= mostNamed)
+        return all;
+    std::vector<Said> byFactor = all;
+    std::ranges::stable_sort(byFactor, std::greater<>(), [](const Said &said) { return said.speedUp.factor; });
+    std::set<std::string> methods, names;
+    for (const Said &said : byFactor)
+        if (methods.insert(said.method).second)
+            names.insert(said.name);
+    std::erase_if(byFactor, [&](const Said &said) { return !names.contains(said.name); });
+    return byFactor;
+}
+
+std::string phrases(const std::vector<Said> &all, const std::string &reference) {
+    const std::vector<Said> some = named(all);
+    std::string out;
+    bool compared = false; // "as fast as baseline" once
+    for (const Said &said : some) {
+        const bool plain = !said.speedUp.hasInterval() || said.speedUp.isDifferent();
+        out += (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared);
+        compared = compared || plain;
+    }
+    if (some.size() < all.size())
+        out += " " + std::to_string(all.size() - some.size()) + " more in the table.";
     return out;
 }
 
-double tDensity(double t, double degrees) {
-    return std::exp(std::lgamma((degrees + 1) / 2) - std::lgamma(degrees / 2)) / std::sqrt(degrees * M_PI) *
-           std::pow(1 + t * t / degrees, -(degrees + 1) / 2);
-}
-
-/// Student's t below which 97.5 % lie: the density's integral (Simpson) inverted by halving.
-double tQuantile(double degrees) {
-    const auto upTo = [degrees](double t) {
-        constexpr int parts = 400; // even
-        double sum = tDensity(0, degrees) + tDensity(t, degrees);
-        for (int i = 1; i < parts; ++i)
-            sum += (i % 2 ? 4 : 2) * tDensity(t * i / parts, degrees);
-        return sum * t / parts / 3;
-    };
-    double low = 0, high = 200;
-    for (int i = 0; i < 60; ++i) {
-        const double middle = (low + high) / 2;
-        (upTo(middle) < 0.475 ? low : high) = middle;
+std::string spreadOf(const std::vector<Said> &all) {
+    int least = all.empty() ? 0 : std::min(all.front().speedUp.referenceRepeats, all.front().speedUp.runRepeats);
+    bool intervals = false;
+    for (const Said &said : all) {
+        least = std::min({least, said.speedUp.referenceRepeats, said.speedUp.runRepeats});
+        intervals = intervals || said.speedUp.hasInterval();
     }
-    return high;
-}
-
-std::string rangeText(const ResultRow &row, const SpeedUpInterval &interval) {
-    return row.name + " " + speedUp(interval.low).toStdString() + " to " + speedUp(interval.high).toStdString();
-}
-
-std::string againstReference(const ResultRow &row, const std::string &reference) {
-    const double factor = *row.speedUpTraining;
-    return row.name +
-           (factor >= 1 ? " trains " + significant(factor).toStdString() + " times as fast as "
-                        : " takes " + significant(1 / factor).toStdString() + " times as long as ") +
-           reference;
+    if (all.empty())
+        return {};
+    if (intervals)
+        return "By training time, with 95 % intervals of at least " + std::to_string(least) +
+               (least == 1 ? " repeat each." : " repeats each.");
+    return least <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
+                      : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";
 }
 
 const ResultRow *referenceOf(const ResultTable &table) {
-    const auto found = std::find_if(table.rows.begin(), table.rows.end(),
-                                    [](const ResultRow &row) { return row.reference && !row.published; });
+    const auto found =
+        std::ranges::find_if(table.rows, [](const ResultRow &row) { return row.reference && !row.published; });
     return found == table.rows.end() ? nullptr : &*found;
 }
 
-void append(std::string &text, const char *separator, const std::string &part) {
-    text += (text.empty() ? "" : separator) + part;
+std::vector<Said> saidOf(const ResultTable &table) {
+    std::vector<Said> out;
+    const ResultRow *reference = referenceOf(table);
+    if (!reference)
+        return out;
+    for (const ResultRow &row : table.rows)
+        if (!row.published && !row.reference)
+            if (const auto speedUp = speedUpOf(reference->trainingTimesS, row.trainingTimesS))
+                out.push_back({row.name, row.method, row.devices, *speedUp, row.efficiency});
+    return out;
+}
+
+std::string methodOf(const ResultTable &table, const std::string &name) {
+    for (const ResultRow &row : table.rows)
+        if (!row.published && row.name == name)
+            return row.method;
+    return {};
+}
+
+bool isApart(const PairJudgement &pair) {
+    return pair.training && (pair.training->isDifferent() || !pair.training->hasInterval());
+}
+
+const Cell *find(const std::vector<Cell> &cells, const std::string &name) {
+    const auto found = std::ranges::find(cells, name, &Cell::name);
+    return found == cells.end() ? nullptr : &*found;
+}
+
+bool isLoading(const SettingFactor &factor) {
+    return factor.key == "workers" || factor.key == "loader" || factor.key == "augment" || factor.key == "pin_memory" ||
+           factor.key == "non_blocking";
+}
+
+/// The measured run that has the run's loading and all else as the reference.
+const PairJudgement *loadingControl(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+                                    const PairJudgement &pair) {
+    const Cell *reference = find(cells, pair.reference), *run = find(cells, pair.run);
+    if (!reference || !run)
+        return nullptr;
+    const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
+    std::uint32_t mask = 0;
+    for (std::size_t i = 0; i < factors.size() && i < 32; ++i)
+        mask |= isLoading(factors[i]) ? std::uint32_t(1) << i : 0;
+    if (mask == 0 || factors.size() < 2 || factors.size() > 31)
+        return nullptr;
+    const RunConfig wanted = configBetween(*reference, *run, factors, mask);
+    for (const PairJudgement &other : pairs) {
+        const Cell *cell = find(cells, other.run);
+        if (cell && other.run != pair.run && other.training && cell->runs.front().config &&
+            isScript(*cell) == isScript(*reference) && isSameSetting(*cell->runs.front().config, wanted))
+            return &other;
+    }
+    return nullptr;
+}
+
+std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+                      const PairJudgement &pair) {
+    const Attribution &attribution = *pair.attribution;
+    const double change = attribution.trainingChangeS();
+    const AttributionBar *most = nullptr;
+    for (const AttributionBar &bar : attribution.bars)
+        if (bar.cause != Cause::StartUp && bar.seconds * change > 0 &&
+            (!most || std::fabs(bar.seconds) > std::fabs(most->seconds)))
+            most = &bar;
+    if (!most || change == 0)
+        return {};
+    const double share = most->seconds / change;
+    const std::string what = change < 0 ? "gain" : "loss", cause(toString(most->cause));
+    std::string out;
+    if (most->cause == Cause::Unattributed)
+        out = "Most of " + pair.run + "'s " + what + " can't be attributed";
+    else if (share <= 1)
+        out = percent(share, 0).toStdString() + " of " + pair.run + "'s " + what + " is " + cause;
+    else
+        out = pair.run + "'s " + what + " is " + cause + ": " + seconds(std::fabs(most->seconds)).toStdString() +
+              (change < 0 ? " saved, of which other causes take back " : " lost, of which other causes save ") +
+              seconds(std::fabs(most->seconds) - std::fabs(change)).toStdString();
+    if (most->cause == Cause::DataLoading)
+        if (const PairJudgement *control = loadingControl(cells, pairs, pair))
+            out += (share <= 1 ? ": " : "; ") + control->run + " reaches " + times(control->training->factor) +
+                   (control->training->hasInterval() && !control->training->isDifferent()
+                        ? ", not distinguishable from " + pair.reference
+                        : "") +
+                   " by itself";
+    return out + ".";
+}
+
+/// The causes of the largest gain and of the largest loss.
+std::string causes(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs) {
+    const PairJudgement *fastest = nullptr, *slowest = nullptr;
+    for (const PairJudgement &pair : pairs) {
+        if (!isApart(pair) || !pair.attribution)
+            continue;
+        const double factor = pair.training->factor;
+        if (factor > 1 && (!fastest || factor > fastest->training->factor))
+            fastest = &pair;
+        if (factor < 1 && (!slowest || factor < slowest->training->factor))
+            slowest = &pair;
+    }
+    std::string out;
+    for (const PairJudgement *pair : {fastest, slowest})
+        if (pair)
+            if (const std::string text = causeText(cells, pairs, *pair); !text.empty())
+                out += " " + text;
+    return out;
+}
+
+/// Whether the published figures blame loading: one of their runs has more loading workers than their reference, its method
+/// and devices, and is faster.
+bool publicationBlamesLoading(const ResultTable &table) {
+    const auto reference =
+        std::ranges::find_if(table.rows, [](const ResultRow &row) { return row.published && row.reference; });
+    if (reference == table.rows.end() || !reference->workers)
+        return false;
+    return std::ranges::any_of(table.rows, [&](const ResultRow &row) {
+        return row.published && row.method == reference->method && row.devices == reference->devices && row.workers &&
+               *row.workers > *reference->workers && row.speedUpTraining.value_or(0) >= publishedGain;
+    });
+}
+
+/// "The published cause, data loading, holds for … (loading is 55 % of training time), not for … (6 %)."
+std::string publishedCause(const ResultTable &table, const std::vector<Cell> &cells) {
+    if (!publicationBlamesLoading(table))
+        return {};
+    const auto reference = std::ranges::find_if(cells, &Cell::reference);
+    std::string holds, fails;
+    int asked = 0;
+    for (const Cell &cell : cells) {
+        const auto &config = cell.runs.front().config;
+        const auto parts = partsOf(cell);
+        if (!config || !parts || !parts->loadS || config->method != Method::Baseline || config->workers != 0 ||
+            (reference != cells.end() && reference->runs.front().config &&
+             config->augment != reference->runs.front().config->augment))
+            continue;
+        const double share = *parts->loadS / parts->trainingS;
+        std::string &list = share >= loadingMatters ? holds : fails;
+        list += (list.empty() ? "" : ", ") + cell.name + " (loading is " + percent(share, 0).toStdString() +
+                " of the step)";
+        ++asked;
+    }
+    if (asked == 0)
+        return {};
+    if (holds.empty())
+        return " The published cause, data loading, does not hold here: " + fails + ".";
+    return " The published cause, data loading, holds here for " + holds +
+           (fails.empty() ? "." : "; it does not for " + fails + ".");
 }
 
 } // namespace
 
-std::optional<SpeedUpInterval> speedUpInterval(const std::vector<double> &reference, const std::vector<double> &run) {
-    const auto usable = [](const std::vector<double> &values) {
-        return values.size() >= 2 &&
-               std::all_of(values.begin(), values.end(), [](double v) { return v > 0 && std::isfinite(v); });
-    };
-    if (!usable(reference) || !usable(run))
-        return std::nullopt;
-    const Moments a = momentsOfLogs(reference), b = momentsOfLogs(run);
-    const double variance = a.varianceOfMean + b.varianceOfMean, difference = a.mean - b.mean;
-    double reach = 0;
-    if (variance > 0) {
-        const double degrees =
-            variance * variance /
-            (a.varianceOfMean * a.varianceOfMean / a.degrees + b.varianceOfMean * b.varianceOfMean / b.degrees);
-        reach = tQuantile(degrees) * std::sqrt(variance);
-    }
-    return SpeedUpInterval{std::exp(difference), std::exp(difference - reach), std::exp(difference + reach)};
+VerdictText verdictText(const ResultTable &table) {
+    const std::vector<Said> said = saidOf(table);
+    VerdictText out;
+    if (said.empty())
+        return out;
+    out.sentence = table.verdict.empty() ? phrases(said, table.reference) : table.verdict;
+    out.spread = spreadOf(said);
+    return out;
 }
 
-VerdictText verdictText(const ResultTable &table) {
-    VerdictText out;
-    const ResultRow *reference = referenceOf(table);
-    if (!reference)
-        return out;
-    std::string ranges;
-    std::size_t least = reference->trainingTimesS.size();
-    for (const ResultRow &row : table.rows) {
-        if (row.published || row.reference || !row.speedUpTraining)
-            continue;
-        least = std::min(least, row.trainingTimesS.size());
-        const auto interval = speedUpInterval(reference->trainingTimesS, row.trainingTimesS);
-        if (interval)
-            append(ranges, ", ", rangeText(row, *interval));
-        append(out.sentence, "; ",
-               interval && !interval->isDifferent() ? row.name + " and " + table.reference + " can't be told apart"
-                                                    : againstReference(row, table.reference));
-    }
-    if (out.sentence.empty())
-        return out;
-    out.sentence += ".";
-    if (!ranges.empty())
-        out.spread = "Speed-up with its 95 % interval: " + ranges + ". Medians of at least " + std::to_string(least) +
-                     (least == 1 ? " repeat" : " repeats") + " each.";
-    else if (least <= 1)
-        out.spread = "One run each: differences of a few percent can be chance; repeats would tell.";
-    return out;
+std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
+                            const std::vector<PairJudgement> &pairs) {
+    std::vector<Said> said;
+    for (const PairJudgement &pair : pairs)
+        if (pair.training)
+            said.push_back({pair.run, methodOf(table, pair.run), pair.devices, *pair.training, pair.efficiency});
+    if (said.empty())
+        return {};
+    return phrases(said, pairs.front().reference) + causes(cells, pairs) + publishedCause(table, cells);
 }
 
 } // namespace lockstep::core

@@ -1,27 +1,24 @@
 #pragma once
-#include <optional>
+// What is said of measured runs in a sentence; the same on screen, in a terminal and in every export.
 #include <string>
 #include <vector>
 
+#include "analysis/cell.h"
+#include "analysis/judgement.h"
+
 namespace lockstep::core {
-struct ResultTable;
 
-/// A speed-up with its 95 % interval: reference's time ÷ run's time, by Welch's t on the logarithms of repeats.
-struct SpeedUpInterval {
-    double factor = 1, low = 1, high = 1;
-    /// Whether the interval leaves 1 out.
-    [[nodiscard]] bool isDifferent() const { return low > 1 || high < 1; }
-};
-
-/// Absent with fewer than two repeats of either, or times that are not positive.
-[[nodiscard]] std::optional<SpeedUpInterval> speedUpInterval(const std::vector<double> &reference,
-                                                             const std::vector<double> &run);
-
-/// What the verdict says of what was measured so far; the same on screen, in a terminal and in every export.
 struct VerdictText {
-    std::string sentence; ///< empty until it can be said; names runs that can't be told apart from the reference
-    std::string spread;   ///< the intervals and repeats in words
+    std::string sentence; ///< empty until it can be said; runs that can't be told apart from the reference are named
+    std::string spread;   ///< what its intervals are, or why there are none
 };
+/// The judgement's sentence where the table was judged (judgement.h); else what its times alone say.
 [[nodiscard]] VerdictText verdictText(const ResultTable &table);
+
+/// The judgement's sentence: speed-ups with intervals and efficiency, the main cause of the largest gain and loss, the
+/// control that has the cause without the method, and whether a published cause holds here. Of more than four runs those
+/// that matter: the fastest, and the best of each method.
+[[nodiscard]] std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
+                                          const std::vector<PairJudgement> &pairs);
 
 } // namespace lockstep::core

@@ -99,7 +99,7 @@ Json rowJson(const ResultRow &row) {
     return json;
 }
 
-std::string resultsJson(const ResultTable &table) {
+std::string resultsJson(const ResultTable &table, const Judgement &judgement) {
     Json json = {{"title", table.title}, {"data", table.datasetNote}, {"reference", orNull(table.reference)}};
     json["rows"] = Json::array();
     for (const ResultRow &row : table.rows)
@@ -107,7 +107,9 @@ std::string resultsJson(const ResultTable &table) {
     const VerdictText verdict = verdictText(table);
     json["verdict"] = orNull(verdict.sentence);
     json["spread"] = orNull(verdict.spread);
+    json["reservations"] = table.reservations;
     json["notes"] = table.notes;
+    json["judgement"] = judgement.bottlenecks.empty() ? Json() : Json::parse(toJson(judgement));
     return dump(json, 2) + "\n";
 }
 
@@ -117,6 +119,10 @@ std::string resultsMarkdown(const ResultTable &table) {
         out += table.datasetNote + ".\n\n";
     if (const VerdictText verdict = verdictText(table); !verdict.sentence.empty())
         out += verdict.sentence + (verdict.spread.empty() ? "" : " " + verdict.spread) + "\n\n";
+    for (const std::string &reservation : table.reservations)
+        out += "- **Reservation.** " + reservation + "\n";
+    if (!table.reservations.empty())
+        out += "\n";
     std::string rule = "|";
     out += "|";
     for (const ResultColumn &column : resultColumns()) {
@@ -153,18 +159,25 @@ Result<ExportFormat> exportFormatFrom(std::string_view text) {
                                    "use csv, json, md, tex or html", "format"));
 }
 
-std::string exportResults(const ResultTable &table, ExportFormat format) {
+Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
+                const std::vector<std::string> &varies, std::vector<ExportedCurve> curves) {
+    Judgement judgement = judge(table, outcomes, varies);
+    ResultTable told = judged(table, judgement);
+    return {std::move(told), std::move(judgement), std::move(curves)};
+}
+
+std::string exportResults(const Report &report, ExportFormat format) {
     switch (format) {
     case ExportFormat::Csv:
-        return resultsCsv(table);
+        return resultsCsv(report.table);
     case ExportFormat::Json:
-        return resultsJson(table);
+        return resultsJson(report.table, report.judgement);
     case ExportFormat::Markdown:
-        return resultsMarkdown(table);
+        return resultsMarkdown(report.table);
     case ExportFormat::Latex:
-        return latexTable(table);
+        return latexTable(report.table);
     case ExportFormat::Html:
-        return htmlReport(table, {});
+        return htmlReport(report, {});
     }
     return {};
 }
@@ -230,18 +243,18 @@ Result<void> checkWritableFolder(const std::string &path) {
     return {};
 }
 
-Result<void> writeAll(const std::string &folder, const ResultTable &table, const std::vector<ExportedCurve> &curves) {
+Result<void> writeAll(const std::string &folder, const Report &report) {
     const std::pair<const char *, ExportFormat> formats[] = {{"csv", ExportFormat::Csv},
                                                              {"json", ExportFormat::Json},
                                                              {"md", ExportFormat::Markdown},
                                                              {"tex", ExportFormat::Latex},
                                                              {"html", ExportFormat::Html}};
     for (const auto &[suffix, format] : formats) {
-        if (const auto written = writeExport(folder + "/results." + suffix, exportResults(table, format)); !written)
+        if (const auto written = writeExport(folder + "/results." + suffix, exportResults(report, format)); !written)
             return written;
         if (!carriesCurves(format))
             continue;
-        const Result<std::string> text = exportCurves(curves, format);
+        const Result<std::string> text = exportCurves(report.curves, format);
         if (!text)
             return fail(text.error());
         if (const auto written = writeExport(folder + "/curves." + suffix, *text); !written)

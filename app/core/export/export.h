@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/judgement.h"
 #include "analysis/result_table.h"
 #include "ipc/error.h"
 #include "store/loss_series.h"
@@ -12,15 +13,25 @@ enum class ExportFormat { Csv, Json, Markdown, Latex, Html };
 [[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view text); ///< csv, json, md, tex, html
 [[nodiscard]] bool carriesCurves(ExportFormat format);                      ///< csv and json
 
-/// The result table. CSV: RFC 4180, units in the heads, full precision, unknown empty; JSON: unknown null; Markdown:
-/// "-"; LaTeX and HTML: report.h, the page without charts.
-[[nodiscard]] std::string exportResults(const ResultTable &table, ExportFormat format);
-
 /// One loss curve.
 struct ExportedCurve {
     std::string run, name, method;
     std::vector<LossPoint> points;
 };
+/// What an export tells.
+struct Report {
+    ResultTable table;                    ///< judged (judgement.h): every format then says what is unfair
+    Judgement judgement;                  ///< empty: nothing was judged
+    std::vector<ExportedCurve> curves = {}; ///< for the charts of the HTML page; may be empty
+};
+/// Judges and puts together.
+[[nodiscard]] Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
+                              const std::vector<std::string> &varies, std::vector<ExportedCurve> curves = {});
+
+/// CSV: RFC 4180, units in the heads, full precision, unknown empty, the table alone; JSON: unknown null, what was judged
+/// under "judgement"; Markdown: "-"; LaTeX and HTML: report.h.
+[[nodiscard]] std::string exportResults(const Report &report, ExportFormat format);
+
 /// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one), or JSON.
 [[nodiscard]] Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
 
@@ -29,8 +40,7 @@ struct ExportedCurve {
 /// Whether files can be made there (the folder is made when missing); called before anything starts.
 [[nodiscard]] Result<void> checkWritableFolder(const std::string &path);
 /// results.csv, .json, .md, .tex and .html, curves.csv and .json.
-[[nodiscard]] Result<void> writeAll(const std::string &folder, const ResultTable &table,
-                                    const std::vector<ExportedCurve> &curves);
+[[nodiscard]] Result<void> writeAll(const std::string &folder, const Report &report);
 
 /// One CSV field, quoted when needed.
 [[nodiscard]] std::string csvField(std::string_view text);

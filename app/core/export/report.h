@@ -23,7 +23,7 @@ enum class TextColumns {
 };
 /// Paper and Reading leave out what no row knows, and say in its name that a row is published.
 [[nodiscard]] TextTable textTable(const ResultTable &table, TextColumns which);
-/// What the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
+/// The judgement's reservations, what the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
 [[nodiscard]] std::vector<std::string> noteLines(const ResultTable &table);
 
 /// A `table` environment for booktabs, to be \input into a document; the verdict is its caption.

@@ -132,9 +132,7 @@ std::string bottlenecks(const Judgement &judgement) {
 
 std::string htmlReport(const Report &report, const std::vector<ReportPicture> &pictures) {
     const ResultTable &table = report.table;
-    VerdictText verdict = verdictText(table);
-    if (!report.judgement.sentence.empty())
-        verdict.sentence = report.judgement.sentence;
+    const VerdictText verdict = verdictText(table);
     const std::string title = htmlText(table.title);
     std::string out =
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
@@ -149,7 +147,7 @@ std::string htmlReport(const Report &report, const std::vector<ReportPicture> &p
            "</p>\n";
     if (!verdict.spread.empty())
         out += "<p class=\"quiet\">" + htmlText(verdict.spread) + "</p>\n";
-    for (const std::string &reservation : report.judgement.reservations)
+    for (const std::string &reservation : table.reservations)
         out += "<p class=\"reservation\">" + htmlText(reservation) + "</p>\n";
     out +=
         "<h2>Results</h2>\n<div class=\"scroll\">\n" + htmlTable(textTable(table, TextColumns::Reading)) + "</div>\n";

@@ -36,7 +36,7 @@ TextTable textTable(const ResultTable &table, TextColumns which) {
 }
 
 std::vector<std::string> noteLines(const ResultTable &table) {
-    std::vector<std::string> out;
+    std::vector<std::string> out = table.reservations;
     for (const ResultRow &row : table.rows) {
         const std::string what = row.published ? row.kind : std::string();
         const std::string notes = joined(row.notes);

@@ -113,6 +113,10 @@ struct RunOutcome {
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
     std::vector<double> perClassAccuracy;
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
+    /// Each rank's own, over the whole run; as far as frames told.
+    std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
+    std::optional<double> launchS; ///< from launch until a rank began to train
+    bool script = false;           ///< the ranks run somebody's script and not lockstep-trainer
     std::vector<std::string> hosts;
     int nodes = 1;
     bool oversubscribed = false;

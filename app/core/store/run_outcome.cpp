@@ -55,6 +55,21 @@ std::map<std::string, double, std::less<>> slowestRank(const RunStore &store) {
     return slowest;
 }
 
+std::map<int, std::map<std::string, double, std::less<>>> rankPhases(const RunStore &store) {
+    std::map<int, std::map<std::string, double, std::less<>>> out;
+    for (const auto &[rank, info] : store.ranks())
+        for (const auto &[name, time] : store.phases(rank))
+            out[rank][name] = time.sumS;
+    return out;
+}
+
+std::optional<double> launchTime(const RunStore &store, std::int64_t startWallUs) {
+    for (const StateChange &change : store.stateChanges())
+        if (change.rank && change.state == RunState::Training && startWallUs > 0 && change.wallUs >= startWallUs)
+            return double(change.wallUs - startWallUs) * 1e-6;
+    return std::nullopt;
+}
+
 } // namespace
 
 RunOutcome RunStore::outcome() const {
@@ -69,6 +84,8 @@ RunOutcome RunStore::outcome() const {
         out.processes = m_record->processes;
         out.deviceNames = m_record->deviceNames;
         out.startWallUs = m_record->startWallUs;
+        out.launchS = launchTime(*this, out.startWallUs);
+        out.script = isScript(*m_record);
         out.nodes = std::max<int>(1, int(m_record->machines.size()));
         for (const MachineRecord &machine : m_record->machines)
             out.hosts.push_back(machine.host);
@@ -91,6 +108,7 @@ RunOutcome RunStore::outcome() const {
     out.epochs = m_epochs;
     takeEpochs(out);
     out.phasesS = slowestRank(*this);
+    out.rankPhasesS = rankPhases(*this);
     if (m_result) {
         if (m_result->runTimeS > 0)
             out.runTimeS = m_result->runTimeS;

@@ -248,10 +248,8 @@ void VerdictPage::refresh() {
         return;
     const core::ResultTable &table = m_workspace.results().table();
     const core::VerdictText text = core::verdictText(table);
-    const std::string &judged = m_workspace.judgement().judgement().sentence;
-    const std::string &said = judged.empty() ? text.sentence : judged;
-    m_sentence->setText(said.empty() ? tr("No verdict yet: the reference and another run must be done.")
-                                     : QString::fromStdString(said));
+    m_sentence->setText(text.sentence.empty() ? tr("No verdict yet: the reference and another run must be done.")
+                                              : QString::fromStdString(text.sentence));
     m_head->setTitle(m_workspace.title());
     m_head->setNote(QString::fromStdString(table.datasetNote));
     m_repeats->setText((m_workspace.complete() ? QString() : tr("So far: runs are still to come. ")) +
@@ -300,7 +298,7 @@ void VerdictPage::refreshBars(const core::ResultTable &table) {
 void VerdictPage::refreshAdvice() {
     const core::Judgement &judgement = m_workspace.judgement().judgement();
     QStringList reservations;
-    for (const std::string &reservation : judgement.reservations)
+    for (const std::string &reservation : m_workspace.results().table().reservations)
         reservations.append(QStringLiteral("• ") + QString::fromStdString(reservation));
     m_reservations->setText(reservations.join(QLatin1Char('\n')));
     m_reservations->setVisible(!reservations.isEmpty());

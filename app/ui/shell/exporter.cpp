@@ -26,6 +26,10 @@ std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
     return out;
 }
 
+core::Report reportOf(Workspace &workspace) {
+    return {workspace.results().table(), workspace.judgement().judgement(), curvesOf(workspace)};
+}
+
 std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {
     std::vector<core::ReportPicture> out;
     for (ChartSource *chart : charts) { // two stand beside each other on a page
@@ -47,12 +51,12 @@ Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> 
     if (suffix == QLatin1String("pdf"))
         return writePdf(path, table, charts);
     if (suffix == QLatin1String("html"))
-        return core::writeExport(path.toStdString(), core::htmlReport(table, picturesOf(charts)));
+        return core::writeExport(path.toStdString(), core::htmlReport(reportOf(workspace), picturesOf(charts)));
     const auto format = core::exportFormatFrom(suffix.toStdString());
     if (!format)
         return fail(Error::badArgument("results can't be written as ." + suffix.toStdString(),
                                        "use .csv, .json, .md, .tex, .html or .pdf"));
-    return core::writeExport(path.toStdString(), core::exportResults(table, *format));
+    return core::writeExport(path.toStdString(), core::exportResults(reportOf(workspace), *format));
 }
 
 Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &folder,

@@ -6,6 +6,7 @@
 
 #include "analysis/format.h"
 #include "analysis/result_table.h"
+#include "export/export.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::ui {
@@ -299,6 +300,7 @@ void Workspace::tryRun(const core::SuggestedRun &run) {
     added.name = run.name;
     added.note = run.why;
     added.config = run.config;
+    added.command = run.command;
     added.repeats = reference == experiment.entries.end() ? 1 : reference->planned.repeats;
     if (const auto asked = m_open->ask(request); !asked)
         return Q_EMIT failed(QString::fromStdString(asked.error().message()));
@@ -388,9 +390,11 @@ void Workspace::recompute() {
         outcomes.push_back(store->outcome());
     const core::ResultTable table =
         m_open ? core::resultTable(m_open->experiment(), outcomes) : core::resultTable(outcomes);
-    m_results.setTable(table);
-    m_classes.setTable(table);
-    m_judgement.setJudgement(core::judge(table, outcomes, m_open ? m_open->experiment().recipe.varies : std::vector<std::string>()));
+    core::Report report = core::reportOf(
+        table, outcomes, m_open ? m_open->experiment().recipe.varies : std::vector<std::string>());
+    m_results.setTable(report.table);
+    m_classes.setTable(report.table);
+    m_judgement.setJudgement(std::move(report.judgement));
     Q_EMIT resultsChanged();
 }
 

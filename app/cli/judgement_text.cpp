@@ -1,0 +1,134 @@
+#include "judgement_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "analysis/format.h"
+#include "output.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string number(std::optional<double> value) {
+    return core::significant(value).toStdString();
+}
+
+std::string withSign(double value) {
+    return (value > 0 ? "+" : "") + number(value);
+}
+
+std::string intervalOf(const std::optional<core::SpeedUp> &speedUp) {
+    if (!speedUp)
+        return "-";
+    const std::string factor = number(speedUp->factor) + "×";
+    return speedUp->hasInterval() ? factor + " (" + number(speedUp->low) + "-" + number(speedUp->high) + ")"
+                                  : factor + " (-)";
+}
+
+std::string told(const std::optional<core::SpeedUp> &speedUp) {
+    if (!speedUp || !speedUp->hasInterval())
+        return "unknown";
+    return speedUp->isDifferent() ? (speedUp->factor > 1 ? "faster" : "slower") : "not distinguishable";
+}
+
+std::string repeatsOf(const std::optional<core::SpeedUp> &speedUp) {
+    return speedUp ? std::to_string(speedUp->referenceRepeats) + ", " + std::to_string(speedUp->runRepeats) : "-";
+}
+
+std::string speedUpsText(const core::Judgement &judgement) {
+    Rows rows = {{"against " + judgement.reference, "training", "told apart", "epoch", "launch to exit", "efficiency",
+                  "accuracy", "loss", "repeats"}};
+    for (const core::PairJudgement &pair : judgement.pairs)
+        rows.push_back({pair.run, intervalOf(pair.training), told(pair.training), intervalOf(pair.epoch),
+                        intervalOf(pair.wholeRun), core::percent(pair.efficiency, 0).toStdString(),
+                        pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",
+                        pair.lossDifference ? withSign(*pair.lossDifference) : "-", repeatsOf(pair.training)});
+    return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) : std::string();
+}
+
+std::string fairnessText(const core::Judgement &judgement) {
+    std::string out;
+    for (const core::PairJudgement &pair : judgement.pairs)
+        for (const core::FairnessFinding &finding : pair.fairness) {
+            out +=
+                "  " + pair.run + ", " + std::string(core::toString(finding.weight)) + ": " + finding.sentence + "\n";
+            if (finding.control)
+                out += "    control: " + finding.control->name + " - " + finding.control->why + "\n";
+        }
+    return out.empty() ? out : "Unlike in more than was meant\n" + out;
+}
+
+/// A bar of its length in the scale of the larger time; what is saved stands left of where it ends.
+std::string barText(double from, double seconds, double longest) {
+    constexpr int width = 40;
+    const auto column = [&](double at) {
+        return longest > 0 ? int(std::lround(std::clamp(at / longest, 0.0, 1.0) * width)) : 0;
+    };
+    const int begin = column(std::min(from, from + seconds)), end = column(std::max(from, from + seconds));
+    std::string out(std::size_t(begin), ' ');
+    for (int i = begin; i < end; ++i)
+        out += seconds < 0 ? "░" : "█";
+    return out + (begin == end && seconds != 0 ? "|" : "");
+}
+
+std::string waterfallText(const core::Attribution &attribution) {
+    double longest = std::max(attribution.referenceS, attribution.runS), at = attribution.referenceS;
+    for (const core::AttributionBar &bar : attribution.bars)
+        longest = std::max(longest, at += bar.seconds);
+    Rows rows = {{"", "s", ""},
+                 {attribution.reference, number(attribution.referenceS), barText(0, attribution.referenceS, longest)}};
+    at = attribution.referenceS;
+    for (const core::AttributionBar &bar : attribution.bars) {
+        rows.push_back(
+            {"  " + std::string(core::toString(bar.cause)), withSign(bar.seconds), barText(at, bar.seconds, longest)});
+        at += bar.seconds;
+    }
+    rows.push_back({attribution.run, number(attribution.runS), barText(0, attribution.runS, longest)});
+    std::string out = aligned(rows);
+    for (const core::FactorEffect &factor : attribution.factors) {
+        out += "  " + factor.label + ": " + withSign(factor.seconds) + " s";
+        if (factor.high > factor.low)
+            out += " (" + withSign(factor.low) + " to " + withSign(factor.high) + " by the order of changes)";
+        std::string controls;
+        for (const std::string &name : factor.controls)
+            controls += (controls.empty() ? "" : "; ") + name;
+        out += ", by control runs: " + controls + "\n";
+    }
+    for (const core::SuggestedRun &missing : attribution.missing)
+        out += "  missing control: " + missing.name + " - " + missing.why + "\n";
+    return out;
+}
+
+std::string bottlenecksText(const core::Judgement &judgement) {
+    std::string out;
+    for (const core::Bottleneck &bottleneck : judgement.bottlenecks) {
+        out += "  " + bottleneck.run + ": " + std::string(core::toString(bottleneck.bound)) + ". " +
+               bottleneck.evidence + "\n";
+        for (const core::SuggestedRun &tip : bottleneck.tips)
+            out += "    try " + tip.name + " - " + tip.why + "\n";
+    }
+    return out.empty() ? out : "What bounds each run\n" + out;
+}
+
+} // namespace
+
+std::string judgementText(const core::Judgement &judgement) {
+    std::string out;
+    const auto add = [&out](const std::string &part) { out += (out.empty() || part.empty() ? "" : "\n") + part; };
+    add(judgement.sentence.empty() ? "No verdict yet: the reference and another run must be done.\n"
+                                   : judgement.sentence + "\n");
+    for (const std::string &reservation : judgement.reservations)
+        out += "! " + reservation + "\n";
+    add(speedUpsText(judgement));
+    add(fairnessText(judgement));
+    for (const core::PairJudgement &pair : judgement.pairs)
+        if (pair.attribution)
+            add("From " + pair.reference + " to " + pair.run + ", launch to exit\n" + waterfallText(*pair.attribution));
+    add(bottlenecksText(judgement));
+    return out;
+}
+
+} // namespace lockstep::cli
