@@ -120,17 +120,25 @@ private Q_SLOTS:
                  std::string("DP ×2 and baseline can't be told apart; DDP ×2 and baseline can't be told apart."));
     }
 
-    void anIntervalIsWelchsOnLogTimes() {
-        // By hand: difference of mean logs 0.61276, standard error 0.11058, 3.0798 degrees of freedom, t = 3.1363.
-        const auto interval = speedUpInterval({10, 11, 12}, {5, 6, 7});
-        QVERIFY(interval);
-        QVERIFY(std::abs(interval->factor - 1.84552) < 1e-5);
-        QVERIFY2(std::abs(interval->low - 1.30465) < 1e-4, qPrintable(QString::number(interval->low, 'g', 9)));
-        QVERIFY2(std::abs(interval->high - 2.61061) < 1e-4, qPrintable(QString::number(interval->high, 'g', 9)));
-        QVERIFY(interval->isDifferent());
-        QVERIFY(!speedUpInterval({10, 11, 12}, {10.5, 11.5, 11})->isDifferent());
-        QVERIFY2(!speedUpInterval({10}, {5, 6}), "one run tells no spread");
-        QVERIFY(!speedUpInterval({10, 0}, {5, 6}));
+    void belowThreeRepeatsTheVerdictSaysThatThereIsNoInterval() {
+        Case two = threeRepeats(1.1);
+        std::erase_if(two.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 3; });
+        const VerdictText text = verdictText(resultTable(two.experiment, two.outcomes));
+        QVERIFY2(text.spread.find("95 %") == std::string::npos, text.spread.c_str());
+        QVERIFY2(text.spread.starts_with("2 repeats each: no interval below three repeats"), text.spread.c_str());
+        std::erase_if(two.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 2; });
+        QVERIFY(verdictText(resultTable(two.experiment, two.outcomes)).spread.starts_with("One run each: no interval"));
+    }
+
+    void whereOneRowLacksRepeatsTheOthersKeepTheirInterval() {
+        Case given = threeRepeats(1.1);
+        std::erase_if(given.experiment.entries, [](const ExperimentEntry &entry) {
+            return entry.planned.name == "DDP ×2" && entry.planned.repeat > 1;
+        });
+        const VerdictText text = verdictText(resultTable(given.experiment, given.outcomes));
+        QVERIFY2(text.spread.find("DP ×2 ×0.") != std::string::npos, text.spread.c_str());
+        QVERIFY2(text.spread.ends_with("With fewer than three repeats of either no interval is given."),
+                 text.spread.c_str());
     }
 
     void publishedSpeedUpsAreComputedAndThePrintedOnesStandBeside() {
