@@ -31,8 +31,11 @@ core::Report reportOf(Workspace &workspace) {
 }
 
 std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {
+    static const QStringList drawnByTheReport = {"speed-up", "waterfall", "loss", "duration-per-epoch"};
     std::vector<core::ReportPicture> out;
     for (ChartSource *chart : charts) { // two stand beside each other on a page
+        if (drawnByTheReport.contains(chart->chartName()))
+            continue;
         const QSize size(640, chart->exportSize() == QSize(960, 540) ? 360 : chart->exportSize().height());
         out.push_back({chartTitle(*chart).toStdString(), chartSvg(*chart, size).toStdString()});
     }
