@@ -168,7 +168,7 @@ private Q_SLOTS:
         QCOMPARE(page["title"].get<std::string>(), table().title);
         QCOMPARE(page["unbalanced"].dump(), std::string("[]"));
         QCOMPARE(page["loads"].dump(), std::string("[]"));
-        QCOMPARE(page["svg"].get<int>(), 2);
+        QCOMPARE(page["svg"].get<int>(), 3);
         QCOMPARE(page["paragraphs"]["verdict"][0].get<std::string>(), verdictText(table()).sentence);
         QCOMPARE(page["notes"].get<std::vector<std::string>>(), noteLines(table()));
         for (const int which : {0, 1}) {

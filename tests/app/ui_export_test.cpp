@@ -93,7 +93,8 @@ private Q_SLOTS:
         const QJsonObject page = QJsonDocument::fromJson(reader.readAllStandardOutput()).object();
         QCOMPARE(page["unbalanced"].toArray(), QJsonArray());
         QCOMPARE(page["loads"].toArray(), QJsonArray());
-        QCOMPARE(page["svg"].toInt(), int(m_window->charts().size()));
+        // Speed-up, loss, durations and a waterfall for each pair are drawn by the page itself.
+        QCOMPARE(page["svg"].toInt(), int(m_window->charts().size()) - 4 + 5);
         QCOMPARE(page["paragraphs"].toObject()["verdict"].toArray()[0].toString(),
                  QString::fromStdString(core::verdictText(table()).sentence));
         QCOMPARE(page["tables"].toArray()[0].toArray().size(), qsizetype(table().rows.size() + 1));
@@ -116,7 +117,9 @@ private Q_SLOTS:
         QProcess process;
         process.start(reader, {QStringLiteral("-layout"), path, QStringLiteral("-")});
         QVERIFY(process.waitForFinished(30'000));
-        const QString text = QString::fromUtf8(process.readAllStandardOutput()).simplified();
+        const QString text = QString::fromUtf8(process.readAllStandardOutput())
+                                 .simplified()
+                                 .normalized(QString::NormalizationForm_KC); // fonts have ligatures
         QVERIFY2(text.contains(QString::fromStdString(core::verdictText(table()).sentence)), qPrintable(text));
         for (const core::ResultRow &row : table().rows)
             QVERIFY2(text.contains(QString::fromStdString(row.name)), row.name.c_str());

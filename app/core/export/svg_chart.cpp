@@ -99,6 +99,8 @@ std::string shortened(const std::string &name, std::size_t most = 26) {
 }
 
 std::string signedSeconds(double seconds) {
+    if (seconds == 0)
+        return "0 s";
     return (seconds < 0 ? "\u2212" : "+") + significant(std::abs(seconds)).toStdString() + " s";
 }
 

@@ -18,6 +18,8 @@ constexpr double axisHeight = 34, gap = 8;
 QString valueText(const WaterfallBar &bar) {
     if (bar.total)
         return core::significant(bar.seconds) + QStringLiteral(" s");
+    if (bar.seconds == 0)
+        return QStringLiteral("0 s");
     const QString sign = bar.seconds < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
     return sign + core::significant(std::abs(bar.seconds)) + QStringLiteral(" s");
 }
