@@ -121,6 +121,26 @@ private Q_SLOTS:
         QVERIFY2(unsure.find("DDP ×2: not distinguishable from baseline (0.") != std::string::npos, unsure.c_str());
     }
 
+    void belowThreeRepeatsTheVerdictSaysThatThereIsNoInterval() {
+        Case two = threeRepeats(1.1);
+        std::erase_if(two.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 3; });
+        const VerdictText text = verdictText(resultTable(two.experiment, two.outcomes));
+        QVERIFY2(text.spread.find("95 %") == std::string::npos, text.spread.c_str());
+        QVERIFY2(text.spread.starts_with("Fewer than 3 repeats: no interval"), text.spread.c_str());
+        std::erase_if(two.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 2; });
+        QVERIFY(verdictText(resultTable(two.experiment, two.outcomes)).spread.starts_with("One run each"));
+    }
+
+    void whereOneRowLacksRepeatsTheOthersKeepTheirInterval() {
+        Case given = threeRepeats(1.1);
+        std::erase_if(given.experiment.entries, [](const ExperimentEntry &entry) {
+            return entry.planned.name == "DDP ×2" && entry.planned.repeat > 1;
+        });
+        const VerdictText text = verdictText(resultTable(given.experiment, given.outcomes));
+        QVERIFY2(text.spread.find("at least 3 repeats each") != std::string::npos, text.spread.c_str());
+        QVERIFY2(text.spread.ends_with("with fewer than 3 repeats of either no interval is given."), text.spread.c_str());
+    }
+
     void publishedSpeedUpsAreComputedAndThePrintedOnesStandBeside() {
         const Recipe recipe = *loadRecipe("mnist-backends");
         MachineFacts facts;

@@ -71,19 +71,24 @@ std::string phrases(const std::vector<Said> &all, const std::string &reference) 
 }
 
 std::string spreadOf(const std::vector<Said> &all) {
-    int least = all.empty() ? 0 : std::min(all.front().speedUp.referenceRepeats, all.front().speedUp.runRepeats);
-    bool intervals = false;
+    std::optional<int> least; // repeats of those that have an interval
+    std::size_t without = 0;
+    int most = 0;
     for (const Said &said : all) {
-        least = std::min({least, said.speedUp.referenceRepeats, said.speedUp.runRepeats});
-        intervals = intervals || said.speedUp.hasInterval();
+        const int repeats = std::min(said.speedUp.referenceRepeats, said.speedUp.runRepeats);
+        most = std::max(most, repeats);
+        if (said.speedUp.hasInterval())
+            least = std::min(least.value_or(repeats), repeats);
+        else
+            ++without;
     }
     if (all.empty())
         return {};
-    if (intervals)
-        return "By training time, with 95 % intervals of at least " + std::to_string(least) +
-               (least == 1 ? " repeat each." : " repeats each.");
-    return least <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
-                      : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";
+    if (least)
+        return "By training time, with 95 % intervals of at least " + std::to_string(*least) + " repeats each" +
+               (without == 0 ? "." : "; with fewer than 3 repeats of either no interval is given.");
+    return most <= 1 ? "One run each: differences of a few percent can be chance; repeats would tell."
+                     : "Fewer than 3 repeats: no interval can be given, differences of a few percent can be chance.";
 }
 
 const ResultRow *referenceOf(const ResultTable &table) {
