@@ -119,7 +119,8 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
     for (const PairJudgement &pair : pairs) {
         if (!pair.attribution)
             continue;
-        if (const double share = pair.attribution->unattributedShare(); share > attributedEnough)
+        const bool apart = pair.training && (pair.training->isDifferent() || !pair.training->hasInterval());
+        if (const double share = pair.attribution->unattributedShare(); apart && share > attributedEnough)
             out.add("unattributed", pair.run,
                     "more than 5 % of the difference from " + pair.reference + " can't be attributed (" +
                         percent(share, 0).toStdString() + " of " + pair.run + "'s).");
