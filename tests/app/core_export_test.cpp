@@ -153,6 +153,25 @@ private Q_SLOTS:
         QVERIFY2(process.exitCode() == 0, process.readAllStandardOutput().constData());
     }
 
+    void aBrowserOpensThePageAndFindsItWhole() {
+        const QString browser = QStandardPaths::findExecutable(QStringLiteral("chromium"));
+        if (browser.isEmpty())
+            QSKIP("chromium is not installed: the page was parsed, not opened");
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("page.html"));
+        write(path.toStdString(), exportResults({table(), {}}, ExportFormat::Html));
+        QProcess process;
+        process.start(browser, {QStringLiteral("--headless=new"), QStringLiteral("--no-sandbox"),
+                                QStringLiteral("--disable-gpu"), QStringLiteral("--user-data-dir=") + folder.filePath("b"),
+                                QStringLiteral("--dump-dom"), QStringLiteral("file://") + path});
+        QVERIFY(process.waitForFinished(60'000));
+        const QByteArray dom = process.readAllStandardOutput();
+        QVERIFY2(dom.contains("<p class=\"verdict\">"), dom.left(500).constData());
+        QCOMPARE(dom.count("<svg"), 1); // the speed-ups; a table alone has no more to draw
+        QCOMPARE(dom.count("<svg"), dom.count("</svg>"));
+        QVERIFY(dom.contains("<details>"));
+    }
+
     void htmlIsOneWholePageThatLoadsNothing() {
         QTemporaryDir folder;
         const std::string path = folder.filePath(QStringLiteral("page.html")).toStdString();

@@ -34,6 +34,7 @@ struct Shape {
     double stepS = 0.02; ///< baseline's; DP takes 1.7 times, DDP 0.6 times as long
     int repeats = 1;
     std::uint32_t firstRun = 1; ///< runs are numbered from here: two experiments in one home need unlike ones
+    double loadShare = 0.08; ///< of a step; forward takes what is left
     bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
 
@@ -201,8 +202,8 @@ private:
         };
         const bool dp = m_planned.config.method == Method::Dp, ddp = m_planned.config.method == Method::Ddp;
         const double wait = ddp ? (rank ? 0.05 : 0.11) : 0;
-        add("load", 0.08);
-        add("forward", 0.34 - wait / 2);
+        add("load", m_shape.loadShare);
+        add("forward", 0.42 - m_shape.loadShare - wait / 2);
         add("backward", (ddp ? 0.32 : 0.5) - wait / 2);
         add("exposed", ddp ? 0.18 + wait : 0.0);
         if (!ddp)

@@ -67,16 +67,23 @@ double roundStep(double range, int wanted) {
     return 10 * power;
 }
 
+/// As many decimals as its axis' step has.
+std::string tickText(double at, double step) {
+    const int decimals = std::max(0, int(std::ceil(-std::log10(step) - 1e-9)));
+    return QString::number(std::abs(at) < step * 1e-6 ? 0 : at, 'f', decimals).toStdString();
+}
+
 struct Scale {
     double low, high, from, to;
     [[nodiscard]] double operator()(double value) const { return from + (value - low) / (high - low) * (to - from); }
 };
 
-void valueAxis(Drawing &drawing, const Scale &x, double top, double bottom, const std::string &title) {
-    const double step = roundStep(x.high - x.low, 5);
+void valueAxis(Drawing &drawing, const Scale &x, double top, double bottom, const std::string &title,
+               bool whole = false) {
+    const double step = std::max(roundStep(x.high - x.low, 5), whole ? 1.0 : 0.0);
     for (double at = std::ceil(x.low / step) * step; at <= x.high + step * 1e-9; at += step) {
         drawing.line(x(at), top, x(at), bottom, "var(--line)");
-        drawing.word(x(at), bottom + 14, significant(std::abs(at) < step * 1e-6 ? 0 : at).toStdString(), "middle",
+        drawing.word(x(at), bottom + 14, tickText(at, step), "middle",
                      "var(--quiet)");
     }
     drawing.word((x.from + x.to) / 2, bottom + 32, title, "middle", "var(--quiet)");
@@ -86,7 +93,7 @@ void heightAxis(Drawing &drawing, const Scale &y, double left, double right, con
     const double step = roundStep(y.high - y.low, 5);
     for (double at = std::ceil(y.low / step) * step; at <= y.high + step * 1e-9; at += step) {
         drawing.line(left, y(at), right, y(at), "var(--line)");
-        drawing.word(left - 6, y(at) + 4, significant(std::abs(at) < step * 1e-6 ? 0 : at).toStdString(), "end",
+        drawing.word(left - 6, y(at) + 4, tickText(at, step), "end",
                      "var(--quiet)");
     }
     drawing.word(left, 12, title, "start", "var(--quiet)");
@@ -127,7 +134,7 @@ std::string lines(const std::vector<Line> &all, const std::string &xTitle, const
         y{std::min(0.0, lowY), highY > lowY ? highY : highY + 1, bottom, 22};
     Drawing drawing(height, label);
     heightAxis(drawing, y, x.from, x.to, yTitle);
-    valueAxis(drawing, x, bottom, bottom, xTitle);
+    valueAxis(drawing, x, bottom, bottom, xTitle, true); // steps, epochs
     std::vector<std::pair<double, const Line *>> ends;
     for (const Line &line : all) {
         std::string points;

@@ -1,0 +1,172 @@
+// Verdict's advice: what it says of an experiment on disk, and that one press asks the queue for the run that would tell more.
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QPushButton>
+#include <QTest>
+
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/waterfall.h"
+#include "app/ui/pages/verdict_advice.h"
+#include "app/ui/pages/verdict_page.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "ipc/unix_socket.h"
+#include "launch/queue_request.h"
+#include "models/judgement_model.h"
+#include "models/roles.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+core::Judgement unfair() {
+    core::Judgement judgement;
+    judgement.reference = "baseline";
+    core::SuggestedRun control{"baseline, 4 workers", "What do the workers do by themselves?", {}};
+    control.config.workers = 4;
+    core::PairJudgement pair;
+    pair.reference = "baseline";
+    pair.run = "DDP ×2";
+    pair.fairness = {
+        {"workers", "Loading workers", "0", "4", core::FairnessWeight::Decisive, "DDP loads with 4 workers.", control},
+        {"seed", "Seed", "1", "2", core::FairnessWeight::Minor, "Other seeds.", std::nullopt}};
+    judgement.pairs = {pair};
+    judgement.bottlenecks = {{"baseline", core::Bound::Input, 0.5, "Loading takes half.", {control}}};
+    return judgement;
+}
+
+QList<WaterfallBar> threeBars() {
+    const QColor grey("#6b7280"), blue("#0072b2");
+    return {{"baseline", 10, 0, 0, true, false, grey, {}},
+            {"data loading", -6, -7, -5, false, false, blue, {}},
+            {"DDP ×2", 4, 0, 0, true, false, blue, {}}};
+}
+
+/// Columns from the first to the last pixel of that colour in the row of pixels.
+std::pair<int, int> columnsOf(const QImage &image, int y, const QColor &color) {
+    std::pair<int, int> found{-1, -1};
+    const auto near = [](int a, int b) { return std::abs(a - b) <= 2; };
+    for (int x = 0; x < image.width(); ++x)
+        if (const QColor seen = image.pixelColor(x, y); near(seen.red(), color.red()) &&
+                                                        near(seen.green(), color.green()) &&
+                                                        near(seen.blue(), color.blue())) {
+            found.first = found.first < 0 ? x : found.first;
+            found.second = x;
+        }
+    return found;
+}
+
+} // namespace
+
+class VerdictTest : public QObject {
+    Q_OBJECT
+    Theme m_theme{ThemeMode::Light};
+
+private Q_SLOTS:
+    void theModelListsUnfairnessFirstThenWhatBoundsEachRun() {
+        core::JudgementModel model;
+        const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        model.setJudgement(unfair());
+        QCOMPARE(model.rowCount(), 3);
+        QCOMPARE(model.index(0).data(core::LevelRole).toString(), QStringLiteral("decisive"));
+        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP ×2 against baseline"));
+        QVERIFY(model.kindOf(1) == core::JudgementModel::Kind::Finding && model.suggestions(1).empty());
+        QVERIFY(model.kindOf(2) == core::JudgementModel::Kind::Bottleneck);
+        QCOMPARE(model.index(2).data().toString(), QStringLiteral("Loading takes half."));
+        QCOMPARE(model.suggestions(2).front().config.workers, 4);
+    }
+
+    void eachAdviceHasAButtonThatSaysWhyAndNamesItsKeys() {
+        core::JudgementModel model;
+        VerdictAdvice advice(m_theme, model, core::JudgementModel::Kind::Finding);
+        QCOMPARE(advice.count(), 0);
+        model.setJudgement(unfair());
+        QCOMPARE(advice.count(), 2);
+        QCOMPARE(advice.buttons().size(), 1);
+        QPushButton *button = advice.buttons().front();
+        QCOMPARE(button->text(), QStringLiteral("Run baseline, 4 workers"));
+        QVERIFY2(button->toolTip().contains("What do the workers do by themselves? (Ctrl+Y, A)"),
+                 qPrintable(button->toolTip()));
+        QString wanted;
+        connect(&advice, &VerdictAdvice::wanted, this,
+                [&](const core::SuggestedRun &run) { wanted = QString::fromStdString(run.name); });
+        button->click();
+        QCOMPARE(wanted, QStringLiteral("baseline, 4 workers"));
+        advice.setStartable(false, QStringLiteral("somebody else runs"));
+        QVERIFY(!button->isEnabled());
+        QCOMPARE(button->toolTip(), QStringLiteral("somebody else runs"));
+    }
+
+    void aWaterfallStartsEachCauseWhereTheLastOneEnded() {
+        Waterfall waterfall(m_theme, QStringLiteral("waterfall"));
+        waterfall.setBars(threeBars());
+        waterfall.resize(640, waterfall.sizeHint().height());
+        const QImage image = waterfall.grab().toImage();
+        const double row = double(waterfall.height() - 34) / 3;
+        const auto total = columnsOf(image, int(std::min(row, 40.0) * 0.3), QColor("#6b7280"));
+        const auto last = columnsOf(image, int(std::min(row, 40.0) * 2.3), QColor("#0072b2"));
+        const QColor soft = mix(m_theme.palette().surface, QColor("#0072b2"), 0.74);
+        const auto saved = columnsOf(image, int(std::min(row, 40.0) * 1.3), soft);
+        QVERIFY(total.first >= 0 && last.first >= 0 && saved.first >= 0);
+        QVERIFY2(std::abs(total.second - saved.second) <= 2, "the saving ends where the reference ended");
+        QVERIFY2(std::abs(last.second - saved.first) <= 2, "the run ends where the saving began");
+        QVERIFY(std::abs(double(last.second - last.first) / double(total.second - total.first) - 0.4) < 0.02);
+        QVERIFY(waterfall.chartData().contains("data loading\t-6\t-7\t-5\tfalse"));
+    }
+
+    void theVerdictOfAnExperimentExplainsBoundsAndAsksItsQueueByOnePress() {
+        const uitest::Home home;
+        const std::string id = uitest::writeExperimentOnDisk({.epochs = 3, .repeats = 3, .loadShare = 0.3});
+        auto owner = FileLock::acquire(core::experimentFolder(id).lock()); // the queue has an owner: this process
+        QVERIFY(owner.has_value());
+        Workspace workspace;
+        VerdictPage page(m_theme, workspace);
+        page.resize(1280, 800);
+        page.show();
+        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        QVERIFY2(page.sentence().contains("DDP ×2: "), qPrintable(page.sentence()));
+        const QList<WaterfallBar> &bars = page.waterfall()->bars();
+        QCOMPARE(bars.size(), 8); // the reference, six causes, the run
+        double sum = bars.front().seconds;
+        for (qsizetype i = 1; i + 1 < bars.size(); ++i)
+            sum += bars[i].seconds;
+        QVERIFY(std::abs(sum - bars.back().seconds) < 1e-9);
+        const auto pairs = page.findChild<QComboBox *>();
+        QVERIFY(pairs && pairs->count() == 2);
+        pairs->setCurrentIndex(1);
+        QCOMPARE(page.waterfall()->bars().back().name, pairs->currentText());
+        const auto speed = page.speedUps()->bars();
+        QVERIFY(std::any_of(speed.begin(), speed.end(), [](const BarData &bar) { return bar.low && bar.high; }));
+        QCOMPARE(page.bottlenecks()->count(), 3);
+
+        QPushButton *tip = nullptr;
+        for (QPushButton *button : page.bottlenecks()->buttons())
+            tip = tip ? tip : button;
+        QVERIFY(tip && tip->isEnabled());
+        const QString name = tip->text().mid(int(QStringLiteral("Try ").size()));
+        tip->click();
+        const auto asked = core::takeRequests(core::experimentFolder(id));
+        QCOMPARE(asked.size(), std::size_t(1));
+        QVERIFY(asked[0].kind == core::QueueRequest::Kind::Add && asked[0].added);
+        QCOMPARE(QString::fromStdString(asked[0].added->name), name);
+        QCOMPARE(asked[0].added->repeats, 3); // as often as the reference
+    }
+
+    void aRunWithoutItsExperimentOffersNothingToPress() {
+        const uitest::Home home;
+        const std::string id = uitest::writeExperimentOnDisk();
+        const auto experiment = core::readExperiment(id);
+        Workspace workspace;
+        VerdictPage page(m_theme, workspace);
+        QVERIFY(workspace.openRun(QString::fromStdString(experiment->entries[0].run)).has_value());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        for (const QPushButton *button : page.bottlenecks()->buttons())
+            QVERIFY(!button->isEnabled() && button->toolTip().contains("no queue"));
+    }
+};
+
+QTEST_MAIN(VerdictTest)
+#include "ui_verdict_test.moc"
