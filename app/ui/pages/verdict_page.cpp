@@ -18,6 +18,7 @@
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/use_model.h"
 #include "app/ui/pages/verdict_advice.h"
+#include "app/ui/pages/verdict_target.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -201,6 +202,12 @@ QWidget *VerdictPage::buildBody() {
     results->body()->addWidget(m_table);
     layout->addWidget(results);
     layout->addWidget(accuracy);
+    auto *target = new Card(tr("Time to target"), body);
+    target->setToolTip(tr("Training time until the target was first met, interpolated between the ends of epochs; evaluation and "
+                          "start-up left out. Medians over the repeats"));
+    m_target = new VerdictTarget(m_theme, m_workspace.targets(), target);
+    target->body()->addWidget(m_target);
+    layout->addWidget(target);
 
     auto *notes = new Card(tr("Keep in mind"), body);
     m_notes = new QLabel(notes);
@@ -225,7 +232,7 @@ QWidget *VerdictPage::buildBody() {
     use->body()->addWidget(m_use);
     layout->addWidget(use);
     layout->addStretch(1);
-    for (QTableView *table : {m_table, m_classes, m_use}) {
+    for (QTableView *table : {m_table, m_target->table(), m_classes, m_use}) {
         table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         table->setFocusPolicy(Qt::StrongFocus);
     }
@@ -263,6 +270,7 @@ void VerdictPage::refresh() {
     refreshBars(table);
     refreshUse(table);
     refreshAdvice();
+    m_target->refresh();
     if (isVisible() ||
         m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often
         fitHeights();
@@ -352,11 +360,12 @@ void VerdictPage::refreshUse(const core::ResultTable &table) {
 }
 
 void VerdictPage::fitHeights() {
-    for (QTableView *table : {m_table, m_classes, m_use}) {
-        fitColumns(table, 56, table == m_table ? 260 : 200);
+    for (QTableView *table : {m_table, m_target->table(), m_classes, m_use}) {
+        fitColumns(table, 56, table == m_table ? 260 : table == m_target->table() ? 420 : 200);
         table->setFixedHeight(4 * grid + table->model()->rowCount() * 4 * grid + 14);
         // A table without rows has nothing to say: its card goes.
-        table->parentWidget()->setVisible(table->model()->rowCount() > 0);
+        (table == m_target->table() ? m_target->parentWidget() : table->parentWidget())
+            ->setVisible(table->model()->rowCount() > 0);
     }
     m_speedUps->setFixedHeight(std::max(140, m_speedUps->sizeHint().height()));
     m_waterfall->setFixedHeight(m_waterfall->sizeHint().height());

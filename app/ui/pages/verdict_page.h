@@ -21,6 +21,7 @@ class ChartSource;
 class Theme;
 class UseModel;
 class VerdictAdvice;
+class VerdictTarget;
 class Waterfall;
 class Workspace;
 
@@ -39,6 +40,7 @@ public:
     [[nodiscard]] Waterfall *waterfall() const { return m_waterfall; }
     [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
     [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
+    [[nodiscard]] VerdictTarget *target() const { return m_target; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
 Q_SIGNALS:
@@ -71,6 +73,7 @@ private:
     QComboBox *m_pair;
     VerdictAdvice *m_fairness, *m_bottlenecks;
     Card *m_fairnessCard, *m_bottlenecksCard;
+    VerdictTarget *m_target;
     QTableView *m_table, *m_classes, *m_use;
     QWidget *m_notesCard;
     UseModel *m_useModel;

@@ -394,6 +394,7 @@ void Workspace::recompute() {
         table, outcomes, m_open ? m_open->experiment().recipe.varies : std::vector<std::string>());
     m_results.setTable(report.table);
     m_classes.setTable(report.table);
+    m_targets.setCells(core::cellsOf(report.table, outcomes));
     m_judgement.setJudgement(std::move(report.judgement));
     Q_EMIT resultsChanged();
 }

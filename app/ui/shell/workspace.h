@@ -21,6 +21,7 @@
 #include "models/result_model.h"
 #include "models/run_list_model.h"
 #include "models/run_set.h"
+#include "models/target_model.h"
 #include "store/run_history.h"
 #include "store/run_store.h"
 
@@ -93,6 +94,7 @@ public:
     [[nodiscard]] core::AlertModel &alerts() { return m_alerts; }
     [[nodiscard]] core::ResultModel &results() { return m_results; }
     [[nodiscard]] core::JudgementModel &judgement() { return m_judgement; }
+    [[nodiscard]] core::TargetModel &targets() { return m_targets; }
     [[nodiscard]] core::ClassAccuracyModel &classes() { return m_classes; }
     [[nodiscard]] core::RunListModel &history() { return *m_history; }
     /// Fills history(): reads the disk and changes notes on its own thread.
@@ -136,6 +138,7 @@ private:
     core::ResultModel m_results;
     core::ClassAccuracyModel m_classes;
     core::JudgementModel m_judgement;
+    core::TargetModel m_targets;
     std::unique_ptr<core::RunListModel> m_history;
     core::RunHistory m_runHistory;
     QTimer m_look, m_recompute;
