@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 #include <QFile>
 
+#include "analysis/cell.h"
 #include "analysis/format.h"
+#include "analysis/time_to_target.h"
 #include "analysis/watching.h"
 #include "commands.h"
 #include "export/export.h"
@@ -84,6 +86,9 @@ int showCommand(const std::string &id, bool json) {
                                    store.result()->runTimeS)
                     .toStdString() +
                 "\n";
+    if (store.result() && store.result()->surroundings)
+        if (const QString around = core::surroundingsText(*store.result()->surroundings); !around.isEmpty())
+            text += "  " + around.toStdString() + "\n";
     for (const core::AlertLine &alert : store.alerts())
         text += "  ! " + alert.alert.message + "\n";
     for (const LogGap &gap : store.gaps())
@@ -93,11 +98,28 @@ int showCommand(const std::string &id, bool json) {
     return Done;
 }
 
-int compareCommand(const std::vector<std::string> &runs, bool json) {
-    const auto loaded = loadRuns(runs);
+int compareCommand(const CompareOptions &options) {
+    const auto loaded = loadRuns(options.runs);
     if (!loaded)
         return complain(loaded.error());
-    print(json ? core::exportResults(loaded->table(), core::ExportFormat::Json) : resultText(loaded->table()));
+    std::vector<core::Target> targets;
+    if (options.targetAccuracy)
+        targets.push_back({core::Target::Kind::Accuracy, *options.targetAccuracy});
+    if (options.targetLoss)
+        targets.push_back({core::Target::Kind::Loss, *options.targetLoss});
+    const core::ResultTable table = loaded->table();
+    std::vector<core::RunOutcome> outcomes;
+    for (const auto &store : loaded->stores)
+        outcomes.push_back(store->outcome());
+    const std::vector<core::Cell> cells = core::cellsOf(table, outcomes);
+    std::string text = resultText(table);
+    Json json = Json::parse(core::exportResults(table, core::ExportFormat::Json));
+    for (const core::Target &target : targets) {
+        const auto times = core::timesToTarget(cells, target);
+        text += "\n" + targetText(target, times);
+        json["time_to_target"].push_back(Json::parse(core::toJson(target, times)));
+    }
+    print(options.json ? dump(json) : text);
     return Done;
 }
 
