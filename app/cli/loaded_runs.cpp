@@ -59,13 +59,24 @@ Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
     return loaded;
 }
 
-core::Report LoadedRuns::report() const {
-    std::vector<core::RunOutcome> outcomes;
+std::vector<core::RunOutcome> LoadedRuns::outcomes() const {
+    std::vector<core::RunOutcome> out;
     for (const auto &store : stores)
-        outcomes.push_back(store->outcome());
-    const core::ResultTable table =
-        experiment ? core::resultTable(*experiment, outcomes) : core::resultTable(outcomes);
-    return core::reportOf(table, outcomes, experiment ? experiment->recipe.varies : std::vector<std::string>(), curves());
+        out.push_back(store->outcome());
+    return out;
+}
+
+core::ResultTable LoadedRuns::table() const {
+    return experiment ? core::resultTable(*experiment, outcomes()) : core::resultTable(outcomes());
+}
+
+core::Report LoadedRuns::report() const {
+    return core::reportOf(table(), outcomes(),
+                          experiment ? experiment->recipe.varies : std::vector<std::string>(), curves());
+}
+
+std::vector<core::Cell> LoadedRuns::cells() const {
+    return core::cellsOf(table(), outcomes());
 }
 
 std::string LoadedRuns::exported(core::ExportFormat format) const {

@@ -17,9 +17,14 @@ struct LoadedRuns {
     std::vector<std::unique_ptr<core::RunStore>> stores;
 
     [[nodiscard]] core::Report report() const; ///< judged, with curves
+    [[nodiscard]] std::vector<core::Cell> cells() const; ///< the table's settings with their done repeats
     [[nodiscard]] std::string exported(core::ExportFormat format) const;
     [[nodiscard]] std::string text() const; ///< result_text.h, judgement and all
     [[nodiscard]] std::vector<core::ExportedCurve> curves() const;
+
+private:
+    [[nodiscard]] std::vector<core::RunOutcome> outcomes() const;
+    [[nodiscard]] core::ResultTable table() const;
 };
 
 /// The runs meant by run ids, or by one experiment id: those that have begun.
