@@ -9,7 +9,6 @@ namespace lockstep::core {
 namespace {
 
 constexpr double attributedEnough = 0.05; ///< more than that unattributed is a reservation
-constexpr int repeatsForAnInterval = 3;
 
 std::vector<double> valuesOf(const Cell &cell, std::optional<double> (*get)(const RunOutcome &)) {
     std::vector<double> out;
@@ -111,7 +110,7 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
                 if (finding.weight == weight)
                     out.add(finding.sentence, pair.run, finding.sentence);
     for (const Cell &cell : cells) {
-        if (int(cell.runs.size()) < repeatsForAnInterval)
+        if (int(cell.runs.size()) < repeatsForInterval)
             out.add("repeats", cell.name,
                     "fewer than 3 repeats, so no interval can be given and a few percent can be chance.");
         if (std::ranges::any_of(cell.runs, &RunOutcome::oversubscribed))
