@@ -266,6 +266,26 @@ Watching readWatching(Reader &reader) {
     return watching;
 }
 
+Json toValue(const Surroundings &around) {
+    return Writer()
+        .put("measured_s", around.measuredS)
+        .put("other_cpu_s", around.otherCpuS)
+        .put("stolen_s", around.stolenS)
+        .put("throttled_s", around.throttledS)
+        .put("throttle", around.throttle)
+        .take();
+}
+
+Surroundings readSurroundings(Reader &reader) {
+    Surroundings around;
+    reader.get("measured_s", around.measuredS);
+    reader.get("other_cpu_s", around.otherCpuS);
+    reader.get("stolen_s", around.stolenS);
+    reader.get("throttled_s", around.throttledS);
+    reader.get("throttle", around.throttle);
+    return around;
+}
+
 void readResult(Reader &reader, RunResult &result) {
     std::string state;
     reader.get("run", result.run);
@@ -299,6 +319,12 @@ void readResult(Reader &reader, RunResult &result) {
     if (const Json *watching = reader.object("watching")) {
         Reader inner(*watching, "result.json's watching");
         result.watching = readWatching(inner);
+        if (inner.error())
+            reader.adopt(*inner.error());
+    }
+    if (const Json *around = reader.object("surroundings")) {
+        Reader inner(*around, "result.json's surroundings");
+        result.surroundings = readSurroundings(inner);
         if (inner.error())
             reader.adopt(*inner.error());
     }
@@ -347,6 +373,8 @@ std::string toJson(const RunResult &result) {
         writer.put("summary", toValue(*result.summary));
     if (result.watching)
         writer.put("watching", toValue(*result.watching));
+    if (result.surroundings)
+        writer.put("surroundings", toValue(*result.surroundings));
     return documents::page(writer.put("log_lines", result.logLines).take());
 }
 

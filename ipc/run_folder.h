@@ -154,6 +154,21 @@ struct Watching {
 /// Processor time of the viewers per second of watching (0.056: 5.6 % of a core). Absent: nobody watched, or unknown.
 [[nodiscard]] std::optional<double> viewersShare(const Watching &watching);
 
+/// What else went on where a run was, added up by its agent from its samples; all of it measured, absent is unknown.
+struct Surroundings {
+    double measuredS = 0; ///< the time that the figures below cover
+    /// Processor time on the cores which the agent may use that went to nobody of the run's: neither its ranks nor what they
+    /// started, agent, queue or viewers. A child that ended between two looks (one a second) counts here for that second.
+    std::optional<double> otherCpuS;
+    std::optional<double> stolenS; ///< of those cores' time, what a hypervisor gave to somebody else
+    /// How long the slowest clock was held down: of GPUs while NVML named a reason, largest over them; of CPUs, while the
+    /// control group's quota was used up.
+    std::optional<double> throttledS;
+    std::vector<std::string>
+        throttle; ///< the reasons, each once: "software power cap", "CPU quota", "processor too hot"
+    bool operator==(const Surroundings &) const = default;
+};
+
 struct RankExit {
     int rank = 0;
     std::string host;
@@ -170,8 +185,9 @@ struct RunResult {
     double runTimeS = 0; ///< launch to exit, monotonic
     std::vector<RankExit> ranks;
     std::optional<Summary> summary;
-    std::optional<Watching> watching; ///< absent: the run is older than that, or no sample was taken
-    std::uint64_t logLines = 0;       ///< seq of the last line + 1: a reader knows whether it has all
+    std::optional<Watching> watching;         ///< absent: the run is older than that, or no sample was taken
+    std::optional<Surroundings> surroundings; ///< likewise
+    std::uint64_t logLines = 0;               ///< seq of the last line + 1: a reader knows whether it has all
 };
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +16,8 @@ struct RunOptions {
     std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
     bool quick = false, detach = false, json = false;
     std::optional<int> repeats;
-    std::vector<std::string> set; ///< key=value
+    std::optional<std::uint64_t> orderSeed; ///< replaces the recipe's; 0: as listed
+    std::vector<std::string> set;           ///< key=value
 };
 int runCommand(const RunOptions &options);
 /// Internal: owns an experiment's queue in the background.
@@ -45,7 +47,13 @@ int diffCommand(const std::string &a, const std::string &b, bool all, bool json)
 
 int recipesCommand(bool json);
 int showCommand(const std::string &id, bool json);
-int compareCommand(const std::vector<std::string> &runs, bool json);
+
+struct CompareOptions {
+    std::vector<std::string> runs;
+    std::optional<double> targetAccuracy, targetLoss; ///< also tell when each got there; accuracy 0..1
+    bool json = false;
+};
+int compareCommand(const CompareOptions &options);
 
 struct ExportOptions {
     std::vector<std::string> ids;

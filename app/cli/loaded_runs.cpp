@@ -70,6 +70,10 @@ core::ResultTable LoadedRuns::table() const {
     return experiment ? core::resultTable(*experiment, outcomes()) : core::resultTable(outcomes());
 }
 
+std::vector<core::Cell> LoadedRuns::cells() const {
+    return core::cellsOf(table(), outcomes());
+}
+
 core::Judgement LoadedRuns::judgement() const {
     return core::judge(table(), outcomes(), experiment ? experiment->recipe.varies : std::vector<std::string>());
 }

@@ -19,6 +19,7 @@ struct LoadedRuns {
 
     [[nodiscard]] core::Judgement judgement() const;
     [[nodiscard]] core::ResultTable table() const;
+    [[nodiscard]] std::vector<core::Cell> cells() const;
     /// As exportResults(), judged.
     [[nodiscard]] std::string exported(core::ExportFormat format) const;
     [[nodiscard]] std::string text() const; ///< result_text.h, judgement and all

@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 #include <QFile>
 
+#include "analysis/cell.h"
 #include "analysis/format.h"
+#include "analysis/time_to_target.h"
 #include "analysis/watching.h"
 #include "commands.h"
 #include "export/export.h"
@@ -83,6 +85,9 @@ int showCommand(const std::string &id, bool json) {
                                    store.result()->runTimeS)
                     .toStdString() +
                 "\n";
+    if (store.result() && store.result()->surroundings)
+        if (const QString around = core::surroundingsText(*store.result()->surroundings); !around.isEmpty())
+            text += "  " + around.toStdString() + "\n";
     for (const core::AlertLine &alert : store.alerts())
         text += "  ! " + alert.alert.message + "\n";
     for (const LogGap &gap : store.gaps())
@@ -92,11 +97,24 @@ int showCommand(const std::string &id, bool json) {
     return Done;
 }
 
-int compareCommand(const std::vector<std::string> &runs, bool json) {
-    const auto loaded = loadRuns(runs);
+int compareCommand(const CompareOptions &options) {
+    const auto loaded = loadRuns(options.runs);
     if (!loaded)
         return complain(loaded.error());
-    print(json ? loaded->exported(core::ExportFormat::Json) : loaded->text());
+    std::vector<core::Target> targets;
+    if (options.targetAccuracy)
+        targets.push_back({core::Target::Kind::Accuracy, *options.targetAccuracy});
+    if (options.targetLoss)
+        targets.push_back({core::Target::Kind::Loss, *options.targetLoss});
+    const std::vector<core::Cell> cells = loaded->cells();
+    std::string text = loaded->text();
+    Json json = Json::parse(loaded->exported(core::ExportFormat::Json));
+    for (const core::Target &target : targets) {
+        const auto times = core::timesToTarget(cells, target);
+        text += "\n" + targetText(target, times);
+        json["time_to_target"].push_back(Json::parse(core::toJson(target, times)));
+    }
+    print(options.json ? dump(json) : text);
     return Done;
 }
 

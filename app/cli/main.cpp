@@ -35,6 +35,8 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
         ->envname("LOCKSTEP_REMOTE_AGENT");
     run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
+    run->add_option("--order-seed", options.orderSeed,
+                    "What the order of each round of repeats is drawn from; 0: as the recipe lists them");
     run->add_option("--set", options.set, "KEY=VALUE on every run, e.g. epochs=2; may be given several times")
         ->allow_extra_args(false);
     run->callback([&options, &exitCode, recipe, experiment] {
@@ -122,9 +124,15 @@ int main(int argc, char **argv) {
     show->add_flag("--json", json, "Print JSON");
     show->callback([&] { exitCode = cli::showCommand(id, json); });
     auto *compare = app.add_subcommand("compare", "Show several runs in one result table");
-    compare->add_option("RUN", runs, "Runs")->required();
-    compare->add_flag("--json", json, "Print JSON");
-    compare->callback([&] { exitCode = cli::compareCommand(runs, json); });
+    cli::CompareOptions compared;
+    compare->add_option("RUN", compared.runs, "Runs, or one experiment")->required();
+    compare
+        ->add_option("--target-accuracy", compared.targetAccuracy, "Tell when each reached this test accuracy, 0 to 1")
+        ->check(CLI::Range(0.0, 1.0));
+    compare->add_option("--target-loss", compared.targetLoss, "Tell when each reached this training loss")
+        ->check(CLI::Range(0.0, 1e9));
+    compare->add_flag("--json", compared.json, "Print JSON");
+    compare->callback([&] { exitCode = cli::compareCommand(compared); });
     auto *exporter = app.add_subcommand("export", "Export results, curves or TensorBoard event files");
     exporter->add_option("ID", exported.ids, "Runs, or one experiment")->required();
     exporter->add_option("--what", exported.what, "results or curves")->capture_default_str();

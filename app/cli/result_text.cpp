@@ -105,7 +105,27 @@ std::string publishedText(const ResultTable &table) {
     return rows.size() > 1 ? aligned(rows) : std::string();
 }
 
+/// "×1.74 (×1.70 to ×1.78)"
+std::string intervalText(const std::optional<core::SpeedUp> &speedUp) {
+    if (!speedUp)
+        return "-";
+    std::string text = core::speedUp(speedUp->factor).toStdString();
+    if (speedUp->hasInterval())
+        text += " (" + core::speedUp(speedUp->low).toStdString() + " to " + core::speedUp(speedUp->high).toStdString() +
+                ")";
+    return text;
+}
+
 } // namespace
+
+std::string targetText(const core::Target &target, const std::vector<core::TimeToTarget> &cells) {
+    Rows rows = {{"to " + toText(target), "s", "fastest", "slowest", "reached", "speed-up", "how it is known"}};
+    for (const core::TimeToTarget &cell : cells)
+        rows.push_back({cell.cell, number(cell.seconds), number(cell.fastest), number(cell.slowest),
+                        std::to_string(cell.reached) + " of " + std::to_string(cell.repeats.size()),
+                        intervalText(cell.speedUp), cell.how});
+    return "Training time to a target (evaluation and start-up left out)\n" + aligned(rows);
+}
 
 std::string resultText(const ResultTable &table, const core::Judgement &judgement) {
     std::string out = table.title;

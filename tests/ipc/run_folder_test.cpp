@@ -247,11 +247,13 @@ private Q_SLOTS:
         result.ranks = {{0, "box", 0, std::nullopt, ""}, {1, "box", std::nullopt, 9, "SIGKILL"}};
         result.summary = sampleSummary();
         result.watching = Watching{12.5, 0.7, 0.2, 0.1, std::nullopt};
+        result.surroundings = Surroundings{11.5, 0.3, std::nullopt, 2.5, {"CPU quota"}};
         result.logLines = 4711;
         const auto back = runResultFromJson(toJson(result));
         QVERIFY2(back.has_value(), back ? "" : back.error().message().c_str());
         QCOMPARE(toJson(*back), toJson(result));
         QVERIFY(back->watching == result.watching); // what the kernel did not tell stays absent
+        QVERIFY(back->surroundings == result.surroundings);
         QVERIFY(back->ranks[1].signal == 9 && !back->ranks[1].code);
         result.summary.reset();
         QVERIFY(!runResultFromJson(toJson(result))->summary);

@@ -44,6 +44,7 @@ CoreTimesByCore parseProcStat(std::string_view text) {
         CoreTimes &core_times = times[core];
         core_times.busy = user + nice + system + irq + softirq; // user holds guest
         core_times.total = core_times.busy + idle + iowait + steal;
+        core_times.stolen = steal;
     }
     return times;
 }
@@ -115,6 +116,60 @@ std::vector<pid_t> childrenOf(pid_t pid) {
     for (pid_t child = 0; text >> child;)
         children.push_back(child);
     return children;
+}
+
+std::vector<pid_t> treeOf(pid_t pid) {
+    std::vector<pid_t> tree{pid};
+    for (std::size_t i = 0; i < tree.size(); ++i)
+        for (const pid_t child : childrenOf(tree[i]))
+            tree.push_back(child);
+    return tree;
+}
+
+std::optional<double> parseQuotaWaited(std::string_view cpuStat) {
+    std::istringstream lines{std::string(cpuStat)};
+    std::string key;
+    for (double value = 0; lines >> key >> value;) {
+        if (key == "throttled_usec")
+            return value * 1e-6;
+        if (key == "throttled_time")
+            return value * 1e-9;
+    }
+    return std::nullopt;
+}
+
+std::optional<double> quotaWaitedSeconds() {
+    // Lines "0::/path" (version 2) and "N:cpu,cpuacct:/path" (version 1).
+    std::istringstream lines(readSmallFile("/proc/self/cgroup"));
+    for (std::string line; std::getline(lines, line);) {
+        const auto first = line.find(':'), second = line.find(':', first + 1);
+        if (second == std::string::npos)
+            continue;
+        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+        std::string root = "/sys/fs/cgroup";
+        if (controllers != ",,") {
+            if (controllers.find(",cpu,") == std::string::npos)
+                continue;
+            root += "/cpu";
+        }
+        for (const std::string &folder :
+             {root + line.substr(second + 1), root}) // in a container the mount is the group
+            if (const auto waited = parseQuotaWaited(readSmallFile(folder + "/cpu.stat")))
+                return waited;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> heatThrottles(const CoreList &cores) {
+    std::optional<std::uint64_t> sum;
+    for (const int core : cores) {
+        const std::string text = readSmallFile("/sys/devices/system/cpu/cpu" + std::to_string(core) +
+                                               "/thermal_throttle/core_throttle_count");
+        std::uint64_t count = 0;
+        if (std::from_chars(text.data(), text.data() + text.size(), count).ec == std::errc{})
+            sum = sum.value_or(0) + count;
+    }
+    return sum;
 }
 
 } // namespace lockstep::agent

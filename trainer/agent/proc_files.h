@@ -17,7 +17,7 @@ namespace lockstep::agent {
 
 /// Clock ticks of one core since boot. Stolen time is not busy, but it did pass.
 struct CoreTimes {
-    std::uint64_t busy = 0, total = 0;
+    std::uint64_t busy = 0, total = 0, stolen = 0;
 };
 using CoreTimesByCore = std::map<int, CoreTimes>;
 /// From the text of /proc/stat.
@@ -33,6 +33,15 @@ using CoreTimesByCore = std::map<int, CoreTimes>;
 [[nodiscard]] std::map<pid_t, double> threadsWaitedSeconds(pid_t pid);
 [[nodiscard]] std::optional<double> processRssBytes(pid_t pid);
 [[nodiscard]] std::optional<pid_t> parentOf(pid_t pid);
-[[nodiscard]] std::vector<pid_t> childrenOf(pid_t pid);
+[[nodiscard]] std::vector<pid_t> childrenOf(pid_t pid); ///< those that its main thread started
+/// The process and all that descend from it.
+[[nodiscard]] std::vector<pid_t> treeOf(pid_t pid);
+
+/// `throttled_usec` (or version 1's `throttled_time`, in ns) of a control group's cpu.stat, in seconds.
+[[nodiscard]] std::optional<double> parseQuotaWaited(std::string_view cpuStat);
+/// The same for this process's own control group; absent where none is mounted or it has no quota.
+[[nodiscard]] std::optional<double> quotaWaitedSeconds();
+/// How often these cores were slowed for heat since boot; absent where the kernel does not count it.
+[[nodiscard]] std::optional<std::uint64_t> heatThrottles(const CoreList &cores);
 
 } // namespace lockstep::agent

@@ -193,6 +193,7 @@ void Session::sampleDevices() {
         viewers.push_back({std::nullopt, pid});
     Frame sample = m_sampler->sample(m_supervisor->livingRanks(), viewers);
     m_watching.take(std::get<DeviceFrame>(sample.body), m_socket->queueOwners());
+    m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket->queueOwners());
     m_journal->append(std::move(sample));
 }
 
@@ -317,6 +318,7 @@ Result<void> Session::writeResult() {
     if (!result.summary && result.state == RunState::Done)
         result.summary = m_intake->reported().summary(m_plan.record, result.runTimeS);
     result.watching = m_watching.total();
+    result.surroundings = m_surroundings.total();
     result.logLines = m_journal->nextSeq();
     return realFileSystem().writeAtomically(folder().result(), toJson(result));
 }

@@ -12,6 +12,7 @@
 #include "trainer/agent/run_socket.h"
 #include "trainer/agent/sampler.h"
 #include "trainer/agent/supervisor.h"
+#include "trainer/agent/surroundings_meter.h"
 #include "trainer/agent/watching_meter.h"
 
 namespace lockstep::agent {
@@ -70,6 +71,7 @@ private:
     std::unique_ptr<RunSocket> m_socket;
     std::unique_ptr<Sampler> m_sampler;
     WatchingMeter m_watching;
+    SurroundingsMeter m_surroundings{allowedCores()};
     std::unique_ptr<FrameIntake> m_intake;
     std::unique_ptr<Supervisor> m_supervisor;
     Fd m_signals;

@@ -1,5 +1,20 @@
 #pragma once
-// Whether two cells differ in what was meant only.
+// Whether two cells differ in what was meant only. Pure; what a run did not record is not found.
+//
+// Settings are told from the configs (of a script: from what it said of itself), in effect rather than as written: the
+// global batch, the learning rate after its rule, threads after their default. What was measured is compared as the mean
+// over a cell's repeats, and named only where the two cells are further apart than honest repeats are:
+//   load, stolen, watching   cores' worth beyond the cores that were free of ranks; named from 0.05 apart (an idle desktop
+//                            takes 0.01 to 0.04), notable from 0.1, decisive from 0.5. Ranks wait for each other, so each
+//                            0.1 of a core can cost about 10 % of the time. On free cores: minor, from half a core on
+//                            (caches, memory and the clock are shared).
+//   throttling               share of the time; named from 0.02, notable from 0.05, decisive from 0.3
+//   accuracy                 named from 1 point (the honest scatter of a 10,000-image test set is some 0.4) when it is also
+//                            three times the repeats' own deviation; decisive from 3 points
+//   samples                  seen over the whole run; named from 0.01 %, notable from 0.5 %, decisive from 5 %
+//   order                    repeats of one cell all before the other's, so that a drift of the machine looks like a gain
+// Loading workers weigh by what loading costs there: minor where it is under 2 % of either's training time, notable under
+// 10 %, else decisive.
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +33,10 @@ enum class FairnessWeight {
 
 /// One difference that was not meant.
 struct FairnessFinding {
-    std::string key; ///< workers, batch_size, seed, samples, threads, scheduling, throttling, load, watching, accuracy…
+    /// A RunConfig key (batch_size speaks of the global batch, lr_rule of the rate after its rule), or one of: samples, data,
+    /// accuracy, load, stolen, watching, throttling, order, host, cpu_model, gpu_model, machine_cores, torch_version, kernel,
+    /// gpu_driver, program, lockstep_version.
+    std::string key;
     std::string label;     ///< "Loading workers"
     std::string reference; ///< the reference's value as people read it
     std::string run;       ///< the run's

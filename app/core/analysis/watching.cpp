@@ -44,6 +44,27 @@ QString watchingText(const Watching &watching, std::optional<int> freeCores, dou
     return parts.join(QStringLiteral("; "));
 }
 
+QString surroundingsText(const Surroundings &around) {
+    QStringList parts;
+    if (!(around.measuredS > 0))
+        return {};
+    if (around.otherCpuS)
+        parts << QStringLiteral("other processes took %1 of a core")
+                     .arg(percent(*around.otherCpuS / around.measuredS, 1));
+    if (around.stolenS && *around.stolenS > 0)
+        parts << QStringLiteral("the hypervisor gave %1 of a core to others")
+                     .arg(percent(*around.stolenS / around.measuredS, 1));
+    QStringList reasons;
+    for (const std::string &reason : around.throttle)
+        reasons << QString::fromStdString(reason);
+    if (around.throttledS && *around.throttledS > 0)
+        parts << QStringLiteral("clocks or quota held it down for %1 of the time (%2)")
+                     .arg(percent(*around.throttledS / around.measuredS, 1), reasons.join(QStringLiteral(", ")));
+    else if (!reasons.isEmpty())
+        parts << QStringLiteral("it was held down: ") + reasons.join(QStringLiteral(", "));
+    return parts.join(QStringLiteral("; "));
+}
+
 QString watchingNowText(std::optional<double> share, std::optional<int> freeCores) {
     if (!share)
         return {};

@@ -14,4 +14,7 @@ namespace lockstep::core {
 /// The same while a run goes on: `share` is what the viewers take now. Empty when that is unknown.
 [[nodiscard]] QString watchingNowText(std::optional<double> share, std::optional<int> freeCores);
 
+/// What else went on there: others' load, stolen time, clocks held down; as one sentence. Unknown parts are left out.
+[[nodiscard]] QString surroundingsText(const Surroundings &around);
+
 } // namespace lockstep::core

@@ -97,6 +97,18 @@ struct Progress {
 enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed };
 [[nodiscard]] std::string_view toString(LinkState state); ///< a sentence: "link lost, training state unknown", …
 
+/// The machine and the circumstances of a run, for whether two can be compared; from its record, result and log.
+struct RunConditions {
+    std::vector<MachineRecord> machines;
+    std::string lockstepVersion;
+    std::string program;          ///< what trained: "lockstep-trainer", or a script's name
+    std::optional<int> freeCores; ///< RunRecord's
+    std::string scheduling;       ///< as the ranks say: "batch", "other"; "mixed" when they differ
+    std::optional<int> threads;   ///< intra-op threads a device, as rank 0 says
+    std::optional<Watching> watching;
+    std::optional<Surroundings> surroundings;
+};
+
 /// What a run amounts to, enough for the result table; from a RunStore whether live, replayed or compared.
 struct RunOutcome {
     std::string run, name, experiment, recipe;
@@ -121,6 +133,7 @@ struct RunOutcome {
     int nodes = 1;
     bool oversubscribed = false;
     std::int64_t startWallUs = 0;
+    RunConditions conditions;
 };
 
 } // namespace lockstep::core

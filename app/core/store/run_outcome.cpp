@@ -70,6 +70,37 @@ std::optional<double> launchTime(const RunStore &store, std::int64_t startWallUs
     return std::nullopt;
 }
 
+/// The script among a command's words, else its program, without folders.
+std::string programOf(const RunRecord &record) {
+    if (!isScript(record))
+        return "lockstep-trainer";
+    const auto script = std::find_if(record.command.begin(), record.command.end(),
+                                     [](const std::string &word) { return word.ends_with(".py"); });
+    const std::string &word = script == record.command.end() ? record.command.front() : *script;
+    return word.substr(word.rfind('/') + 1);
+}
+
+RunConditions conditionsOf(const RunStore &store) {
+    RunConditions out;
+    if (const auto &record = store.record()) {
+        out.machines = record->machines;
+        out.lockstepVersion = record->lockstepVersion;
+        out.freeCores = record->freeCores;
+        out.program = programOf(*record);
+    }
+    for (const auto &[rank, info] : store.ranks()) {
+        if (!info.scheduling.empty())
+            out.scheduling = out.scheduling.empty() || out.scheduling == info.scheduling ? info.scheduling : "mixed";
+        if (!out.threads)
+            out.threads = info.threads;
+    }
+    if (const auto &result = store.result()) {
+        out.watching = result->watching;
+        out.surroundings = result->surroundings;
+    }
+    return out;
+}
+
 } // namespace
 
 RunOutcome RunStore::outcome() const {
@@ -109,6 +140,7 @@ RunOutcome RunStore::outcome() const {
     takeEpochs(out);
     out.phasesS = slowestRank(*this);
     out.rankPhasesS = rankPhases(*this);
+    out.conditions = conditionsOf(*this);
     if (m_result) {
         if (m_result->runTimeS > 0)
             out.runTimeS = m_result->runTimeS;

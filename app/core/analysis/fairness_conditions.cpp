@@ -1,0 +1,359 @@
+// What was measured, or recorded of the machines: thresholds and their reasons stand in fairness.h.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "analysis/fairness_detail.h"
+#include "analysis/format.h"
+#include "analysis/result_table.h"
+#include "ipc/cores.h"
+
+namespace lockstep::core::fairness {
+namespace {
+
+using enum FairnessWeight;
+using Unlikes = std::vector<Unlike>;
+using Figure = std::function<std::optional<double>(const RunOutcome &)>;
+
+constexpr double namedCores = 0.05, notableCores = 0.1, decisiveCores = 0.5, namedFreeCores = 0.5;
+constexpr double namedThrottle = 0.02, notableThrottle = 0.05, decisiveThrottle = 0.3;
+constexpr double namedAccuracy = 0.01, decisiveAccuracy = 0.03;
+constexpr double namedSamples = 0.0001, notableSamples = 0.005, decisiveSamples = 0.05;
+
+bool names(const Unlikes &differences, std::string_view key) {
+    return std::any_of(differences.begin(), differences.end(),
+                       [&](const Unlike &one) { return one.finding.key == key; });
+}
+
+std::vector<double> figures(const Cell &cell, const Figure &figure) {
+    std::vector<double> out;
+    for (const RunOutcome &run : cell.runs)
+        if (const auto value = figure(run))
+            out.push_back(*value);
+    return out;
+}
+
+/// Over the repeats that know it.
+std::optional<double> mean(const std::vector<double> &values) {
+    if (values.empty())
+        return std::nullopt;
+    double sum = 0;
+    for (const double value : values)
+        sum += value;
+    return sum / double(values.size());
+}
+
+double variance(const std::vector<double> &values) {
+    if (values.size() < 2)
+        return 0;
+    const double middle = *mean(values);
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - middle) * (value - middle);
+    return squares / double(values.size() - 1);
+}
+
+FairnessWeight weightOf(double apart, double notable, double decisive) {
+    return apart >= decisive ? Decisive : apart >= notable ? Notable : Minor;
+}
+
+/// The disturbed cell again, under the conditions of the other.
+std::optional<SuggestedRun> again(const Cell &cell, const std::string &how) {
+    if (!cell.runs.front().config)
+        return std::nullopt;
+    return SuggestedRun{cell.name + ", again " + how, "Then both run under the same conditions.",
+                        *cell.runs.front().config};
+}
+
+Unlike difference(std::string key, std::string label, std::string reference, std::string run, FairnessWeight weight,
+                  const Pair &pair, const std::string &consequence) {
+    Unlike out;
+    out.finding = {std::move(key), std::move(label), std::move(reference), std::move(run), weight, {}, {}};
+    FairnessFinding &finding = out.finding;
+    finding.sentence = finding.label + " " + finding.reference + " in " + pair.reference.name + ", " + finding.run +
+                       " in " + pair.run.name + ": " + consequence + ".";
+    return out;
+}
+
+// --- Processor time that was somebody else's ------------------------------------------------------------------------
+
+struct Guest {
+    const char *key, *label, *who, *cure;
+    Figure cores; ///< cores' worth, mean over the run
+};
+
+std::optional<double> shareOf(std::optional<double> partS, double wholeS) {
+    return partS && wholeS > 0 ? std::optional(*partS / wholeS) : std::nullopt;
+}
+
+/// Cores that no rank was bound to; a run on GPUs alone leaves its host free.
+double freeCores(const RunOutcome &run) {
+    if (run.conditions.freeCores)
+        return *run.conditions.freeCores;
+    return run.config && run.config->device != "cpu" ? 1e9 : 0;
+}
+
+void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlikes &out) {
+    const auto excess = [&](const RunOutcome &run) -> std::optional<double> {
+        const auto taken = guest.cores(run);
+        return taken ? std::optional(std::max(0.0, *taken - (onFreeCores ? freeCores(run) : 0))) : std::nullopt;
+    };
+    const auto a = mean(figures(pair.reference, guest.cores)), b = mean(figures(pair.run, guest.cores));
+    const auto excessA = mean(figures(pair.reference, excess)), excessB = mean(figures(pair.run, excess));
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*excessA - *excessB);
+    const bool inTheWay = apart >= namedCores;
+    if (!inTheWay && std::fabs(*a - *b) < namedFreeCores)
+        return;
+    const auto text = [](double cores) { return percent(cores, 0).toStdString() + " of a core"; };
+    const bool worseIsRun = inTheWay ? *excessB > *excessA : *b > *a;
+    const Cell &worse = worseIsRun ? pair.run : pair.reference;
+    Unlike one = difference(guest.key, guest.label, text(*a), text(*b),
+                            inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor, pair,
+                            inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " +
+                                           worse.name + " by up to about " + percent(apart, 0).toStdString()
+                                     : "it ran on cores that were free, but shared caches, memory and the clock");
+    one.finding.control = again(worse, guest.cure);
+    out.push_back(std::move(one));
+}
+
+void compareGuests(const Pair &pair, Unlikes &out) {
+    const auto around = [](auto member) {
+        return [member](const RunOutcome &run) -> std::optional<double> {
+            const auto &told = run.conditions.surroundings;
+            return told ? shareOf((*told).*member, told->measuredS) : std::nullopt;
+        };
+    };
+    compareGuest(pair,
+                 {"load", "Other load on the machine", "other processes", "on a quiet machine",
+                  around(&Surroundings::otherCpuS)},
+                 true, out);
+    compareGuest(pair,
+                 {"stolen", "Time that the hypervisor gave to others", "other guests of the hypervisor",
+                  "when the host is quiet", around(&Surroundings::stolenS)},
+                 false, out);
+    compareGuest(pair,
+                 {"watching", "Viewers' own work", "watching", "without viewers on its machine",
+                  [](const RunOutcome &run) -> std::optional<double> {
+                      const auto &watching = run.conditions.watching;
+                      // Nobody watched is known, and no time; watched and not measured is unknown.
+                      if (!watching || !run.runTimeS || (watching->watchedS > 0 && !watching->viewersCpuS))
+                          return std::nullopt;
+                      return shareOf(watching->viewersCpuS.value_or(0), *run.runTimeS);
+                  }},
+                 true, out);
+}
+
+// --- Clocks ---------------------------------------------------------------------------------------------------------
+
+std::string throttleText(double share, const Cell &cell) {
+    std::set<std::string> reasons;
+    for (const RunOutcome &run : cell.runs)
+        if (run.conditions.surroundings)
+            reasons.insert(run.conditions.surroundings->throttle.begin(), run.conditions.surroundings->throttle.end());
+    std::string text = percent(share, 0).toStdString() + " of the time";
+    for (const std::string &reason : reasons)
+        text += (&reason == &*reasons.begin() ? " (" : ", ") + reason;
+    return text + (reasons.empty() ? "" : ")");
+}
+
+/// Heat is counted by the kernel in events, not in seconds.
+bool wasHot(const Cell &cell) {
+    return std::any_of(cell.runs.begin(), cell.runs.end(), [](const RunOutcome &run) {
+        const auto &around = run.conditions.surroundings;
+        return around && std::find(around->throttle.begin(), around->throttle.end(), "processor too hot") !=
+                             around->throttle.end();
+    });
+}
+
+void compareThrottling(const Pair &pair, Unlikes &out) {
+    const Figure share = [](const RunOutcome &run) -> std::optional<double> {
+        const auto &around = run.conditions.surroundings;
+        return around ? shareOf(around->throttledS.value_or(0), around->measuredS) : std::nullopt;
+    };
+    const auto a = mean(figures(pair.reference, share)), b = mean(figures(pair.run, share));
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*a - *b);
+    const bool hotA = wasHot(pair.reference), hotB = wasHot(pair.run);
+    if (apart < namedThrottle && hotA == hotB)
+        return;
+    const Cell &worse = *b > *a || (hotB && !hotA) ? pair.run : pair.reference;
+    Unlike one =
+        difference("throttling", "Held down", throttleText(*a, pair.reference), throttleText(*b, pair.run),
+                   std::max(hotA != hotB ? Notable : Minor, weightOf(apart, notableThrottle, decisiveThrottle)), pair,
+                   worse.name + " was not given its full speed");
+    one.finding.control = again(worse, "once it has cooled or its limit is lifted");
+    out.push_back(std::move(one));
+}
+
+// --- What was done and learnt ---------------------------------------------------------------------------------------
+
+void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
+    for (const char *cause : {"dataset", "train_samples", "epochs"})
+        if (names(settings, cause) || pair.isVaried(cause))
+            return;
+    const Figure seen = [](const RunOutcome &run) -> std::optional<double> {
+        double sum = 0;
+        for (const MergedEpoch &epoch : run.epochs)
+            sum += epoch.complete ? double(epoch.samples) : NAN;
+        return sum > 0 ? std::optional(sum) : std::nullopt;
+    };
+    const auto a = median(figures(pair.reference, seen)), b = median(figures(pair.run, seen));
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*a - *b) / std::max(*a, *b);
+    if (apart < namedSamples)
+        return;
+    out.push_back(difference("samples", "Samples seen", std::to_string(std::int64_t(*a)),
+                             std::to_string(std::int64_t(*b)), weightOf(apart, notableSamples, decisiveSamples), pair,
+                             "the one with fewer had " + percent(apart, 2).toStdString() + " less to do"));
+}
+
+void compareAccuracy(const Pair &pair, Unlikes &out) {
+    const Figure accuracy = [](const RunOutcome &run) { return run.testAccuracy; };
+    const auto of = figures(pair.reference, accuracy), other = figures(pair.run, accuracy);
+    const auto a = median(of), b = median(other);
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*a - *b), deviation = std::sqrt((variance(of) + variance(other)) / 2);
+    if (apart < namedAccuracy || apart < 3 * deviation)
+        return;
+    out.push_back(difference("accuracy", "Test accuracy", percent(*a).toStdString(), percent(*b).toStdString(),
+                             apart >= decisiveAccuracy ? Decisive : Notable, pair,
+                             "the same work would end within a point, so something else differs too"));
+}
+
+/// Whether all of one's repeats began before the other's first.
+void compareOrder(const Pair &pair, Unlikes &out) {
+    const auto ends = [](const Cell &cell) {
+        const auto [first, last] = std::ranges::minmax_element(cell.runs, {}, &RunOutcome::startWallUs);
+        return std::pair(first->startWallUs, last->startWallUs);
+    };
+    if (pair.reference.runs.size() < 2 || pair.run.runs.size() < 2)
+        return; // of one run each, one is always first
+    const auto [firstA, lastA] = ends(pair.reference);
+    const auto [firstB, lastB] = ends(pair.run);
+    if (firstA <= 0 || firstB <= 0 || (lastA >= firstB && lastB >= firstA))
+        return;
+    const bool referenceFirst = lastA < firstB;
+    out.push_back(
+        difference("order", "Order of the repeats", referenceFirst ? "all first" : "all last",
+                   referenceFirst ? "all last" : "all first", Notable, pair,
+                   "a machine that drifts meanwhile looks like a gain or a loss; an experiment lets them take "
+                   "turns"));
+}
+
+// --- Machines -------------------------------------------------------------------------------------------------------
+
+using Words = std::set<std::string>;
+using Property = std::function<std::string(const MachineRecord &)>;
+
+Words machineWords(const Cell &cell, const Property &property) {
+    Words out;
+    for (const RunOutcome &run : cell.runs)
+        for (const MachineRecord &machine : run.conditions.machines)
+            if (std::string word = property(machine); !word.empty())
+                out.insert(std::move(word));
+    return out;
+}
+
+std::string joined(const Words &words) {
+    std::string text;
+    for (const std::string &word : words)
+        text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
+std::string gpuNames(const MachineRecord &machine) {
+    Words out;
+    for (const DeviceRecord &device : machine.devices)
+        if (device.kind == "cuda")
+            out.insert(device.name);
+    return joined(out);
+}
+
+std::string allowedCount(const MachineRecord &machine) {
+    const auto cores = parseCores(machine.allowedCores);
+    return machine.allowedCores.empty() || !cores ? std::string() : std::to_string(cores->size());
+}
+
+std::string dataText(const MachineRecord &machine) {
+    std::string text;
+    for (const auto &[file, sha] : machine.datasetSha256)
+        text += (text.empty() ? "" : ", ") + file + " " + sha.substr(0, 12);
+    return text;
+}
+
+/// More nodes are more devices, and meant: their names only matter where the smaller set is no part of the larger.
+bool isUnlikeHosts(const Words &a, const Words &b) {
+    return !std::ranges::includes(a, b) && !std::ranges::includes(b, a);
+}
+
+void compareMachines(const Pair &pair, const Unlikes &settings, Unlikes &out) {
+    struct Row {
+        const char *key, *label;
+        FairnessWeight weight;
+        Property property;
+        const char *consequence;
+    };
+    using M = MachineRecord;
+    const std::vector<Row> rows{
+        {"cpu_model", "Processor", Decisive, &M::cpuModel, "the machines are unlike, and a gain may be the machine's"},
+        {"gpu_model", "GPU", Decisive, gpuNames, "the GPUs are unlike, and a gain may be theirs"},
+        {"data", "Data files", Decisive, dataText, "the runs read other data"},
+        {"host", "Machine", Notable, &M::host, "two machines of one kind still differ in load, cooling and memory"},
+        {"machine_cores", "Cores that may be used", Notable, allowedCount,
+         "one had more room for loading, watching and everything else"},
+        {"torch_version", "PyTorch", Notable, &M::torchVersion, "another version computes the same work otherwise"},
+        {"kernel", "Kernel", Minor, &M::kernel, "another kernel schedules and sends otherwise"},
+        {"gpu_driver", "GPU driver", Minor, &M::gpuDriver, "another driver launches otherwise"},
+    };
+    for (const Row &row : rows) {
+        const bool data = std::string_view(row.key) == "data", host = std::string_view(row.key) == "host";
+        if ((data && names(settings, "dataset")) || pair.isVaried(data ? "dataset" : row.key))
+            continue;
+        const Words a = machineWords(pair.reference, row.property), b = machineWords(pair.run, row.property);
+        if (a.empty() || b.empty() || a == b || (host && !isUnlikeHosts(a, b)))
+            continue;
+        out.push_back(difference(row.key, row.label, joined(a), joined(b), row.weight, pair, row.consequence));
+    }
+}
+
+void comparePrograms(const Pair &pair, Unlikes &out) {
+    const auto words = [](const Cell &cell, std::string RunConditions::*member) {
+        Words of;
+        for (const RunOutcome &run : cell.runs)
+            if (const std::string &word = run.conditions.*member; !word.empty())
+                of.insert(word);
+        return of;
+    };
+    const auto compare = [&](std::string RunConditions::*member, const char *key, const char *label,
+                             FairnessWeight weight, const char *consequence) {
+        const Words a = words(pair.reference, member), b = words(pair.run, member);
+        if (!a.empty() && !b.empty() && a != b)
+            out.push_back(difference(key, label, joined(a), joined(b), weight, pair, consequence));
+    };
+    compare(&RunConditions::program, "program", "Program", Decisive,
+            "unlike programs do the work, so that a gain may be the program's and not the method's");
+    compare(&RunConditions::lockstepVersion, "lockstep_version", "Lockstep", Minor,
+            "another version may train the same work otherwise");
+}
+
+} // namespace
+
+std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings) {
+    Unlikes out;
+    compareMachines(pair, settings, out);
+    comparePrograms(pair, out);
+    compareAccuracy(pair, out);
+    compareSamples(pair, settings, out);
+    compareThrottling(pair, out);
+    compareGuests(pair, out);
+    compareOrder(pair, out);
+    return out;
+}
+
+} // namespace lockstep::core::fairness
