@@ -97,9 +97,26 @@ std::string waterfallText(const core::Attribution &attribution) {
             controls += (controls.empty() ? "" : "; ") + name;
         out += ", by control runs: " + controls + "\n";
     }
-    for (const core::SuggestedRun &missing : attribution.missing)
+    constexpr std::size_t mostMissing = 3; // the most telling ones; --json has all
+    for (std::size_t i = 0; i < attribution.missing.size() && i < mostMissing; ++i) {
+        const core::SuggestedRun &missing = attribution.missing[i];
         out += "  missing control: " + missing.name + " - " + missing.why + "\n";
+    }
     return out;
+}
+
+/// All pairs, or of many the largest gain and the largest loss.
+std::vector<const core::PairJudgement *> drawn(const core::Judgement &judgement) {
+    constexpr std::size_t most = 4;
+    std::vector<const core::PairJudgement *> out;
+    for (const core::PairJudgement &pair : judgement.pairs)
+        if (pair.attribution)
+            out.push_back(&pair);
+    if (out.size() <= most)
+        return out;
+    std::ranges::stable_sort(out, {}, [](const core::PairJudgement *pair) { return pair->attribution->runS; });
+    return out.back()->attribution->runS > out.back()->attribution->referenceS ? std::vector{out.front(), out.back()}
+                                                                               : std::vector{out.front()};
 }
 
 std::string bottlenecksText(const core::Judgement &judgement) {
@@ -124,9 +141,12 @@ std::string judgementText(const core::Judgement &judgement) {
         out += "! " + reservation + "\n";
     add(speedUpsText(judgement));
     add(fairnessText(judgement));
-    for (const core::PairJudgement &pair : judgement.pairs)
-        if (pair.attribution)
+    const std::vector<const core::PairJudgement *> shown = drawn(judgement);
+    for (const core::PairJudgement *one : shown)
+        if (const core::PairJudgement &pair = *one; pair.attribution)
             add("From " + pair.reference + " to " + pair.run + ", launch to exit\n" + waterfallText(*pair.attribution));
+    if (shown.size() < judgement.pairs.size())
+        out += std::to_string(judgement.pairs.size() - shown.size()) + " more are in --json.\n";
     add(bottlenecksText(judgement));
     return out;
 }

@@ -138,7 +138,8 @@ private Q_SLOTS:
         });
         const VerdictText text = verdictText(resultTable(given.experiment, given.outcomes));
         QVERIFY2(text.spread.find("at least 3 repeats each") != std::string::npos, text.spread.c_str());
-        QVERIFY2(text.spread.ends_with("with fewer than 3 repeats of either no interval is given."), text.spread.c_str());
+        QVERIFY2(text.spread.ends_with("with fewer than 3 repeats of either no interval is given."),
+                 text.spread.c_str());
     }
 
     void publishedSpeedUpsAreComputedAndThePrintedOnesStandBeside() {

@@ -17,6 +17,7 @@
 #include <functional>
 #include <vector>
 
+#include "analysis/judgement.h"
 #include "analysis/run_filter_completion.h"
 #include "app/ui/pages/runs_filter_line.h"
 #include "app/ui/pages/runs_page.h"
@@ -192,6 +193,31 @@ void benchWindow(int repeats) {
     tell("star", "S pressed to the star shown, written to disk and index on the way", star);
 }
 
+/// 1,000 runs of 334 settings, three repeats each, as outcomes: intervals, fairness, causes and bottlenecks of them all.
+void benchJudgement(int repeats) {
+    std::vector<core::RunOutcome> runs;
+    for (int i = 0; i < 1000; ++i) {
+        const int cell = i / 3;
+        core::RunOutcome one;
+        one.run = "run" + std::to_string(i);
+        one.name = "cell " + std::to_string(cell);
+        one.state = RunState::Done;
+        one.config = RunConfig();
+        one.config->workers = cell / 60;
+        one.config->batchSize = 32 * (1 + cell % 60);
+        one.phasesS = {{"load", 1 + 0.01 * cell}, {"forward", 2}, {"backward", 2 + 0.01 * (i % 3)}};
+        one.rankPhasesS[0] = one.phasesS;
+        one.totalTrainingTimeS = 5.1 + 0.01 * cell + 0.01 * (i % 3);
+        one.runTimeS = *one.totalTrainingTimeS + 1;
+        runs.push_back(std::move(one));
+    }
+    const core::ResultTable table = core::resultTable(runs);
+    Times judged;
+    for (int i = 0; i < repeats; ++i)
+        judged.push_back(timed([&] { (void)core::judge(table, runs, {"workers"}); }));
+    tell("judge", "1,000 runs judged: intervals, fairness, causes, bottlenecks", judged);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -215,5 +241,6 @@ int main(int argc, char **argv) {
     benchIndex(repeats);
     benchModel(repeats);
     benchWindow(repeats);
+    benchJudgement(repeats);
     return 0;
 }

@@ -6,7 +6,7 @@ import subprocess
 
 from bench_place import spread
 
-GOALS_MS = {"listed_warm": 1000, "filter_key": 50}
+GOALS_MS = {"listed_warm": 1000, "filter_key": 50, "judge": 1000}
 NOTES = {"runs.md": """\
 `bench_runs` writes run folders (config, result with its summary, a tenth of them with notes) into a home of their own and
 measures the real index, models and window (Qt's offscreen platform) over them. Listing, looking at the disk and writing

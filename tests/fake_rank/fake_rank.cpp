@@ -188,27 +188,25 @@ void FakeRank::work(std::int64_t ms) {
     }
 }
 
-/// One step and where its time went: by `phases`, else 2:3 forward and backward.
+/// One step and where its time went: `phases` as they are set, else what was measured, 2:3 forward and backward.
 PhaseTimes FakeRank::workStep() {
     PhaseTimes out;
-    std::int64_t last = m_clock.monoNs();
-    const auto lap = [&] {
-        return static_cast<double>(m_clock.monoNs() - std::exchange(last, m_clock.monoNs())) * 1e-9;
-    };
+    std::int64_t sumMs = 0;
     std::istringstream parts(m_behaviour.text("phases"));
     for (std::string part; std::getline(parts, part, ',');) {
         const auto colon = part.find(':');
+        const std::int64_t ms = std::atoi(part.c_str() + colon + 1);
         const std::string name = part.substr(0, colon);
-        work(std::atoi(part.c_str() + colon + 1));
-        const double seconds = lap();
-        out[name] = {seconds, seconds};
+        sumMs += ms;
+        out[name].sumS += static_cast<double>(ms) * 1e-3;
         if (name == phase::wait)
-            out[std::string(phase::exposed)].sumS += seconds;
+            out[std::string(phase::exposed)].sumS += static_cast<double>(ms) * 1e-3;
     }
+    const std::int64_t start = m_clock.monoNs();
+    work(out.empty() ? m_stepMs : sumMs);
     if (!out.empty())
         return out;
-    work(m_stepMs);
-    const double seconds = lap();
+    const double seconds = static_cast<double>(m_clock.monoNs() - start) * 1e-9;
     out["forward"] = {seconds * 0.4, seconds * 0.4};
     out["backward"] = {seconds * 0.6, seconds * 0.6};
     return out;
@@ -246,6 +244,12 @@ bool FakeRank::trainEpoch(int epoch) {
         sendSteps(epoch, std::move(phases));
     }
     body.durationS = static_cast<double>(m_clock.monoNs() - body.startMonoNs) * 1e-9;
+    if (m_behaviour.has("phases")) { // an epoch is as long as what is told of it
+        body.durationS = 0;
+        for (const std::string_view name : additivePhases())
+            if (const auto found = body.phases.find(name); found != body.phases.end())
+                body.durationS += found->second.sumS;
+    }
     body.loss = lossAt(m_step);
     body.steps = m_stepsAnEpoch;
     body.samples = m_stepsAnEpoch * samplesAStep;

@@ -44,7 +44,7 @@ void noteUnreported(const Cell &cell, const TimeParts &own, const TimeParts &oth
         notes.push_back(
             cell.name +
             " does not tell waiting for slower ranks from communication: imbalance is inside communication.");
-    const double share = own.restS() / own.trainingS;
+    const double share = own.restS / own.trainingS;
     if (share > worthTelling)
         notes.push_back(percent(share, 0).toStdString() + " of the training time of " + cell.name +
                         " is in no phase that it reports.");

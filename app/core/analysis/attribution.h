@@ -4,8 +4,8 @@
 //
 // Bars. A run's time from launch to exit is the sum of its parts, so the difference of two runs is the sum of the parts'
 // differences, whatever the order in which they are taken: low = high = seconds. Medians over repeats, the first epoch
-// (warm-up) included, since it is part of the time that is explained. What medians do not add up to is Unattributed, with
-// the phase `other` and with what a script reports in no phase.
+// (warm-up) included, since it is part of the time that is explained. Unattributed is the phase `other` and what a script
+// reports in no phase.
 //
 // Factors. What the settings do by themselves depends on the order in which they are changed: with S the settings that the
 // control shares with the run, v(S) its median time, a factor's effect is the mean of v(S + f) - v(S) over the orders

@@ -63,7 +63,7 @@ std::string stragglerText(const Cell &cell, const TimeParts &parts) {
 
 void takeLaunch(const Cell &cell, const TimeParts &parts, Bottleneck &out) {
     const auto launch = launchShare(cell), busy = gpuBusy(cell);
-    const double outside = parts.restS() / parts.trainingS;
+    const double outside = parts.restS / parts.trainingS;
     if (launch && *launch > launchFrom) {
         out.bound = Bound::Launch;
         out.share = launch;
@@ -78,7 +78,7 @@ void takeLaunch(const Cell &cell, const TimeParts &parts, Bottleneck &out) {
     } else if (outside >= outsideFrom) {
         out.bound = Bound::Launch;
         out.share = outside;
-        out.evidence = share(outside) + " of training time (" + text(parts.restS()) + stepText(cell, parts.restS()) +
+        out.evidence = share(outside) + " of training time (" + text(parts.restS) + stepText(cell, parts.restS) +
                        ") is in no phase of a step: it goes into the loop around it.";
     }
 }

@@ -76,7 +76,7 @@ void addFewerDevices(const RunConfig &config, const TimeParts &parts, std::vecto
         return;
     const double more = double(config.devices.size()) / double(devices.size());
     const double left = (parts.loadS.value_or(0) + parts.computeS.value_or(0)) * more +
-                        (devices.size() > 1 ? parts.communicationS.value_or(0) : 0) + std::max(0.0, parts.restS());
+                        (devices.size() > 1 ? parts.communicationS.value_or(0) : 0) + std::max(0.0, parts.restS);
     const double lost = parts.communicationS.value_or(0) + parts.waitS.value_or(0);
     tips.add({"method", "devices"}, onDevices(config, std::move(devices)), parts.trainingS / left,
              "communication and waiting take " + tips.share(lost) +

@@ -1,6 +1,9 @@
 #include "analysis/phase_parts.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
 
 #include "analysis/result_table.h"
 
@@ -32,22 +35,49 @@ bool isAlone(const RunOutcome &run) {
     return run.processes <= 1 && run.rankPhasesS.size() <= 1;
 }
 
-template <class Get> std::optional<double> medianPart(const std::vector<TimeParts> &all, Get get) {
+/// A part of all repeats: its median, and how far it scatters.
+struct Part {
+    std::optional<double> median;
+    double variance = 0;
+};
+
+template <class Get> Part partOf(const std::vector<TimeParts> &all, Get get) {
     std::vector<double> values;
     for (const TimeParts &parts : all) {
         const std::optional<double> value = get(parts);
         if (!value)
-            return std::nullopt;
+            return {};
         values.push_back(*value);
     }
-    return median(std::move(values));
+    std::ranges::sort(values); // sums then do not depend on the repeats' order
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - mean) * (value - mean);
+    return {median(std::move(values)), squares};
+}
+
+/// What one repeat does not tell is the rest of all.
+void leaveToRest(std::vector<TimeParts> &all, std::optional<double> TimeParts::*part) {
+    if (std::ranges::all_of(all, [&](const TimeParts &one) { return (one.*part).has_value(); }))
+        return;
+    for (TimeParts &one : all)
+        one.restS += std::exchange(one.*part, std::nullopt).value_or(0);
+}
+
+/// Makes the parts add up to `whole`, each moved in proportion to its variance.
+void reconcile(std::array<Part, 6> &parts, double whole) {
+    double sum = 0, variance = 0;
+    for (const Part &part : parts) {
+        sum += part.median.value_or(0);
+        variance += part.median ? part.variance : 0;
+    }
+    for (Part &part : parts)
+        if (part.median && variance > 0)
+            *part.median += (whole - sum) * part.variance / variance;
 }
 
 } // namespace
-
-double TimeParts::restS() const {
-    return trainingS - loadS.value_or(0) - computeS.value_or(0) - communicationS.value_or(0) - waitS.value_or(0);
-}
 
 std::optional<TimeParts> partsOf(const RunOutcome &run) {
     if (!run.runTimeS || !run.totalTrainingTimeS || *run.runTimeS <= 0 || *run.totalTrainingTimeS <= 0)
@@ -74,6 +104,8 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
         if (out.computeS)
             out.communicationS = moved;
     }
+    out.restS = out.trainingS - out.loadS.value_or(0) - out.computeS.value_or(0) - out.communicationS.value_or(0) -
+                out.waitS.value_or(0);
     return out;
 }
 
@@ -84,14 +116,24 @@ std::optional<TimeParts> partsOf(const Cell &cell) {
             all.push_back(*parts);
     if (all.empty())
         return std::nullopt;
+    for (const auto part : {&TimeParts::loadS, &TimeParts::computeS, &TimeParts::communicationS, &TimeParts::waitS})
+        leaveToRest(all, part);
+    std::array<Part, 6> parts = {partOf(all, [](const TimeParts &p) { return p.loadS; }),
+                                 partOf(all, [](const TimeParts &p) { return p.computeS; }),
+                                 partOf(all, [](const TimeParts &p) { return p.communicationS; }),
+                                 partOf(all, [](const TimeParts &p) { return p.waitS; }),
+                                 partOf(all, [](const TimeParts &p) { return std::optional(p.startUpS); }),
+                                 partOf(all, [](const TimeParts &p) { return std::optional(p.restS); })};
     TimeParts out;
-    out.runS = *medianPart(all, [](const TimeParts &p) { return std::optional(p.runS); });
-    out.trainingS = *medianPart(all, [](const TimeParts &p) { return std::optional(p.trainingS); });
-    out.startUpS = *medianPart(all, [](const TimeParts &p) { return std::optional(p.startUpS); });
-    out.loadS = medianPart(all, [](const TimeParts &p) { return p.loadS; });
-    out.computeS = medianPart(all, [](const TimeParts &p) { return p.computeS; });
-    out.communicationS = medianPart(all, [](const TimeParts &p) { return p.communicationS; });
-    out.waitS = medianPart(all, [](const TimeParts &p) { return p.waitS; });
+    out.runS = *partOf(all, [](const TimeParts &p) { return std::optional(p.runS); }).median;
+    reconcile(parts, out.runS);
+    out.loadS = parts[0].median;
+    out.computeS = parts[1].median;
+    out.communicationS = parts[2].median;
+    out.waitS = parts[3].median;
+    out.startUpS = *parts[4].median;
+    out.restS = *parts[5].median;
+    out.trainingS = out.runS - out.startUpS;
     return out;
 }
 

@@ -22,13 +22,15 @@ struct TimeParts {
     /// device does not have. Where `wait` is unknown (GPUs, some scripts) waiting is in here.
     std::optional<double> communicationS;
     std::optional<double> waitS; ///< 0 for one process
-    /// Training time that is in none of the known parts.
-    [[nodiscard]] double restS() const;
+    double restS = 0;            ///< training time that is in none of the known parts
 };
 
 /// Absent without both times or without any phase.
 [[nodiscard]] std::optional<TimeParts> partsOf(const RunOutcome &run);
-/// Each part's median over the repeats that tell of their phases; a part that one of them lacks is absent.
+/// Each part's median over the repeats that tell of their phases; a part that one of them lacks is absent. Medians need not
+/// add up to the median of the whole: what lacks or is too much is put on the parts in proportion to their variance over the
+/// repeats, which is the least-squares way to make measured parts add up (Deming, Statistical Adjustment of Data, 1943), so
+/// that a start-up that scatters is not taken for time that nobody reports.
 [[nodiscard]] std::optional<TimeParts> partsOf(const Cell &cell);
 
 /// Load and computing of a rank by itself, seconds over the whole run; absent without phases.
