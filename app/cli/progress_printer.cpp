@@ -113,6 +113,8 @@ QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const
         text += QStringLiteral("  ") + core::percent(progress.fraction, 0);
     if (progress.leftS)
         text += QStringLiteral("  ") + core::timeLeft(progress.leftS) + QStringLiteral(" left");
+    if (const auto whole = m_wholeLeftS ? m_wholeLeftS() : std::nullopt)
+        text += QStringLiteral(", all in ") + core::timeLeft(whole);
     return text;
 }
 

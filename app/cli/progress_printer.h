@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdio>
+#include <functional>
 #include <map>
+#include <optional>
 
 #include <QObject>
 #include <QString>
@@ -20,6 +22,8 @@ public:
     /// `place`: "run 3 of 5"; `name`: "DDP ×2 (1 of 3)".
     void begin(core::RunStore *store, const QString &place, const QString &name);
     void end(core::RunStore *store);
+    /// Seconds that the whole experiment will still take; shown on the live line.
+    void setWholeLeft(std::function<std::optional<double>()> leftS) { m_wholeLeftS = std::move(leftS); }
     /// A line of its own above the live line.
     void line(const QString &text);
 
@@ -40,6 +44,7 @@ private:
     std::FILE *m_out;
     bool m_terminal, m_liveShown = false;
     std::map<core::RunStore *, Told> m_told;
+    std::function<std::optional<double>()> m_wholeLeftS;
     QTimer m_timer;
 };
 

@@ -13,12 +13,14 @@
 #include <QCoreApplication>
 #include <QProcess>
 
+#include "analysis/format.h"
 #include "commands.h"
 #include "event_files.h"
 #include "export/export.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "launch/experiment_runner.h"
+#include "launch/experiment_time.h"
 #include "launch/machine_facts.h"
 #include "launch/script_check.h"
 #include "loaded_runs.h"
@@ -44,6 +46,7 @@ tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {
     core::PlanOptions plan;
     plan.quick = options.quick;
     plan.repeats = options.repeats;
+    plan.orderSeed = options.orderSeed;
     auto set = settingsFrom(options.set, "--set");
     if (!set)
         return tl::unexpected(set.error());
@@ -131,11 +134,54 @@ QString entryName(const core::PlannedRun &planned) {
     return planned.repeats > 1 ? name + QStringLiteral(" (%1 of %2)").arg(planned.repeat).arg(planned.repeats) : name;
 }
 
-void tellPlan(const core::Experiment &experiment, ProgressPrinter &printer) {
-    printer.line(QStringLiteral("%1: %2 runs, experiment %3")
+/// What is known of an experiment's runs to whoever owns its queue: its own stores, and results on this machine's disk.
+class OwnedRuns {
+public:
+    explicit OwnedRuns(const core::ExperimentRunner &runner) : m_runner(runner) {}
+    std::map<int, core::RunStore *> stores; ///< of runs that go on
+
+    [[nodiscard]] core::ExperimentClock clock() {
+        const auto progress = [this](int entry) {
+            const auto found = stores.find(entry);
+            return found == stores.end() ? core::Progress{} : found->second->progress();
+        };
+        return {[this](int entry) { return runTimeS(entry); },
+                [progress](int entry) { return progress(entry).fraction; },
+                [progress](int entry) { return progress(entry).leftS; }};
+    }
+    [[nodiscard]] std::optional<double> leftS() { return core::leftS(m_runner.experiment(), clock()); }
+
+private:
+    std::optional<double> runTimeS(int entry) {
+        auto &known = m_runTimesS[entry];
+        if (!known && m_runner.experiment().host.empty())
+            if (const auto status = readRunStatus(runFolder(m_runner.experiment().entries[std::size_t(entry)].run));
+                status.result)
+                known = status.result->runTimeS;
+        return known;
+    }
+    const core::ExperimentRunner &m_runner;
+    std::map<int, std::optional<double>> m_runTimesS;
+};
+
+QString leftText(const core::Experiment &experiment, std::optional<double> leftS) {
+    if (leftS)
+        return QStringLiteral("about ") + core::timeLeft(leftS);
+    int unknown = 0;
+    for (const core::ExperimentEntry &entry : experiment.entries)
+        unknown += !isOver(entry.state) && !entry.planned.estimateS;
+    return QStringLiteral("time unknown: %1 of them never ran here").arg(unknown);
+}
+
+void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, ProgressPrinter &printer) {
+    printer.line(QStringLiteral("%1: %2 runs, %3, experiment %4")
                      .arg(QString::fromStdString(experiment.title))
                      .arg(experiment.runnableCount())
-                     .arg(QString::fromStdString(experiment.id)));
+                     .arg(leftText(experiment, leftS), QString::fromStdString(experiment.id)));
+    const bool drawn = !std::is_sorted(experiment.order.begin(), experiment.order.end());
+    if (drawn && experiment.orderSeed != 0)
+        printer.line(
+            QStringLiteral("Repeats take turns, each round in an order drawn from seed %1").arg(experiment.orderSeed));
     for (const core::ExperimentEntry &entry : experiment.entries)
         if (!entry.planned.runnable())
             printer.line(QString::fromStdString(entry.planned.name + "  " + entry.planned.notRunReason));
@@ -162,10 +208,11 @@ int tellResults(const core::ExperimentRunner &runner, const RunOptions &options)
 int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     ProgressPrinter printer(options.json);
     const auto events = options.tensorBoard.empty() ? nullptr : openEventFiles(options.tensorBoard);
-    std::map<int, core::RunStore *> stores;
+    OwnedRuns owned(runner);
     const int runs = runner.experiment().runnableCount();
+    printer.setWholeLeft([&] { return runs > 1 ? owned.leftS() : std::nullopt; });
     QObject::connect(&runner, &core::ExperimentRunner::runStarted, &printer, [&](int entry, core::RunStore *store) {
-        stores[entry] = store;
+        owned.stores[entry] = store;
         if (events)
             events->follow(store);
         printer.begin(store, QStringLiteral("run %1 of %2").arg(runner.experiment().overCount() + 1).arg(runs),
@@ -174,8 +221,14 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     QObject::connect(&runner, &core::ExperimentRunner::runFinished, &printer, [&](int entry) {
         if (events)
             events->finish();
-        printer.end(stores[entry]);
-        stores.erase(entry);
+        printer.end(owned.stores[entry]);
+        owned.stores.erase(entry);
+        const core::Experiment &now = runner.experiment();
+        if (const auto left = owned.leftS(); left && !now.over())
+            printer.line(QStringLiteral("%1 of %2 runs over, about %3 left")
+                             .arg(now.overCount())
+                             .arg(runs)
+                             .arg(core::timeLeft(left)));
     });
     QObject::connect(&runner, &core::ExperimentRunner::finished, &runner,
                      [](int code) { QCoreApplication::exit(code); });
@@ -183,7 +236,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
         printer.line(QStringLiteral("stopping: the run ends after its step (again: leave at once)"));
         runner.stop(QString::fromStdString(whoAsks()));
     });
-    tellPlan(runner.experiment(), printer);
+    tellPlan(runner.experiment(), owned.leftS(), printer);
     runner.start();
     const int code = QCoreApplication::exec();
     if (code == BadArguments) {

@@ -92,6 +92,34 @@ private Q_SLOTS:
         QVERIFY(!watching.contains("agent_cpu_s"));
     }
 
+    void showTellsWhatElseWentOn() {
+        const Home home;
+        const std::string run = madeRun(1, 10);
+        RunResult result = doneResult(run, 10, 20);
+        result.surroundings = Surroundings{20, 1.0, 0.5, 2.0, {"CPU quota"}};
+        write(runFolder(run).result(), toJson(result));
+        const Said shown = control({"show", id(run)});
+        QVERIFY2(shown.out.contains("other processes took 5.0 % of a core; the hypervisor gave 2.5 % of a core to "
+                                    "others; clocks or quota held it down for 10.0 % of the time (CPU quota)"),
+                 qPrintable(shown.out));
+    }
+
+    void compareTellsWhenATargetWasReachedAndHowItKnows() {
+        const Home home;
+        const QString run = id(madeRun(1, 10)); // epochs of 0.45 s, losses 1.0 and 0.5, accuracies 0.8 and 0.9
+        const Said said = control({"compare", run, "--target-loss", "0.75", "--target-accuracy", "0.95"});
+        QVERIFY2(said.out.contains("interpolated between epochs 1 and 2"), qPrintable(said.out));
+        QVERIFY2(said.out.contains("not reached: best 90.00 % in 2 epochs"), qPrintable(said.out));
+        const QJsonArray targets =
+            control({"compare", run, "--target-loss", "0.75", "--json"}).json()["time_to_target"].toArray();
+        QCOMPARE(targets.size(), 1);
+        const QJsonObject cell = targets[0].toObject()["cells"].toArray()[0].toObject();
+        QCOMPARE(cell["median_s"].toDouble(), 0.675);
+        QVERIFY(cell["speed_up"].isNull());
+        QVERIFY(!control({"compare", run, "--json"}).json().contains("time_to_target"));
+        QCOMPARE(control({"compare", run, "--target-accuracy", "88"}).code, 2);
+    }
+
     void repeatsAreGroupedWithMeanAndDeviation() {
         const Home home;
         madeRun(1, 10);

@@ -140,41 +140,21 @@ RunStore *ExperimentFollower::current() const {
     return entry ? store(*entry) : nullptr;
 }
 
+ExperimentClock ExperimentFollower::clock() const {
+    return {[this](int entry) {
+                const RunStore *one = store(entry);
+                return one && one->result() ? std::optional(one->result()->runTimeS) : std::nullopt;
+            },
+            [this](int entry) { return store(entry) ? store(entry)->progress().fraction : std::nullopt; },
+            [this](int entry) { return store(entry) ? store(entry)->progress().leftS : std::nullopt; }};
+}
+
 std::optional<double> ExperimentFollower::progress() const {
-    double done = 0;
-    int runs = 0;
-    for (int i = 0; i < int(m_experiment.entries.size()); ++i) {
-        const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
-        if (!entry.planned.runnable())
-            continue;
-        ++runs;
-        if (isOver(entry.state))
-            done += 1;
-        else if (const RunStore *one = store(i))
-            done += one->progress().fraction.value_or(0);
-    }
-    return runs > 0 ? std::optional(done / runs) : std::nullopt;
+    return progressOf(m_experiment, clock());
 }
 
 std::optional<double> ExperimentFollower::leftS() const {
-    double left = 0;
-    for (int i = 0; i < int(m_experiment.entries.size()); ++i) {
-        const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
-        if (isOver(entry.state))
-            continue;
-        std::optional<double> one = entry.planned.estimateS;
-        if (entry.state == EntryState::Running)
-            one = store(i) ? store(i)->progress().leftS : std::nullopt;
-        else if (!one) // never run before: an earlier repeat of this experiment tells
-            for (int k = 0; k < i && !one; ++k)
-                if (m_experiment.entries[std::size_t(k)].planned.name == entry.planned.name && store(k) &&
-                    store(k)->result())
-                    one = store(k)->result()->runTimeS;
-        if (!one)
-            return std::nullopt;
-        left += *one;
-    }
-    return left;
+    return core::leftS(m_experiment, clock());
 }
 
 Result<void> ExperimentFollower::stop(const QString &by) {

@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include "follow/control_seat.h"
+#include "launch/experiment_time.h"
 #include "launch/queue_request.h"
 
 namespace lockstep::core {
@@ -37,10 +38,9 @@ public:
     [[nodiscard]] RunStore *store(int entry) const;
     [[nodiscard]] std::vector<RunStore *> stores() const; ///< by entry
     [[nodiscard]] RunStore *current() const;              ///< of the run that runs now
-    /// 0..1 over all runnable entries, by steps.
+    /// Of the whole experiment (launch/experiment_time.h): 0..1, and seconds until its queue is empty; absent when unknown.
     [[nodiscard]] std::optional<double> progress() const;
-    [[nodiscard]] std::optional<double>
-    leftS() const; ///< current run's, plus estimates of the queued; absent when unknown
+    [[nodiscard]] std::optional<double> leftS() const;
     /// Asks the owner to stop the queue and the current run.
     [[nodiscard]] Result<void> stop(const QString &by);
     /// Asks for a trace of the next steps of the run that runs now.
@@ -58,6 +58,7 @@ private:
     void watch();
     void folderRemoved();
     void forget(int entry);
+    [[nodiscard]] ExperimentClock clock() const;
     Experiment m_experiment;
     std::string m_id, m_stamp;
     void lookAtSeat();

@@ -124,6 +124,7 @@ std::string toJson(const Experiment &experiment) {
                  {"created_wall_us", experiment.createdWallUs}};
     if (!experiment.order.empty())
         json["order"] = experiment.order;
+    json["order_seed"] = experiment.orderSeed;
     if (experiment.paused())
         json["paused_by"] = experiment.pausedBy;
     json["entries"] = Json::array();
@@ -147,6 +148,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         experiment.remoteAgent = json.value("remote_agent", "");
         experiment.createdWallUs = json.value("created_wall_us", std::int64_t(0));
         experiment.order = json.value("order", std::vector<int>());
+        experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
         experiment.pausedBy = json.value("paused_by", "");
         for (const Json &entry : json.at("entries"))
             experiment.entries.push_back(entryFromJson(entry));
@@ -188,6 +190,8 @@ Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, co
     experiment.host = where.host;
     experiment.remoteAgent = where.local() ? "" : where.agent;
     experiment.createdWallUs = SystemClock().wallUs();
+    experiment.order = plan.order;
+    experiment.orderSeed = plan.orderSeed;
     for (const PlannedRun &run : plan.runs) {
         ExperimentEntry entry;
         entry.planned = run;

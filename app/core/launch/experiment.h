@@ -4,6 +4,7 @@
 //   experiment.lock   held by the owner while it lives
 //   requests/         what was asked of the owner and not taken yet (queue_request.h)
 //   control.json      which viewer holds control (follow/control_seat.h)
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,8 +42,9 @@ struct Experiment {
     std::string remoteAgent;
     std::int64_t createdWallUs = 0;
     std::vector<ExperimentEntry> entries; ///< never reordered: an index names an entry for good
-    std::vector<int> order;               ///< of the queued ones that were moved; others follow as they stand
-    std::string pausedBy;                 ///< empty: the queue is not paused
+    std::vector<int> order;      ///< in which the queued ones run, as drawn or moved; others follow as they stand
+    std::uint64_t orderSeed = 0; ///< what the order was drawn from; 0: as listed
+    std::string pausedBy;        ///< empty: the queue is not paused
 
     [[nodiscard]] std::vector<int> queued() const; ///< entries that wait, in the order they will run
     void setQueued(const std::vector<int> &waiting) { order = waiting; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 
 #include "ipc/command_template.h"
@@ -156,15 +157,33 @@ void nameApart(std::vector<Resolved> &runs) {
         if (group.size() < 2)
             continue;
         for (const FieldSpec &field : runConfigFields()) {
-            std::set<std::string> values;
-            for (const Resolved *one : group)
+            std::set<std::string> values, told;
+            for (const Resolved *one : group) {
                 values.insert(field.get(one->run.config));
-            if (values.size() < 2)
+                told.insert(one->run.name);
+            }
+            // Cores of loading workers follow from the workers: no name needs them once all are told apart.
+            if (values.size() < 2 || (field.key == "worker_cores" && told.size() == group.size()))
                 continue;
             for (Resolved *one : group)
                 one->run.name += ", " + std::string(field.key) + " " + field.get(one->run.config);
         }
     }
+}
+
+/// Every round of `runs` entries in an order of its own (Fisher and Yates); one round as listed.
+std::vector<int> drawOrder(int runs, int rounds, std::uint64_t seed) {
+    std::vector<int> out;
+    std::mt19937_64 random(seed); // its draws are the standard's: the same seed, the same order anywhere
+    for (int round = 0; round < rounds; ++round) {
+        std::vector<int> one;
+        for (int i = 0; i < runs; ++i)
+            one.push_back(round * runs + i);
+        for (int i = runs - 1; i > 0 && seed != 0 && rounds > 1; --i)
+            std::swap(one[std::size_t(i)], one[std::size_t(random() % std::uint64_t(i + 1))]);
+        out.insert(out.end(), one.begin(), one.end());
+    }
+    return out;
 }
 
 /// A B C, A B C, …; then what can't run, once.
@@ -185,6 +204,7 @@ void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource 
         }
     if (known && plan.runnableCount() > 0)
         plan.estimateS = sum;
+    plan.order = drawOrder(plan.runnableCount() / repeats, repeats, plan.orderSeed);
     for (const Resolved &one : runs)
         if (!one.run.runnable())
             plan.runs.push_back(one.run);
@@ -242,6 +262,7 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     plan.title = recipe.title;
     plan.recipe = recipe.name;
     plan.reference = chooseReference(recipe, runs);
+    plan.orderSeed = options.orderSeed.value_or(recipe.orderSeed);
     order(runs, repeats, options.estimate, plan);
     return plan;
 }

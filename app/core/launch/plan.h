@@ -25,9 +25,11 @@ struct PlannedRun {
 };
 
 struct Plan {
-    std::string title, recipe;       ///< recipe: its name; empty for a free choice
-    std::string reference;           ///< PlannedRun::name that speed-ups are measured from
-    std::vector<PlannedRun> runs;    ///< in the order they run: A B C A B C; runs that can't run come last
+    std::string title, recipe;    ///< recipe: its name; empty for a free choice
+    std::string reference;        ///< PlannedRun::name that speed-ups are measured from
+    std::vector<PlannedRun> runs; ///< round by round as the recipe lists them: A B C A B C; what can't run comes last
+    std::vector<int> order;       ///< indices of the runnable ones as they will run: B A C, C B A, …
+    std::uint64_t orderSeed = 0;  ///< what `order` was drawn from; 0: it is as listed
     std::optional<double> estimateS; ///< sum; absent when any runnable run's is
     [[nodiscard]] int runnableCount() const;
 };
@@ -38,12 +40,14 @@ using EstimateSource = std::function<std::optional<double>(const RunConfig &)>;
 struct PlanOptions {
     bool quick = false;
     std::optional<int> repeats;                           ///< replaces the recipe's
+    std::optional<std::uint64_t> orderSeed;               ///< likewise
     std::vector<std::pair<std::string, std::string>> set; ///< key=value on every run, after quick
     EstimateSource estimate;                              ///< may be empty
 };
 
-/// Resolves devices against `facts`, applies quick and set, drops runs equal to an earlier one, orders repeats
-/// interleaved. All mistakes of all runs at once (an unknown key, an indivisible batch).
+/// Resolves devices against `facts`, applies quick and set, drops runs equal to an earlier one. Repeats take turns: each
+/// round has every run once, in an order of its own, so that a machine that drifts drifts under all alike; a single round
+/// is run as listed. All mistakes of all runs at once (an unknown key, an indivisible batch).
 [[nodiscard]] tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
                                                             const PlanOptions &options = {});
 

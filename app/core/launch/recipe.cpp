@@ -163,6 +163,8 @@ std::string toJson(const Recipe &recipe) {
     if (!recipe.reference.empty())
         json["reference"] = recipe.reference;
     json["repeats"] = recipe.repeats;
+    if (recipe.orderSeed != Recipe().orderSeed)
+        json["order_seed"] = recipe.orderSeed;
     if (!recipe.varies.empty())
         json["varies"] = recipe.varies;
     if (recipe.quick)

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,6 +81,8 @@ struct Recipe {
     std::vector<RunSpec> runs;
     std::string reference; ///< name of the run all speed-ups are measured from; empty: the first
     int repeats = 1;
+    /// Repeats take turns, each round in an order drawn from this: the same seed, the same order. 0: as the runs are listed.
+    std::uint64_t orderSeed = 1;
     std::vector<std::string> varies; ///< keys in which the runs differ on purpose, besides method and devices
     std::optional<QuickVariant> quick;
     std::optional<Published> published;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "ipc/command_template.h"
 
@@ -294,7 +295,11 @@ void RecipeReader::readRuns(Recipe &recipe, const JsonNode &root) {
         setKeys(first, *base);
         readCommand(first, *base);
     }
-    const JsonNode *runs = root.member("runs");
+    const JsonNode *runs = root.member("runs"), *matrix = root.member("matrix");
+    if (matrix)
+        readMatrix(recipe, *matrix, first, base);
+    if (matrix && !runs)
+        return;
     if (!runs || runs->kind != JsonNode::Kind::List || runs->items.empty())
         return complain(runs ? runs->line : root.line, "runs", "there is no run", "list at least one");
     for (const JsonNode &run : runs->items) {
@@ -387,8 +392,8 @@ Recipe RecipeReader::read(const JsonNode &root) {
     Recipe recipe;
     if (!isObject(root, ""))
         return recipe;
-    refuseUnknown(root, {"name", "title", "summary", "question", "base", "runs", "reference", "repeats", "varies",
-                         "quick", "published", "notes"});
+    refuseUnknown(root, {"name", "title", "summary", "question", "base", "runs", "matrix", "reference", "repeats",
+                         "order_seed", "varies", "quick", "published", "notes"});
     recipe.name = text(root, "name", true);
     recipe.title = text(root, "title");
     if (recipe.title.empty())
@@ -397,6 +402,8 @@ Recipe RecipeReader::read(const JsonNode &root) {
     recipe.question = text(root, "question");
     recipe.reference = text(root, "reference");
     recipe.repeats = int(whole(root, "repeats", 1, 1000).value_or(1));
+    recipe.orderSeed = std::uint64_t(whole(root, "order_seed", 0, std::numeric_limits<std::int64_t>::max())
+                                         .value_or(std::int64_t(recipe.orderSeed)));
     recipe.notes = texts(root, "notes");
     readVaries(recipe, root);
     readRuns(recipe, root);

@@ -36,6 +36,11 @@ private:
     void readVaries(Recipe &recipe, const JsonNode &root);
     void readRuns(Recipe &recipe, const JsonNode &root);
     void checkRun(const RunSpec &spec, const JsonNode &run, const JsonNode *base);
+    // In recipe_matrix.cpp:
+    void readMatrix(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode);
+    [[nodiscard]] bool checkAxes(const JsonNode &matrix, const RunSpec &base);
+    void addCell(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
+                 const std::vector<const JsonNode *> &values);
     void readQuick(Recipe &recipe, const JsonNode &quick);
     void readPublished(Recipe &recipe, const JsonNode &published);
     [[nodiscard]] PublishedRun readPublishedRun(const JsonNode &run);

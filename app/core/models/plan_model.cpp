@@ -32,7 +32,17 @@ void PlanModel::setPlan(const Plan &plan) {
         }
         m_entries.push_back(std::move(entry));
     }
+    setPlaces(plan.order);
     endResetModel();
+}
+
+void PlanModel::setPlaces(const std::vector<int> &order) {
+    m_places.clear();
+    for (std::size_t row = 0; row < m_entries.size(); ++row)
+        m_places.push_back(int(row) + 1);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        if (order[i] >= 0 && order[i] < int(m_places.size()))
+            m_places[std::size_t(order[i])] = int(i) + 1;
 }
 
 void PlanModel::setExperiment(const Experiment &experiment) {
@@ -43,6 +53,8 @@ void PlanModel::setExperiment(const Experiment &experiment) {
         beginResetModel();
     m_entries = experiment.entries;
     m_started = true;
+    if (!same)
+        setPlaces(experiment.order);
     if (!same)
         endResetModel();
     else if (!m_entries.empty())
@@ -72,7 +84,7 @@ QVariant PlanModel::data(const QModelIndex &index, int role) const {
     TableCell cell;
     switch (index.column()) {
     case Order:
-        cell = TableCell::ofCount(index.row() + 1);
+        cell = TableCell::ofCount(m_places[std::size_t(index.row())]);
         break;
     case Name:
         cell = TableCell::ofText(run.name);

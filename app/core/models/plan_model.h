@@ -28,7 +28,9 @@ public:
                                       int role = Qt::DisplayRole) const override;
 
 private:
+    void setPlaces(const std::vector<int> &order);
     std::vector<ExperimentEntry> m_entries;
+    std::vector<int> m_places; ///< when each row runs, from 1
     bool m_started = false;
 };
 
