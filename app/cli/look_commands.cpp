@@ -13,6 +13,7 @@
 #include "launch/recipe.h"
 #include "loaded_runs.h"
 #include "output.h"
+#include "result_text.h"
 
 namespace lockstep::cli {
 namespace {
