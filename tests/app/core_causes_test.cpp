@@ -178,7 +178,8 @@ private Q_SLOTS:
         const QString alone = QStringLiteral("\"method\":\"baseline\"");
         const QString two = QStringLiteral("\"method\":\"ddp\",\"devices\":2");
         QTest::newRow("loading") << alone << QByteArray("0:load:40") << int(Cause::DataLoading);
-        QTest::newRow("the optimizer") << alone + QStringLiteral(",\"optimizer\":\"adamw\"") << QByteArray("0:optimizer:100") << int(Cause::Compute);
+        QTest::newRow("the optimizer") << alone + QStringLiteral(",\"optimizer\":\"adamw\"")
+                                       << QByteArray("0:optimizer:100") << int(Cause::Compute);
         QTest::newRow("backward of one rank") << two << QByteArray("1:backward:15") << int(Cause::Imbalance);
     }
     /// A delay makes its phase F times as long, so (F - 1) / F of what was measured in it was planted. What is underneath differs
