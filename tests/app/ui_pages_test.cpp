@@ -165,7 +165,7 @@ private Q_SLOTS:
         QCOMPARE(m_window->verdictPage()->sentence(),
                  QString::fromStdString(core::verdictText(m_workspace->results().table()).sentence));
         QVERIFY(labelWith(m_window->verdictPage(), "2 repeats"));
-        QVERIFY(labelWith(m_window->verdictPage(), "95 % interval"));
+        QVERIFY(labelWith(m_window->verdictPage(), "no interval below three repeats"));
         bool publishedBar = false;
         for (const BarData &bar : m_window->verdictPage()->speedUps()->bars())
             publishedBar = publishedBar || bar.outlined;
