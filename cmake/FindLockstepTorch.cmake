@@ -8,7 +8,7 @@
 #   3. the torch that `python3` would import
 # Defines:
 #   lockstep::torch       torch_cpu, c10; USE_C10D_GLOO (with Debian's Gloo headers, libgloo itself is never linked)
-#   lockstep::torch_cuda  only with LOCKSTEP_CUDA: torch_cuda, c10_cuda, cudart; USE_C10D_NCCL, LOCKSTEP_CUDA
+#   lockstep::torch_cuda  only with LOCKSTEP_CUDA: torch_cuda, c10_cuda, cudart; USE_C10D_NCCL
 #   LockstepTorch_FOUND, LockstepTorch_VERSION, LockstepTorch_DIR (the torch folder)
 # CUDA's headers and libraries are the nvidia packages beside torch; where torch came without them (conda, a vendor's
 # container), a toolkit under LOCKSTEP_CUDA_ROOT, CUDA_HOME or /usr/local/cuda and the system's nccl.h are taken.
@@ -143,7 +143,7 @@ function(_lockstep_define_torch_cuda)
   # CUDA's kernels register themselves when libtorch_cuda is loaded, which no symbol of ours may ask for.
   set_target_properties(lockstep::torch_cuda PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "${LOCKSTEP_CUDA_INCLUDE};${LOCKSTEP_NCCL_INCLUDE}"
-    INTERFACE_COMPILE_DEFINITIONS "USE_C10D_NCCL;LOCKSTEP_CUDA"
+    INTERFACE_COMPILE_DEFINITIONS "USE_C10D_NCCL"
     INTERFACE_LINK_LIBRARIES
       "${dir}/lib/libtorch.so;${dir}/lib/libtorch_cuda.so;${dir}/lib/libc10_cuda.so;${cudart};lockstep::torch"
     INTERFACE_LINK_OPTIONS "LINKER:--no-as-needed")

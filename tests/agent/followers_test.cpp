@@ -94,6 +94,23 @@ TEST_CASE("attach bridges stdin and stdout: the viewer's hello, the lines, and a
     CHECK(bridge.wait() == 0);
 }
 
+TEST_CASE("a trace asked from a shell has reached the ranks when the command is done, every time") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1000"}});
+    (void)rankPids(run.folder, 2);
+    for (int steps = 1; steps <= 10; ++steps) {
+        Child asked({agentBinary(), "trace", run.runId, std::to_string(steps), "--by", "a test"});
+        CAPTURE(steps);
+        CHECK(asked.wait() == 0);
+        const std::string told = "a trace of " + std::to_string(steps) + " steps, asked by a test: 2 ranks record it";
+        CHECK(eventually([&] { return contentsOf(run.folder.log(0)).find(told) != std::string::npos; }));
+    }
+    CHECK(Child({agentBinary(), "stop", run.runId}).wait() == 0);
+    Child late({agentBinary(), "trace", run.runId, "3"});
+    CHECK(late.wait() == 1);
+    CHECK(late.errors().find("does not run") != std::string::npos);
+}
+
 TEST_CASE("of an ended run, and of one whose agent was killed, attach speaks for the log") {
     const TestHome home;
     for (const bool killed : {false, true}) {

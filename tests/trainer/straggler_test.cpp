@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 
 #include "tests/trainer/trainer_process.h"
@@ -17,47 +19,58 @@ namespace {
 
 using Step = std::array<OwnTimes, 2>;
 
-/// Steps of two real ranks on two cores of one machine: ready, load, h2d, forward, backward, optimizer in µs, both ranks a line.
-std::vector<Step> recordedSteps() {
-    std::ifstream file(LOCKSTEP_JITTER_FILE);
+/// Steps of two real ranks on two cores of one machine (jitter/record.py): ready, load, h2d, forward, backward, optimizer in
+/// µs, both ranks a line. The detector's numbers were chosen on chosen_*; held_out_* are other runs.
+struct Record {
+    std::string name;
     std::vector<Step> steps;
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream numbers(line);
-        Step step;
-        for (OwnTimes &rank : step) {
-            numbers >> rank.ready;
-            rank.ready *= 1e3; // to ns
-            for (double &phase : rank.phases) {
-                numbers >> phase;
-                phase *= 1e3;
+};
+
+std::vector<Record> records(const std::string &prefix) {
+    std::vector<Record> all;
+    for (const auto &entry : std::filesystem::directory_iterator(LOCKSTEP_JITTER_DIR)) {
+        const std::string name = entry.path().filename();
+        if (!name.starts_with(prefix))
+            continue;
+        Record &record = all.emplace_back();
+        record.name = name;
+        std::ifstream file(entry.path());
+        for (std::string line; std::getline(file, line);) {
+            std::istringstream numbers(line);
+            Step step;
+            for (OwnTimes &rank : step) {
+                numbers >> rank.ready;
+                rank.ready *= 1e3; // to ns
+                for (double &phase : rank.phases) {
+                    numbers >> phase;
+                    phase *= 1e3;
+                }
             }
+            if (numbers) // not the line that says what was recorded
+                record.steps.push_back(step);
         }
-        if (numbers)
-            steps.push_back(step);
     }
-    return steps;
+    std::sort(all.begin(), all.end(), [](const Record &a, const Record &b) { return a.name < b.name; });
+    return all;
 }
 
-/// Steps drawn from the record in stretches of 1 to 20, each rank its own: what comes in bursts stays together.
+/// Steps drawn from a record in stretches of 1 to 200, both ranks as they were at that time: what comes in bursts stays
+/// together, and so does what slows the whole host.
 class Bootstrap {
 public:
     Bootstrap(const std::vector<Step> &record, unsigned seed) : m_record(record), m_random(seed) {}
     Step next() {
-        Step step;
-        for (std::size_t rank = 0; rank < 2; ++rank) {
-            if (m_left[rank]-- == 0) {
-                m_left[rank] = m_random() % 20;
-                m_at[rank] = m_random() % m_record.size();
-            }
-            step[rank] = m_record[m_at[rank]++ % m_record.size()][rank];
+        if (m_left-- == 0) {
+            m_left = m_random() % 200;
+            m_at = m_random() % m_record.size();
         }
-        return step;
+        return m_record[m_at++ % m_record.size()];
     }
 
 private:
     const std::vector<Step> &m_record;
     std::mt19937 m_random;
-    std::array<std::size_t, 2> m_at{}, m_left{};
+    std::size_t m_at = 0, m_left = 0;
 };
 
 void slowDown(OwnTimes &rank, Phase phase, double factor) {
@@ -77,41 +90,62 @@ std::vector<AlertFrame> alertsOf(const std::vector<Frame> &frames, const std::st
 } // namespace
 
 TEST_SUITE("straggler") {
-    TEST_CASE("no rank is named in a million steps of real jitter") {
-        const auto record = recordedSteps();
-        REQUIRE(record.size() > 1000);
+    static int names(std::int64_t count, const std::function<Step(std::int64_t)> &stepAt) {
         StragglerDetector detector(2);
-        Bootstrap steps(record, 1);
-        for (std::int64_t i = 0; i < 1'000'000; ++i) {
-            const Step step = steps.next();
-            const auto verdict = detector.add(i, step);
-            if (verdict)
-                FAIL("rank " << verdict->rank << " was named for " << nameOf(verdict->phase) << " at step " << i);
-        }
+        int named = 0;
+        for (std::int64_t i = 0; i < count; ++i)
+            if (const auto verdict = detector.add(i, stepAt(i)))
+                named += !verdict->over;
+        return named;
     }
 
-    TEST_CASE("a rank 1.5 times slower in backward is named from twenty steps of real jitter, whichever it is") {
-        const auto record = recordedSteps();
-        REQUIRE(record.size() > 1000);
-        int named = 0, wrong = 0; // the other rank may have hit a neighbour's stretch just then
-        for (unsigned seed = 0; seed < 1000; ++seed) {
-            StragglerDetector detector(2);
-            Bootstrap steps(record, seed);
-            const std::size_t slow = seed % 2;
-            for (std::int64_t i = 0; i < 20; ++i) {
-                Step step = steps.next();
-                slowDown(step[slow], Phase::Backward, 1.5);
-                if (const auto verdict = detector.add(i, step)) {
-                    CHECK(i == 19);
-                    CHECK(verdict->readyLaterNs > 0);
+    static int namesInAMillion(const Record &record) {
+        CAPTURE(record.name);
+        REQUIRE(record.steps.size() >= 900);
+        CHECK(names(static_cast<std::int64_t>(record.steps.size()),
+                    [&](std::int64_t i) { return record.steps[static_cast<std::size_t>(i)]; }) == 0);
+        Bootstrap drawn(record.steps, 1);
+        return names(1'000'000, [&](std::int64_t) { return drawn.next(); });
+    }
+
+    TEST_CASE("no rank is named in a million steps of real jitter that the rule was not made with") {
+        const auto heldOut = records("held_out_");
+        REQUIRE(heldOut.size() >= 4);
+        for (const Record &record : heldOut) {
+            CAPTURE(record.name);
+            CHECK(namesInAMillion(record) == 0);
+        }
+        // A busy loop on the ranks' cores does slow them, now this one, now that one: rarely enough long and evenly to be named.
+        for (const Record &record : records("beside_load"))
+            CHECK(namesInAMillion(record) <= 3);
+    }
+
+    TEST_CASE("a rank 1.5 times slower in backward is named once its core is left alone: in 20 steps or soon after") {
+        for (const Record &record : records("held_out_")) {
+            CAPTURE(record.name);
+            int soon = 0, later = 0, wrong = 0;
+            for (unsigned seed = 0; seed < 300; ++seed) {
+                StragglerDetector detector(2);
+                Bootstrap steps(record.steps, seed);
+                const std::size_t slow = seed % 2;
+                for (std::int64_t i = 0; i < 300; ++i) {
+                    Step step = steps.next();
+                    slowDown(step[slow], Phase::Backward, 1.5);
+                    const auto verdict = detector.add(i, step);
+                    if (!verdict)
+                        continue;
+                    CHECK(i >= 19);
                     const bool right = verdict->rank == static_cast<int>(slow) && verdict->phase == Phase::Backward;
-                    ++(right ? named : wrong);
+                    ++(!right ? wrong : i == 19 ? soon : later);
+                    break;
                 }
             }
+            MESSAGE(record.name << ": of 300 named after 20 steps " << soon << ", within 300 " << soon + later
+                                << ", wrongly " << wrong);
+            CHECK(soon >= 100);
+            CHECK(soon + later >= 280);
+            CHECK(wrong <= 20);
         }
-        CHECK(named >= 970);
-        CHECK(wrong <= 2);
-        MESSAGE(named << " of 1000 named within 20 steps");
     }
 
     TEST_CASE("of four ranks the slow one is named, in the phase it is slow in, once, and said to keep up again") {
@@ -150,9 +184,9 @@ TEST_SUITE("straggler") {
     TEST_CASE("a rank slow in all it does is named when that lasts, not for a moment's neighbour on its core") {
         StragglerDetector detector(2);
         std::vector<StragglerDetector::Verdict> verdicts;
-        for (std::int64_t i = 0; i < 1000; ++i) {
+        for (std::int64_t i = 0; i < 1500; ++i) {
             Step step;
-            const bool slow = (i >= 100 && i < 150) || i >= 500;
+            const bool slow = (i >= 100 && i < 300) || i >= 700;
             for (OwnTimes &rank : step) {
                 const double factor = slow && &rank == &step[1] ? 1.4 : 1;
                 rank.phases = {1e5 * factor, 0, 2e6 * factor, 3e6 * factor, 2e4 * factor};
@@ -164,8 +198,8 @@ TEST_SUITE("straggler") {
         REQUIRE(verdicts.size() == 1);
         CHECK(verdicts[0].rank == 1);
         CHECK((verdicts[0].phase == Phase::Backward)); // its largest share
-        CHECK(verdicts[0].step >= 699);
-        CHECK(verdicts[0].step < 720);
+        CHECK(verdicts[0].step >= 1199);
+        CHECK(verdicts[0].step < 1220);
     }
 
     TEST_CASE("what slows all ranks, single stalls and what nobody waits for name no rank") {
@@ -191,17 +225,21 @@ TEST_SUITE("straggler") {
             int rank;
             std::vector<std::string> more;
         };
+        // Where a phase is 2 % of a step, half of it more is nothing that anybody waits for: a slower load or optimizer shows
+        // where 1.5 times of it costs the others 5 % of their time, as with these options.
         const Case cases[] = {
-            {"1:backward:1.5", "backward", 1, {}},
-            {"1:load:2.5", "load", 1, {"--loader=item", "--augment=affine", "--workers=0"}},
-            {"0:optimizer:4", "optimizer", 0, {"--model=convnet", "--optimizer=adam", "--batch-size=16"}},
+            {"1:backward:1.5", "backward", 1, {"--train-samples=19200"}},
+            {"1:load:1.5", "load", 1, {"--loader=item", "--augment=affine", "--train-samples=19200"}},
+            {"0:optimizer:1.5",
+             "optimizer",
+             0,
+             {"--model=convnet", "--optimizer=adamw", "--batch-size=4", "--train-samples=3200"}},
         };
         for (const Case &one : cases) {
             CAPTURE(one.delay);
             const TempFolder folder;
             auto arguments = one.more;
             arguments.push_back("--frames=" + (folder / "f"));
-            arguments.push_back(one.more.size() == 3 && one.rank == 0 ? "--train-samples=960" : "--train-samples=5120");
             DdpRun run(2, arguments, {{"LOCKSTEP_TEST_DELAY", one.delay}});
             for (const Ended &ended : run.wait()) {
                 CAPTURE(ended.err);
@@ -214,15 +252,48 @@ TEST_SUITE("straggler") {
             for (const auto &state : bodiesOf<StateFrame>(frames))
                 if (state.state == RunState::Init)
                     CHECK(state.detail.find("LOCKSTEP_TEST_DELAY") != std::string::npos);
-            const auto named = alertsOf(frames, "straggler");
+            auto named = alertsOf(frames, "straggler");
+            // Beside other work on the same cores a run may have no 20 undisturbed steps: then the next one is asked.
+            for (int again = 0; again < 2 && named.empty(); ++again) {
+                const TempFolder next;
+                arguments.back() = "--frames=" + (next / "f");
+                (void)DdpRun(2, arguments, {{"LOCKSTEP_TEST_DELAY", one.delay}}).wait();
+                named = alertsOf(readFrames(next / "f"), "straggler");
+            }
             REQUIRE(!named.empty());
             const std::string &message = named[0].message;
             CAPTURE(message);
             CHECK(message.starts_with("rank " + std::to_string(one.rank) + " on "));
             CHECK(message.find(std::string(" in ") + one.phase + ": its gradients are ready ") != std::string::npos);
-            CHECK(*named[0].step < 60); // 19 on a machine that does nothing else
+            MESSAGE(std::string(one.delay)
+                    << ": named at step " << *named[0].step); // 19 where nothing disturbs the cores
+            CHECK(*named[0].step < 800);
             CHECK(named.size() <= 2);
         }
+    }
+
+    static void nobodyIsNamed(int runs) {
+        for (int run = 0; run < runs; ++run) {
+            const TempFolder folder;
+            std::vector<std::string> arguments{"--train-samples=12800", "--frames=" + (folder / "f")};
+            if (run % 2 == 1)
+                arguments.insert(arguments.end(), {"--trace=150", "--bucket-mb=0.1"});
+            DdpRun ranks(2, arguments, {{"LOCKSTEP_TRACES", folder / "traces"}});
+            for (const Ended &ended : ranks.wait()) {
+                CAPTURE(ended.err);
+                REQUIRE(ended.code == 0);
+            }
+            for (const auto &alert : alertsOf(readFrames(folder / "f"), "straggler"))
+                FAIL_CHECK("run " << run << ": " << alert.message << ", step " << *alert.step);
+        }
+    }
+
+    TEST_CASE("real runs that nothing slows name nobody, traced or not") {
+        nobodyIsNamed(4);
+    }
+
+    TEST_CASE("twenty more of them" * doctest::skip()) { // straggler_long
+        nobodyIsNamed(20);
     }
 
     TEST_CASE("a delay that can't be read ends the run with a sentence, and so does one for a phase that has none") {

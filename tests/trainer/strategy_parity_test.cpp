@@ -24,15 +24,17 @@ Options operator+(Options left, const Options &right) {
     return left;
 }
 
-/// Trainings in Python, each with a name, done by one process.
+using Case = std::pair<std::string, Options>; ///< a training in Python, by name
+
+/// Trainings in Python, all done by one process: importing torch costs more than most of them.
 class Reference {
 public:
-    /// False: there is no Python with torch.
-    bool run(const std::vector<std::pair<std::string, Options>> &cases) {
+    /// In the order of `cases`, but those of DDP first. `folder` must outlive it.
+    Reference(const TempFolder &folder, const std::vector<Case> &cases) : m_folder(folder) {
         const std::string python = pythonWith("torch");
         if (python.empty()) {
             MESSAGE("skipped: no Python that imports torch");
-            return false;
+            return;
         }
         std::ofstream list(m_folder / "cases");
         for (const auto &[name, options] : cases) {
@@ -43,11 +45,14 @@ public:
         }
         list.close();
         const Ended ended =
-            Process(python, {LOCKSTEP_SOURCE_DIR "/tests/bench/reference.py", "--cases", m_folder / "cases"}).wait();
+            Process(python, {LOCKSTEP_SOURCE_DIR "/tests/bench/reference.py", "--cases", m_folder / "cases"})
+                .wait(std::chrono::seconds(300)); // all of them together
         CAPTURE(ended.err);
         REQUIRE(ended.code == 0);
-        return true;
+        m_done = true;
     }
+    /// False: there is no Python with torch.
+    [[nodiscard]] bool done() const { return m_done; }
     [[nodiscard]] nlohmann::json told(const std::string &name) const {
         return nlohmann::json::parse(readFile(m_folder / (name + ".json")));
     }
@@ -55,7 +60,8 @@ public:
     [[nodiscard]] std::string gradients(const std::string &name) const { return m_folder / (name + ".gradients"); }
 
 private:
-    TempFolder m_folder;
+    const TempFolder &m_folder;
+    bool m_done = false;
 };
 
 /// What lockstep-trainer did: each rank's loss and samples of each step, and the last weights.
@@ -156,58 +162,58 @@ Options optionsOf(const std::string &optimizer) {
 }
 
 const Options optimizers{"sgd", "adam", "adamw"};
-/// Three ranks get a number of samples that they can't share out evenly: the sampler pads.
-const char *samplesFor(int ranks) {
-    return ranks == 3 ? "--train-samples=3001" : "--train-samples=480";
+
+/// Three ranks get a number of samples that they can't share out evenly: the sampler pads. Many steps of it where `far`.
+std::string samplesFor(int ranks, bool far) {
+    return ranks != 3 ? "--train-samples=480" : far ? "--train-samples=3001" : "--train-samples=500";
 }
 
-/// Every way against its peer in Python: each step's loss and number of samples on each rank, and the last weights.
-void checkTrajectories(const std::function<std::vector<int>(std::size_t way, std::size_t optimizer)> &workersOf) {
-    const SmallData data(3001);
-    std::vector<std::pair<std::string, Options>> cases;
+/// By default one optimizer goes all the way with three ranks.
+bool goesFar(const std::string &optimizer, bool whole) {
+    return whole || optimizer == "sgd";
+}
+
+std::vector<Case> trajectoryCases(const SmallData &data, bool whole) {
+    std::vector<Case> cases;
     for (const auto &optimizer : optimizers) {
         const Options common = optionsOf(optimizer) + Options{data.option()};
         // Python's own DataLoader, with and without workers of its own.
         cases.push_back(
-            {"baseline-" + optimizer,
-             common + Options{samplesFor(1), "--loader=item", optimizer == "adam" ? "--workers=2" : "--workers=0"}});
+            {"baseline-" + optimizer, common + Options{samplesFor(1, true), "--loader=item",
+                                                       optimizer == "adam" ? "--workers=2" : "--workers=0"}});
         for (const int ranks : {1, 2, 3})
-            cases.push_back(
-                {"ddp" + std::to_string(ranks) + "-" + optimizer,
-                 common + Options{"--method=ddp", "--world-size=" + std::to_string(ranks), samplesFor(ranks)}});
+            cases.push_back({"ddp" + std::to_string(ranks) + "-" + optimizer,
+                             common + Options{"--method=ddp", "--world-size=" + std::to_string(ranks),
+                                              samplesFor(ranks, goesFar(optimizer, whole))}});
     }
-    Reference reference;
-    if (!reference.run(cases))
-        return;
-    for (std::size_t w = 0; w < std::size(ways); ++w) {
-        for (std::size_t o = 0; o < optimizers.size(); ++o) {
-            for (const int workers : workersOf(w, o)) {
-                const Way &way = ways[w];
-                const std::string peer = std::string(way.peer) + "-" + optimizers[o];
-                CAPTURE(way.name);
-                CAPTURE(optimizers[o]);
-                CAPTURE(workers);
-                const auto told = reference.told(peer);
-                const auto trained = train(way.ranks, optionsOf(optimizers[o]) + way.options +
-                                                          Options{data.option(), samplesFor(way.ranks),
-                                                                  "--workers=" + std::to_string(workers)});
-                double loss = 0;
-                const std::vector<std::vector<double>> losses = told.at("rank_losses"),
-                                                       counts = told.at("rank_samples");
-                REQUIRE(losses.size() == trained.losses.size());
-                for (std::size_t rank = 0; rank < losses.size(); ++rank) {
-                    CHECK(trained.samples[rank] == counts[rank]); // padded duplicates left out
-                    loss = std::max(loss, largest(trained.losses[rank], losses[rank]));
-                }
-                const double weights = largest(trained.weights, *readTensors(reference.weights(peer)));
-                MESSAGE(way.name << ", " << optimizers[o] << ", " << workers << " workers, " << losses[0].size()
-                                 << " steps: loss " << loss << ", weights " << weights);
-                CHECK(loss < 1e-9);
-                CHECK(weights < 1e-9);
-                CHECK(relative(*trained.epochLoss, told.at("epochs")[0].at("loss")) < 1e-9);
-            }
-        }
+    return cases;
+}
+
+/// One way with one optimizer against its peer in Python: each step's loss and number of samples on each rank, and the last
+/// weights.
+void checkTrajectory(const Reference &reference, const SmallData &data, const Way &way, const std::string &optimizer,
+                     int workers, bool whole) {
+    const std::string peer = std::string(way.peer) + "-" + optimizer;
+    CAPTURE(way.name);
+    CAPTURE(optimizer);
+    CAPTURE(workers);
+    const auto told = reference.told(peer);
+    const auto trained = train(way.ranks, optionsOf(optimizer) + way.options +
+                                              Options{data.option(), samplesFor(way.ranks, goesFar(optimizer, whole)),
+                                                      "--workers=" + std::to_string(workers)});
+    double loss = 0;
+    const std::vector<std::vector<double>> losses = told.at("rank_losses"), counts = told.at("rank_samples");
+    REQUIRE(losses.size() == trained.losses.size());
+    for (std::size_t rank = 0; rank < losses.size(); ++rank) {
+        CHECK(trained.samples[rank] == counts[rank]); // padded duplicates left out
+        loss = std::max(loss, largest(trained.losses[rank], losses[rank]));
     }
+    const double weights = largest(trained.weights, *readTensors(reference.weights(peer)));
+    MESSAGE(way.name << ", " << optimizer << ", " << workers << " workers, " << losses[0].size() << " steps: loss "
+                     << loss << ", weights " << weights);
+    CHECK(loss < 1e-9);
+    CHECK(weights < 1e-9);
+    CHECK(relative(*trained.epochLoss, told.at("epochs")[0].at("loss")) < 1e-9);
 }
 
 /// A model as the seed makes it, in a file.
@@ -219,69 +225,97 @@ void writeFresh(const std::string &model, const std::string &path) {
     REQUIRE(trainer::writeTensors(path, file).has_value());
 }
 
+/// What the cases that run by default are compared with, made once: data, first weights, and Python's trainings.
+struct Peers {
+    SmallData data{3200};
+    TempFolder folder;
+    Options fp32{"--batch-size=64", "--lr=0.01", data.option(), "--train-samples=3200"};
+    Options oneStep{"--batch-size=48", "--train-samples=48", data.option(), "--momentum=0", "--dropout=0"};
+    std::optional<Reference> python;
+
+    Peers() {
+        for (const char *model : {"lenet", "convnet"})
+            writeFresh(model, folder / model);
+        std::vector<Case> cases = trajectoryCases(data, false);
+        cases.push_back({"fp32", fp32});
+        cases.push_back({"lenet", oneStep + Options{"--init=" + (folder / "lenet")}});
+        cases.push_back({"convnet", oneStep + Options{"--init=" + (folder / "convnet"), "--model=convnet"}});
+        cases.push_back({"after-training", oneStep + Options{"--init=" + (folder / "baseline-sgd.weights")}});
+        python.emplace(folder, cases);
+    }
+    /// Null: there is no Python with torch.
+    static const Peers *get() {
+        static const Peers peers;
+        return peers.python->done() ? &peers : nullptr;
+    }
+};
+
 } // namespace
 
 TEST_SUITE("strategy_parity") {
     TEST_CASE("in fp64, baseline, DP and DDP walk the trajectory of PyTorch's own training, step by step") {
+        const Peers *peers = Peers::get();
+        if (!peers)
+            return;
         // Each way and each optimizer meets 0 and 2 loading workers; every combination of the three: strategy_parity_whole.
-        checkTrajectories([](std::size_t way, std::size_t optimizer) {
-            return std::vector<int>{(way + optimizer) % 2 == 0 ? 0 : 2};
-        });
+        for (std::size_t w = 0; w < std::size(ways); ++w)
+            for (std::size_t o = 0; o < optimizers.size(); ++o)
+                checkTrajectory(*peers->python, peers->data, ways[w], optimizers[o], (w + o) % 2 == 0 ? 0 : 2, false);
     }
 
     TEST_CASE("in fp64, every way with every optimizer, with and without workers" * doctest::skip()) {
-        checkTrajectories([](std::size_t, std::size_t) { return std::vector<int>{0, 2}; });
+        const SmallData data(3001);
+        const TempFolder folder;
+        const Reference reference(folder, trajectoryCases(data, true));
+        if (!reference.done())
+            return;
+        for (const Way &way : ways)
+            for (const auto &optimizer : optimizers)
+                for (const int workers : {0, 2})
+                    checkTrajectory(reference, data, way, optimizer, workers, true);
     }
 
     TEST_CASE("in fp32, the losses of 50 SGD steps are PyTorch's to 1e-5") {
-        const SmallData data(3200);
-        const Options common{"--batch-size=64", "--lr=0.01", data.option(), "--train-samples=3200"};
-        Reference reference;
-        if (!reference.run({{"fp32", common}}))
+        const Peers *peers = Peers::get();
+        if (!peers)
             return;
-        const std::vector<double> expected = reference.told("fp32").at("losses");
+        const std::vector<double> expected = peers->python->told("fp32").at("losses");
         REQUIRE(expected.size() == 50);
         for (const Way &way : {ways[0], ways[1], ways[5]}) {
             CAPTURE(way.name);
-            const double difference = largest(meanOverRanks(train(way.ranks, common + way.options)), expected);
+            const double difference = largest(meanOverRanks(train(way.ranks, peers->fp32 + way.options)), expected);
             MESSAGE(way.name << ", fp32, 50 steps: loss " << difference);
             CHECK(difference < 1e-5);
         }
     }
 
     TEST_CASE("in fp32, the gradients of one step from equal weights are PyTorch's to 1e-5") {
-        const SmallData data(480);
-        const TempFolder folder;
-        for (const char *model : {"lenet", "convnet"})
-            writeFresh(model, folder / model);
-        const Options one{"--batch-size=48", "--train-samples=48", data.option(), "--momentum=0", "--dropout=0"};
-        Reference reference;
-        if (!reference.run({{"trained", {"--batch-size=48", data.option(), "--train-samples=480", "--lr=0.05"}}}) ||
-            !reference.run({{"lenet", one + Options{"--init=" + (folder / "lenet")}},
-                            {"after-training", one + Options{"--init=" + reference.weights("trained")}},
-                            {"convnet", one + Options{"--init=" + (folder / "convnet"), "--model=convnet"}}}))
+        const Peers *peers = Peers::get();
+        if (!peers)
             return;
         struct Start {
             std::string name, file, model;
             std::vector<Way> ways;
         };
-        for (const Start &start :
-             {Start{"lenet", folder / "lenet", "lenet", {ways[0], ways[2], ways[6]}},
-              Start{"after-training", reference.weights("trained"), "lenet", {ways[0], ways[1], ways[5]}},
-              Start{"convnet", folder / "convnet", "convnet", {ways[0], ways[5]}}}) {
-            const auto before = *readTensors(start.file), expected = *readTensors(reference.gradients(start.name));
+        const Start starts[] = {
+            {"lenet", peers->folder / "lenet", "lenet", {ways[0], ways[2], ways[3], ways[4], ways[6]}},
+            {"after-training", peers->python->weights("baseline-sgd"), "lenet", {ways[1], ways[5]}},
+            {"convnet", peers->folder / "convnet", "convnet", {ways[0], ways[5]}}};
+        for (const Start &start : starts) {
+            const auto before = *readTensors(start.file), expected = *readTensors(peers->python->gradients(start.name));
             for (const Way &way : start.ways) {
                 CAPTURE(way.name);
                 CAPTURE(start.name);
                 // A learning rate of 2^20 leaves the gradient's bits in the weights: rounding is relative to the gradient.
                 auto after =
-                    train(way.ranks,
-                          way.options + one + Options{"--init=" + start.file, "--model=" + start.model, "--lr=1048576"})
+                    train(way.ranks, way.options + peers->oneStep +
+                                         Options{"--init=" + start.file, "--model=" + start.model, "--lr=1048576"})
                         .weights;
-                for (std::size_t i = 0; i < after.tensors.size(); ++i)
-                    after.tensors[i].second =
-                        (before.tensors[i].second.to(torch::kFloat64) - after.tensors[i].second.to(torch::kFloat64)) /
-                        1048576;
+                for (std::size_t i = 0; i < after.tensors.size(); ++i) {
+                    const auto start32 = before.tensors[i].second.to(torch::kFloat32); // some were trained in fp64
+                    auto &weight = after.tensors[i].second;
+                    weight = (start32.to(torch::kFloat64) - weight.to(torch::kFloat64)) / 1048576;
+                }
                 const double difference = largest(after, expected);
                 MESSAGE(way.name << ", fp32, " << start.name << ": gradients " << difference);
                 CHECK(difference < 1e-5);

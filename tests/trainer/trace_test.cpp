@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -18,15 +19,46 @@ struct Span {
     std::string name;
     int track = 0;
     double start = 0, end = 0; ///< µs
+    std::int64_t bytes = 0;    ///< of a bucket, and when it was ready
+    double ready = 0;
 };
+
+/// What a viewer of Chrome's trace events relies on: only events of known kinds, whole spans in µs, ids that are numbers, and
+/// a name for each process and track before it is used.
+void checkFormat(const nlohmann::json &trace) {
+    CHECK(trace.at("displayTimeUnit") == "ms");
+    std::set<std::pair<int, int>> tracks;
+    std::set<int> processes;
+    for (const auto &event : trace.at("traceEvents")) {
+        CAPTURE(event.dump());
+        REQUIRE(event.at("pid").is_number_integer());
+        const int pid = event.at("pid");
+        if (event.at("ph") == "M") {
+            const bool process = event.at("name") == "process_name";
+            CHECK((process || event.at("name") == "thread_name"));
+            CHECK(!event.at("args").at("name").get<std::string>().empty());
+            CHECK((process ? processes.insert(pid).second : tracks.insert({pid, event.at("tid")}).second));
+            continue;
+        }
+        CHECK(event.at("ph") == "X");
+        CHECK(!event.at("name").get<std::string>().empty());
+        CHECK(event.at("ts").get<double>() > 0);
+        CHECK(event.at("dur").get<double>() >= 0);
+        CHECK(processes.contains(pid));
+        CHECK(tracks.contains({pid, event.at("tid").get<int>()}));
+    }
+}
 
 std::vector<Span> spansOf(const std::string &path) {
     const auto trace = nlohmann::json::parse(readFile(path));
+    checkFormat(trace);
     std::vector<Span> spans;
     for (const auto &event : trace.at("traceEvents"))
         if (event.at("ph") == "X") {
             const double start = event.at("ts"), length = event.at("dur");
-            spans.push_back({event.at("name"), event.at("tid"), start, start + length});
+            const auto told = event.value("args", nlohmann::json::object());
+            spans.push_back({event.at("name"), event.at("tid"), start, start + length,
+                             told.value("bytes", std::int64_t{0}), told.value("ready", 0.0)});
         }
     return spans;
 }
@@ -67,6 +99,43 @@ void checkPhasesFillSteps(const std::vector<Span> &spans, std::size_t steps) {
     }
 }
 
+std::vector<Span> inside(const std::vector<Span> &spans, const Span &whole) {
+    std::vector<Span> out;
+    std::copy_if(spans.begin(), spans.end(), std::back_inserter(out),
+                 [&](const Span &s) { return s.start >= whole.start - 0.002 && s.end <= whole.end + 0.002; });
+    return out;
+}
+
+/// Each step's buckets carry all gradients, once; each is ready before it starts and ends after that; and what lies behind
+/// backward is what the step waited for.
+void checkBuckets(const std::vector<Span> &spans, std::int64_t gradientBytes) {
+    constexpr double rounding = 0.002;
+    for (const Span &step : named(spans, "step")) {
+        const auto own = inside(spans, step);
+        const auto buckets = named(own, "all-reduce"), backward = named(own, "backward"),
+                   exposed = named(own, "exposed");
+        REQUIRE(!buckets.empty());
+        REQUIRE(backward.size() == 1);
+        REQUIRE(exposed.size() == 1);
+        std::int64_t bytes = 0;
+        std::set<int> tracks;
+        double last = 0;
+        for (const Span &bucket : buckets) {
+            CHECK(tracks.insert(bucket.track).second);
+            CHECK(bucket.bytes > 0);
+            bytes += bucket.bytes;
+            CHECK(bucket.ready >= backward[0].start - rounding);
+            CHECK(bucket.ready <= backward[0].end + 1000); // the last one: read just behind backward's lap
+            CHECK(bucket.start >= bucket.ready - rounding);
+            CHECK(bucket.end > bucket.start);
+            CHECK(bucket.end <= exposed[0].end + rounding);
+            last = std::max(last, bucket.end);
+        }
+        CHECK(bytes == gradientBytes);
+        CHECK(last >= backward[0].end); // the last bucket leaves when backward is over
+    }
+}
+
 } // namespace
 
 TEST_SUITE("trace") {
@@ -86,7 +155,20 @@ TEST_SUITE("trace") {
             for (const Span &span : named(spans, "all-reduce"))
                 buckets.insert(span.track);
             CHECK(buckets.size() > 1); // from the second step on there are several
+            // LeNet's 61,706 parameters, and the slots that tell of stops and times: 1, and 6 of each rank.
+            checkBuckets(spans, 4 * (61'706 + 1 + 2 * 6));
             CHECK(!named(spans, "make batch").empty());
+        }
+        // The frames tell the same in sums: each bucket's mean times, and how much of it all was hidden or waited for.
+        for (const auto &comm : bodiesOf<CommFrame>(readFrames(folder / "f"))) {
+            CHECK(!comm.buckets.empty());
+            for (const auto &bucket : comm.buckets) {
+                CHECK(bucket.sizeBytes > 0);
+                CHECK(*bucket.readyS <= *bucket.startS);
+                CHECK(*bucket.startS < *bucket.endS);
+            }
+            CHECK(*comm.exposedS > 0);
+            CHECK(*comm.hiddenS >= 0);
         }
         bool told = false;
         for (const auto &log : bodiesOf<LogFrame>(readFrames(folder / "f")))

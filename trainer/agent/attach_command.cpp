@@ -205,9 +205,13 @@ int traceCommand(const std::string &runId, std::int64_t steps, const std::string
     if (!target->socket.valid())
         return refuse(Error::failed("run " + runId + " does not run: " + readRunStatus(target->folder).sentence), 1);
     sendControl(*target, {"trace", by, steps});
-    if (readLine(target->socket.get()).empty())
-        return refuse(Error::failed("the agent of run " + runId + " does not answer"), 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // closing at once could overtake the control line
+    // The agent closes when it has read all that we said, so its closing is its answer.
+    ::shutdown(target->socket.get(), SHUT_WR);
+    if (const auto hello = decodeHello(readLine(target->socket.get())); !hello)
+        return refuse(Error::failed("the agent of run " + runId + " does not answer: " + hello.error().message()), 1);
+    if (const std::string more = readLine(target->socket.get()); !more.empty())
+        if (const auto refused = decodeHello(more); !refused) // a protocol error is decoded as one
+            return refuse(refused.error(), 1);
     return 0;
 }
 

@@ -1,42 +1,42 @@
 #include "trainer/report/straggler_detector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace lockstep::trainer {
 
 namespace {
 
-constexpr double slower = 0.25;  ///< of the others' time in that phase
-constexpr double matters = 0.05; ///< of the others' whole own time: less than that nobody waits for
+constexpr double slower = 0.3;      ///< of the others' time in that phase
+constexpr double besides = 0.05;    ///< what its other phases together may differ
+constexpr double matters = 0.05;    ///< of the others' whole own time: less than that nobody waits for
+constexpr std::size_t outliers = 2; ///< steps of the window in which a slow phase may have been quick
 
 double valueOf(const OwnTimes &times, std::size_t what) {
     return what == 0 ? times.ready : times.phases.at(what - 1);
 }
 
-double medianOf(std::array<double, StragglerDetector::window> values) {
-    const auto middle = values.begin() + values.size() / 2;
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+double inOrder(std::array<double, StragglerDetector::window> values, std::size_t place) {
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(place);
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
+}
+
+double medianOf(const std::array<double, StragglerDetector::window> &values) {
+    return inOrder(values, values.size() / 2);
 }
 
 } // namespace
 
 StragglerDetector::StragglerDetector(int ranks)
-    : m_ranks(static_cast<std::size_t>(std::max(ranks, 0))), m_ring(window * m_ranks), m_others(window),
-      m_states(m_ranks), m_scratch(m_ranks) {}
+    : m_ranks(static_cast<std::size_t>(std::max(ranks, 0))), m_ring(window * m_ranks), m_states(m_ranks),
+      m_scratch(m_ranks) {}
 
 std::optional<StragglerDetector::Verdict> StragglerDetector::add(std::int64_t step, std::span<const OwnTimes> ranks) {
     if (ranks.size() != m_ranks || m_ranks < 2)
         return {};
     std::copy(ranks.begin(), ranks.end(), m_ring.begin() + static_cast<std::ptrdiff_t>(m_next * m_ranks));
-    for (std::size_t what = 0; what < OwnTimes::numbers; ++what) {
-        std::transform(ranks.begin(), ranks.end(), m_scratch.begin(),
-                       [what](const OwnTimes &times) { return valueOf(times, what); });
-        const auto middle = m_scratch.begin() + static_cast<std::ptrdiff_t>((m_ranks - 1) / 2);
-        std::nth_element(m_scratch.begin(), middle, m_scratch.end());
-        m_others[m_next].at(what) = *middle;
-    }
     m_next = (m_next + 1) % window;
     m_filled = std::min(m_filled + 1, window);
     if (m_filled < window || ++m_sinceJudged < every)
@@ -45,52 +45,56 @@ std::optional<StragglerDetector::Verdict> StragglerDetector::add(std::int64_t st
     return judge(step);
 }
 
-StragglerDetector::Lateness StragglerDetector::latenessOf(std::size_t rank, std::size_t what) const {
-    Lateness out;
-    std::array<double, window> others{};
-    for (std::size_t step = 0; step < window; ++step) {
-        others.at(step) = m_others[step].at(what);
-        out.steps.at(step) = valueOf(m_ring[step * m_ranks + rank], what) - others.at(step);
-    }
-    out.median = medianOf(out.steps);
-    out.others = medianOf(others);
-    return out;
+StragglerDetector::Window StragglerDetector::timesOf(std::size_t rank, std::size_t what) const {
+    Window times{};
+    for (std::size_t step = 0; step < window; ++step)
+        times.at(step) = valueOf(m_ring[step * m_ranks + rank], what);
+    return times;
 }
 
-/// By which share a phase lags more than the rank's other phases together, median of the steps.
-double StragglerDetector::beyondTheRest(std::size_t rank, std::size_t phase) const {
-    std::array<double, window> beyond{};
+StragglerDetector::Window StragglerDetector::othersOf(std::size_t rank, std::size_t what) const {
+    Window times{};
     for (std::size_t step = 0; step < window; ++step) {
-        const auto &own = m_ring[step * m_ranks + rank].phases;
-        double all = 0, othersAll = 0;
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            all += own.at(i);
-            othersAll += m_others[step].at(1 + i);
-        }
-        // What takes the others no time has no share to compare: as if it took them a thousandth.
-        const double least = std::max(1e-3 * othersAll, 1.0), others = std::max(m_others[step].at(1 + phase), least);
-        const double rest = std::max(othersAll - m_others[step].at(1 + phase), least);
-        beyond.at(step) = own.at(phase) / others - 1 - std::max(0.0, (all - own.at(phase)) / rest - 1);
+        m_scratch.clear();
+        for (std::size_t other = 0; other < m_ranks; ++other)
+            if (other != rank)
+                m_scratch.push_back(valueOf(m_ring[step * m_ranks + other], what));
+        const auto middle = m_scratch.begin() + static_cast<std::ptrdiff_t>((m_scratch.size() - 1) / 2);
+        std::nth_element(m_scratch.begin(), middle, m_scratch.end());
+        times.at(step) = *middle;
     }
-    return medianOf(beyond);
+    return times;
+}
+
+bool StragglerDetector::slowIn(std::size_t rank, std::size_t phase, double othersWhole) const {
+    Window rest{}, othersRest{};
+    for (std::size_t i = 0; i < ownPhases.size(); ++i) {
+        if (i == phase)
+            continue;
+        const Window own = timesOf(rank, 1 + i), others = othersOf(rank, 1 + i);
+        for (std::size_t step = 0; step < window; ++step) {
+            rest.at(step) += own.at(step);
+            othersRest.at(step) += others.at(step);
+        }
+    }
+    const Window own = timesOf(rank, 1 + phase), others = othersOf(rank, 1 + phase);
+    const double usual = medianOf(others), usualRest = medianOf(othersRest);
+    return inOrder(own, outliers) > (1 + slower) * usual && medianOf(own) - usual > matters * othersWhole &&
+           std::abs(medianOf(rest) - usualRest) < besides * usualRest;
 }
 
 std::optional<StragglerDetector::Slow> StragglerDetector::slownessOf(std::size_t rank) const {
-    const Lateness ready = latenessOf(rank, 0);
-    if (!(ready.median > matters * ready.others))
+    const double othersWhole = medianOf(othersOf(rank, 0)), later = medianOf(timesOf(rank, 0)) - othersWhole;
+    if (!(later > matters * othersWhole))
         return {};
-    Slow slow{ownPhases[0], false, ready.median};
-    double most = 0, mostAlone = 0;
+    Slow slow{ownPhases[0], false, later};
+    double most = 0;
     for (std::size_t i = 0; i < ownPhases.size(); ++i) {
-        const Lateness late = latenessOf(rank, 1 + i);
-        const bool alone = late.median > slower * late.others && late.median > matters * ready.others &&
-                           beyondTheRest(rank, i) > slower;
-        if (alone && late.median > mostAlone) {
-            mostAlone = late.median;
-            slow.alone = true;
-            slow.phase = ownPhases.at(i);
-        } else if (!slow.alone && late.median > most) {
-            most = late.median;
+        const double late = medianOf(timesOf(rank, 1 + i)) - medianOf(othersOf(rank, 1 + i));
+        const bool alone = slowIn(rank, i, othersWhole);
+        if ((late > most && alone == slow.alone) || (alone && !slow.alone)) {
+            most = late;
+            slow.alone = alone;
             slow.phase = ownPhases.at(i);
         }
     }

@@ -22,18 +22,20 @@ struct OwnTimes {
 
 /// Names the rank that makes the others wait, and the phase it loses its time in, from the own times of all ranks.
 ///
-/// Medians over `window` steps of how much later a rank was than those it is compared with (the lower median of all: with two
-/// ranks the quicker one). A rank is named when
-///  - one of its phases took a quarter longer than the others', and a quarter beyond what its other phases lag too: a core
-///    that a neighbour on the host slows for a moment slows them all alike, by up to a half (measured);
-///  - or all of it lagged for `lasting` steps: then its place is slow, not a phase. It is told with its largest share.
-/// In both cases only if the others wait 5 % of their own time for it. A named rank is not named again until it has kept
-/// up for `calm` steps.
+/// What a neighbour on the host does to a core looks much like a slow phase: it comes in stretches of 20 to 200 steps, and slows
+/// backward by up to a half (measured, tests/trainer/jitter). But it slows everything the core does, if not all alike. So over
+/// `window` steps a rank is named for one phase only if
+///  - in all but two of them the phase took 30 % longer than the others' median: steady, as own slowness is;
+///  - what the rank does besides keeps pace with the others' within 5 %: nothing disturbs its core, nor theirs;
+///  - the others wait 5 % of their own time for it.
+/// In a disturbed stretch nobody is named; the first undisturbed one names. A rank that lags by those 5 % in all it does for
+/// `lasting` steps is told with its largest share: then its place is slow, not a phase. A named rank is not named again until
+/// it has kept up for `calm` steps.
 ///
 /// A pure function of what add() is given: ranks that learn the same numbers come to the same verdict.
 class StragglerDetector {
 public:
-    static constexpr std::size_t window = 20, every = 5, lasting = 200, calm = 200;
+    static constexpr std::size_t window = 20, every = 5, lasting = 500, calm = 200;
 
     struct Verdict {
         int rank = 0;
@@ -57,23 +59,21 @@ private:
         bool alone; ///< this phase, not the whole rank
         double readyLaterNs;
     };
-    /// How much later a rank was in each step, and the others' median; `what`: 0 is ready, else 1 + an index in ownPhases.
-    struct Lateness {
-        std::array<double, window> steps{};
-        double median = 0, others = 0;
-    };
-    [[nodiscard]] Lateness latenessOf(std::size_t rank, std::size_t what) const;
-    [[nodiscard]] double beyondTheRest(std::size_t rank, std::size_t phase) const;
+    using Window = std::array<double, window>;
+    /// One number of a rank in each step of the window; `what`: 0 is ready, else 1 + an index in ownPhases.
+    [[nodiscard]] Window timesOf(std::size_t rank, std::size_t what) const;
+    /// The same of those it is compared with: the lower median of the other ranks, step by step.
+    [[nodiscard]] Window othersOf(std::size_t rank, std::size_t what) const;
+    [[nodiscard]] bool slowIn(std::size_t rank, std::size_t phase, double othersWhole) const;
     [[nodiscard]] std::optional<Slow> slownessOf(std::size_t rank) const;
     [[nodiscard]] std::optional<Verdict> judge(std::int64_t step);
 
     std::size_t m_ranks;
-    std::vector<OwnTimes> m_ring;                                ///< window × ranks
-    std::vector<std::array<double, OwnTimes::numbers>> m_others; ///< of each step in the ring
+    std::vector<OwnTimes> m_ring; ///< window × ranks
     std::size_t m_next = 0, m_filled = 0;
     std::size_t m_sinceJudged = every - 1; ///< the first full window is judged at once
     std::vector<State> m_states;
-    std::vector<double> m_scratch;
+    mutable std::vector<double> m_scratch;
 };
 
 } // namespace lockstep::trainer

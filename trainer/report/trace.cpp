@@ -14,7 +14,8 @@ namespace {
 constexpr const char *stepName = "step";
 }
 
-void Trace::span(int track, const char *name, std::int64_t startNs, std::int64_t endNs, std::int64_t bytes) {
+void Trace::span(int track, const char *name, std::int64_t startNs, std::int64_t endNs, std::int64_t bytes,
+                 std::int64_t readyNs) {
     if (!on())
         return;
     const std::lock_guard lock(m_mutex);
@@ -25,7 +26,7 @@ void Trace::span(int track, const char *name, std::int64_t startNs, std::int64_t
         m_lastNs = std::max(m_lastNs, endNs);
     }
     if (m_spans.size() < m_spans.capacity())
-        m_spans.push_back({name, track, startNs, endNs, bytes});
+        m_spans.push_back({name, track, startNs, endNs, bytes, readyNs});
     else
         ++m_lost;
 }
@@ -90,9 +91,13 @@ std::string Trace::toJson(const std::vector<Span> &spans) const {
         put(std::snprintf(line, sizeof line, R"({"ph":"X","name":"%s","pid":%d,"tid":%d,"ts":%.3f,"dur":%.3f)", s.name,
                           m_rank, s.track, static_cast<double>(s.startNs) * 1e-3,
                           static_cast<double>(s.endNs - s.startNs) * 1e-3));
-        if (s.number >= 0)
-            put(std::snprintf(line, sizeof line, R"(,"args":{"%s":%lld})",
+        if (s.number >= 0) {
+            put(std::snprintf(line, sizeof line, R"(,"args":{"%s":%lld)",
                               std::strcmp(s.name, stepName) == 0 ? "step" : "bytes", static_cast<long long>(s.number)));
+            if (s.readyNs >= 0)
+                put(std::snprintf(line, sizeof line, R"(,"ready":%.3f)", static_cast<double>(s.readyNs) * 1e-3));
+            out += '}';
+        }
         out += '}';
     }
     return out + "\n]}\n";

@@ -24,7 +24,9 @@ public:
     void ask(std::int64_t steps) { m_asked = steps; }
     [[nodiscard]] bool on() const { return m_on.load(std::memory_order_relaxed); }
     /// `name` must outlive the trace. A buffer that is full drops the rest and counts it.
-    void span(int track, const char *name, std::int64_t startNs, std::int64_t endNs, std::int64_t bytes = -1);
+    /// `readyNs`: of a bucket, when its last gradient was ready to leave.
+    void span(int track, const char *name, std::int64_t startNs, std::int64_t endNs, std::int64_t bytes = -1,
+              std::int64_t readyNs = -1);
 
     /// Before the step's first work. `spansAStep`: about how many it will make.
     void beginStep(std::int64_t nowNs, std::size_t spansAStep);
@@ -37,6 +39,7 @@ public:
         const char *name;
         int track;
         std::int64_t startNs, endNs, number; ///< bytes, or a step's number
+        std::int64_t readyNs;                ///< -1: not told
     };
     struct Recorded {
         std::vector<Span> spans;

@@ -190,7 +190,7 @@ void Ddp::accountCommunication() {
     if (m_trace && m_trace->on())
         for (std::size_t i = 0; i < stamps.size(); ++i)
             m_trace->span(Trace::firstBucket + static_cast<int>(i), "all-reduce", stamps[i].startNs, stamps[i].endNs,
-                          stamps[i].bytes);
+                          stamps[i].bytes, stamps[i].readyNs);
 }
 
 std::string Ddp::bucketOrder() {

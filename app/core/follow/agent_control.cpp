@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,23 @@ Result<void> writeAll(int fd, std::string_view text) {
     return {};
 }
 
+/// Reads past what the other side says until it closes.
+bool closesWithin(int fd, std::chrono::milliseconds limit) {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    char ignored[4096];
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        pollfd wait{fd, POLLIN, 0};
+        const int ready = ::poll(&wait, 1, int(std::max<std::int64_t>(left.count(), 0)));
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return false;
+        if (::recv(fd, ignored, sizeof ignored, 0) <= 0)
+            return true;
+    }
+}
+
 Result<void> askHere(std::string_view run, const Control &control) {
     const Result<std::string> path = runSocketPath(run);
     if (!path)
@@ -43,12 +62,11 @@ Result<void> askHere(std::string_view run, const Control &control) {
     hello.nextSeq = std::uint64_t(1) << 62; // wants no line
     if (const Result<void> sent = writeAll(fd->get(), encode(hello) + "\n" + encode(control) + "\n"); !sent)
         return sent;
-    // The agent's hello proves that it took the connection; then it reads the control line behind it.
-    pollfd wait{fd->get(), POLLIN, 0};
-    if (::poll(&wait, 1, 2000) <= 0)
+    // The agent closes when it has read all that we said, so its closing is its answer.
+    ::shutdown(fd->get(), SHUT_WR);
+    if (!closesWithin(fd->get(), std::chrono::seconds(2)))
         return fail(Error::failed("the agent of run " + std::string(run) + " does not answer",
                                   "ask it with: lockstep-agent " + control.command + " " + std::string(run)));
-    ::usleep(50'000); // closing at once could overtake the control line
     return {};
 }
 
