@@ -7,6 +7,7 @@
 #include "analysis/forecast.h"
 #include "analysis/lab_report.h"
 #include "core_support.h"
+#include "launch/probe_job.h"
 #include "store/lab_record.h"
 
 using namespace lockstep;
@@ -24,8 +25,9 @@ std::vector<double> labSizes() {
         out.push_back(bytes);
     for (double bytes = 16 * kib; bytes <= 64 * mib; bytes *= 2) {
         out.push_back(bytes);
-        if (bytes >= 64 * kib && bytes < 16 * mib)
-            out.push_back(bytes * 1.5);
+        for (const double part : {1.19, 1.41, 1.68})
+            if (bytes >= 64 * kib && bytes < 16 * mib)
+                out.push_back(bytes * part);
     }
     return out;
 }
@@ -57,8 +59,8 @@ double worst(const CostModel &model, const std::vector<TimePoint> &measured) {
 }
 
 LabRow labRow(const std::string &collective, int ranks, double bytes, double seconds, bool heldOut = false) {
-    return {collective,    ranks,         bytes,           heldOut,        5, 10, seconds,
-            seconds * 0.9, seconds * 1.2, bytes / seconds, bytes / seconds};
+    return {collective,    ranks,         bytes,           heldOut,         5,      10, seconds,
+            seconds * 0.9, seconds * 1.2, bytes / seconds, bytes / seconds, seconds};
 }
 
 /// A model in which every operation costs alpha + K/rate on two ranks.
@@ -324,6 +326,55 @@ private Q_SLOTS:
         input.probes[1].strayS = 1e-3;
         const auto out = forecast(input, simpleModel());
         QVERIFY(std::abs(out->rows.front().waitS - 0.5642e-3) < 1e-6);
+    }
+
+    void aProbeIsItsEpochsAfterTheFirst() {
+        const auto text = [](double epochS, double backwardS) {
+            std::string out;
+            for (int epoch = 1; epoch <= 3; ++epoch) {
+                EpochFrame frame;
+                frame.epoch = epoch;
+                frame.durationS = epoch == 1 ? 100 : epochS; // warm-up
+                frame.steps = 200;
+                frame.phases["backward"] = {backwardS, {}};
+                out += encode(test::frame(frame, 0, epoch)) + "\n";
+            }
+            return out;
+        };
+        const ProbeRequest request{{}, 2, 32};
+        const auto probe = probeFromFrames(request, {text(0.4, 0.2), text(0.6, 0.3)});
+        QVERIFY(probe);
+        QCOMPARE(probe->stepS, 2.5e-3);
+        QCOMPARE(probe->slowestS, 3e-3);
+        QCOMPARE(probe->backwardS, 1.25e-3);
+        QVERIFY(!probe->strayS); // too few windows to say
+        QVERIFY(!probeFromFrames(request, {text(0.4, 0.2), ""}));
+    }
+
+    void aModelsSizeIsReadFromItsFile() {
+        const Home home;
+        const std::string header = R"({"b":{"dtype":"F32","shape":[2],"data_offsets":[12,20]},)"
+                                   R"("a":{"dtype":"F32","shape":[3],"data_offsets":[0,12]},"__metadata__":{}})";
+        std::string file(8, '\0');
+        file[0] = char(header.size());
+        const std::string path = home.path() + "/model";
+        QVERIFY(realFileSystem().writeAtomically(path, file + header + std::string(20, 'x')).has_value());
+        const auto bytes = parameterBytesIn(path);
+        QVERIFY(bytes.has_value());
+        QCOMPARE(*bytes, (std::vector<double>{12, 8}));
+        QVERIFY(realFileSystem().writeAtomically(path, "short").has_value());
+        QVERIFY(!parameterBytesIn(path).has_value());
+    }
+
+    void probesAreOneDeviceAndRanksSideBySide() {
+        RunConfig config;
+        config.batchSize = 64;
+        const auto probes = probesFor(config, {2, 3, 4}, 2);
+        QCOMPARE(probes.size(), std::size_t(2)); // 3 does not share out, 4 are not here
+        QCOMPARE(probes[0].copies, 1);
+        QCOMPARE(probes[0].batch, 64);
+        QCOMPARE(probes[1].copies, 2);
+        QCOMPARE(probes[1].batch, 32);
     }
 
     void aForecastIsGradedAgainstWhatCameOut() {

@@ -38,8 +38,8 @@ core::LabRecord lab() {
         for (double bytes = 4; bytes <= 64 * mib; bytes *= 2) {
             const double factor = std::string(name) == "server_all_reduce" ? 2.0 : 1.0;
             const double seconds = factor * (50e-6 + bytes / 2e9);
-            record.rows.push_back(
-                {name, 2, bytes, bytes == 2 * mib, 5, 3, seconds, seconds, seconds, bytes / seconds, bytes / seconds});
+            record.rows.push_back({name, 2, bytes, bytes == 2 * mib, 5, 3, seconds, seconds, seconds, bytes / seconds,
+                                   bytes / seconds, seconds});
         }
     return record;
 }

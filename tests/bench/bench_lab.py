@@ -19,7 +19,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAB_GOAL, FORECAST_GOAL = 0.15, 0.20
-WORK = [("lenet", 64, "affine"), ("lenet", 256, "affine"), ("convnet", 64, "none")]
+WORK = [("lenet", 64, "affine", 200), ("lenet", 256, "affine", 100), ("convnet", 64, "none", 50)]  # model, batch, augment, steps
 
 
 class Bench:
@@ -48,12 +48,12 @@ class Bench:
 
     def forecast(self):
         rows = []
-        for model, batch, augment in WORK:
+        for model, batch, augment, steps in WORK:
             recipe = {"name": f"bench-{model}-{batch}", "title": f"{model}, batch {batch}", "summary": "for tests/bench",
                       "question": "How good is a forecast?",
                       "base": {"model": model, "dataset": "fashion-mnist", "device": "cpu", "batch_size": batch, "optimizer": "sgd",
                                "lr": 0.01, "momentum": 0.9, "augment": augment, "loader": "batch", "workers": 0, "epochs": 3,
-                               "train_samples": min(60000, 200 * batch)},
+                               "train_samples": steps * batch},
                       "runs": [{"method": "ddp", "devices": len(os.sched_getaffinity(0))}], "reference": "ddp",
                       "repeats": self.options.repeats}
             path = pathlib.Path(self.home) / f"{recipe['name']}.json"

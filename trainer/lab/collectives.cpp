@@ -3,11 +3,14 @@
 #include <c10/util/Exception.h>
 #include <torch/cuda.h>
 
+#include "trainer/lab/lab_options.h"
+
 namespace lockstep::trainer {
 
 namespace {
 
 constexpr int tag = 7;
+constexpr std::int64_t workNumbers = 2 * 1024 * 1024;
 
 std::int64_t roundedUp(std::int64_t count, std::int64_t parts) {
     return (count + parts - 1) / parts * parts;
@@ -25,6 +28,8 @@ torch::Tensor pattern(std::int64_t count, int rank, c10::Device device) {
 } // namespace
 
 std::optional<std::string> whyNotOffered(const std::string &collective, const std::string &backend, bool onGpu) {
+    if (onGpu && collective == allReduceAfterWork)
+        return "the host can't time a GPU's calls one by one";
     if (backend == "gloo" && onGpu && collective != "all_reduce" && collective != "broadcast")
         return "gloo offers broadcast and all_reduce alone for tensors on GPUs";
     return std::nullopt;
@@ -32,14 +37,17 @@ std::optional<std::string> whyNotOffered(const std::string &collective, const st
 
 LabBuffers::LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device device) {
     const auto count = roundedUp((largestBytes + 3) / 4, worldSize);
+    const auto options = torch::dtype(torch::kFloat32).device(device);
     for (torch::Tensor *buffer : {&input, &output, &scratch})
-        *buffer = torch::full({count}, 1.0, torch::dtype(torch::kFloat32).device(device)); // touched: no page is lazy
+        *buffer = torch::full({count}, 1.0, options); // touched: no page is lazy
+    work = torch::full({workNumbers}, 1.0, options);
 }
 
 Exchange::Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> group, LabBuffers &buffers,
                    std::int64_t bytes)
     : m_name(std::move(name)), m_group(std::move(group)), m_rank(m_group->getRank()), m_size(m_group->getSize()),
-      m_count((bytes + 3) / 4) {
+      m_afterWork(m_name == allReduceAfterWork), m_count((bytes + 3) / 4) {
+    m_work = buffers.work;
     if (sharesOut(m_name))
         m_count = roundedUp(m_count, m_size);
     m_share = m_count / m_size;
@@ -134,6 +142,10 @@ void Exchange::server() {
         send->wait();
 }
 
+void Exchange::work() {
+    m_work.mul_(1.0);
+}
+
 void Exchange::fill() {
     m_output.fill_(-1);
     if (m_name == "all_gather")
@@ -185,7 +197,7 @@ Result<void> Exchange::verify() {
 
 double busFactor(const std::string &collective, int worldSize) {
     const double n = worldSize;
-    if (collective.ends_with("all_reduce"))
+    if (collective.ends_with("all_reduce") || collective == allReduceAfterWork)
         return 2 * (n - 1) / n;
     return collective == "reduce_scatter" || collective == "all_gather" ? (n - 1) / n : 1;
 }

@@ -14,6 +14,7 @@ namespace lockstep::trainer {
 /// Buffers of one rank, made once for the largest size, so that no block pays for fresh memory. fp32.
 struct LabBuffers {
     torch::Tensor input, output, scratch;
+    torch::Tensor work; ///< what work() goes through; larger than the nearer caches
     LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device device);
 };
 
@@ -28,6 +29,9 @@ public:
     /// Once, from start to end on this rank. send_recv is one way of a ping-pong, so a call is there and back: two of them.
     void run();
     [[nodiscard]] int operationsPerRun() const { return m_name == "send_recv" ? 2 : 1; }
+    /// A millisecond or two of a rank's own work.
+    void work();
+    [[nodiscard]] bool comesAfterWork() const { return m_afterWork; }
     /// Runs it over a pattern and looks at every number that comes out. An Error names what is wrong.
     [[nodiscard]] Result<void> verify();
     /// Buffers hold numbers that no number of repetitions turns into infinities.
@@ -45,8 +49,9 @@ private:
     std::string m_name;
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
     int m_rank, m_size;
+    bool m_afterWork;
     std::int64_t m_count, m_share; ///< numbers in all, and of one rank's share
-    torch::Tensor m_input, m_output, m_scratch;
+    torch::Tensor m_input, m_output, m_scratch, m_work;
 };
 
 /// Why this backend can't do it there, in words (PyTorch's table of backends, docs/stable/distributed.html); absent: it can.

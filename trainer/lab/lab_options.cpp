@@ -16,16 +16,18 @@ constexpr std::int64_t kib = 1024, mib = 1024 * kib, largest = 1024 * mib;
 constexpr const char *sharedFields[] = {"device",    "devices",    "cores_per_device", "threads",    "backend",
                                         "interface", "scheduling", "oversubscribe",    "init_method"};
 
-/// Fours up to 16 KiB, then twos, and halves between them where gradients lie: there the time leaves a straight line, since
-/// messages outgrow one cache after the other.
+/// Fours up to 16 KiB, then twos, and three between them where gradients lie: there the time leaves a straight line, since
+/// messages outgrow one cache after the other. Those three are no round numbers, as gradients are none: powers of two meet each
+/// other in the caches.
 std::vector<std::int64_t> defaultSizes() {
     std::vector<std::int64_t> sizes;
     for (std::int64_t bytes = 4; bytes < 16 * kib; bytes *= 4)
         sizes.push_back(bytes);
     for (std::int64_t bytes = 16 * kib; bytes <= 64 * mib; bytes *= 2) {
         sizes.push_back(bytes);
-        if (bytes >= 64 * kib && bytes < 16 * mib)
-            sizes.push_back(bytes / 2 * 3);
+        for (const double part : {1.19, 1.41, 1.68})
+            if (bytes >= 64 * kib && bytes < 16 * mib)
+                sizes.push_back(static_cast<std::int64_t>(part * static_cast<double>(bytes)) / 4 * 4);
     }
     return sizes;
 }
@@ -81,8 +83,9 @@ Result<void> checkNames(const std::vector<std::string> &names) {
 } // namespace
 
 const std::vector<std::string> &collectiveNames() {
-    static const std::vector<std::string> names = {
-        "send_recv", "all_reduce", "ring_all_reduce", "server_all_reduce", "reduce_scatter", "all_gather", "broadcast"};
+    static const std::vector<std::string> names = {"send_recv",         "all_reduce",      "ring_all_reduce",
+                                                   "server_all_reduce", "reduce_scatter",  "all_gather",
+                                                   "broadcast",         allReduceAfterWork};
     return names;
 }
 

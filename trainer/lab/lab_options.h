@@ -20,6 +20,10 @@ struct LabOptions {
     std::string text;                     ///< --help: print it and end with 0
 };
 
+/// All-reduce as training meets it: after some milliseconds of work that leave the caches cold and the other threads asleep, and
+/// without the wait for the slower rank, which is not its own: the time of the rank that came last.
+inline constexpr const char *allReduceAfterWork = "all_reduce_after_work";
+
 /// All names that --collectives takes, in the order in which they are measured.
 [[nodiscard]] const std::vector<std::string> &collectiveNames();
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <numeric>
 
 #include <ATen/Parallel.h>
 #include <c10/core/DeviceGuard.h>
@@ -25,7 +26,8 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
 constexpr auto rendezvousLimit = 300s;
-constexpr int leastRepeats = 2, mostRepeats = 400;
+constexpr int leastRepeats = 3, mostRepeats = 400, mostParts = 12;
+constexpr double workS = 1e-3; ///< about; decides how often, not how long
 
 /// One operation at one size, and what was measured of it.
 struct Cell {
@@ -33,7 +35,8 @@ struct Cell {
     std::int64_t bytes = 0;
     bool heldOut = false;
     int repeats = 1;
-    std::vector<double> seconds; ///< one a sweep
+    std::vector<double> seconds; ///< medians of the sweeps' blocks
+    std::vector<double> parts;   ///< of all blocks
 };
 
 /// Nearest rank of a share of the sorted values: a time that was measured, not one between two.
@@ -63,7 +66,7 @@ private:
     Result<bool> verifyAll();
     void chooseRepeats();
     void sweep(int number);
-    double block(Exchange &exchange, int repeats);
+    std::vector<double> block(Exchange &exchange, int repeats);
     void write(const Json &row);
     void progress(std::size_t done, std::size_t of, const std::string &what);
     void writeHead();
@@ -115,20 +118,40 @@ void LabRank::progress(std::size_t done, std::size_t of, const std::string &what
         std::cout << Json{{"type", "progress"}, {"done", done}, {"of", of}, {"what", what}}.dump() << std::endl;
 }
 
-/// The time of one repetition as the slowest rank has it.
-double LabRank::block(Exchange &exchange, int repeats) {
+/// What one repetition takes as the slowest rank has it, in each part of the block. A stall of some milliseconds, which a busy
+/// machine deals out now and then, then spoils a part and not the block.
+std::vector<double> LabRank::block(Exchange &exchange, int repeats) {
     const bool onGpu = m_device.is_cuda();
+    const int parts = onGpu ? 1
+                      : exchange.comesAfterWork()
+                          ? repeats
+                          : std::min(repeats, mostParts); // only the host's calls can be timed one by one
+    std::vector<double> own;
     m_communicator->barrier();
-    const auto begun = monotonicNs();
-    for (int i = 0; i < repeats; ++i)
-        exchange.run();
-    if (onGpu)
-        torch::cuda::synchronize(m_device.index());
-    const double own = static_cast<double>(monotonicNs() - begun) / 1e9;
-    double slowest = 0;
-    for (const auto &rank : m_communicator->gather({own}))
-        slowest = std::max(slowest, rank.front());
-    return slowest / repeats / exchange.operationsPerRun();
+    for (int part = 0, done = 0; part < parts; ++part) {
+        const int until = repeats * (part + 1) / parts, count = until - done;
+        std::int64_t spent = 0, begun = monotonicNs();
+        for (; done < until; ++done) {
+            if (exchange.comesAfterWork()) {
+                exchange.work();
+                begun = monotonicNs();
+            }
+            exchange.run();
+            if (exchange.comesAfterWork())
+                spent += monotonicNs() - begun;
+        }
+        if (onGpu)
+            torch::cuda::synchronize(m_device.index());
+        if (!exchange.comesAfterWork())
+            spent = monotonicNs() - begun;
+        own.push_back(static_cast<double>(spent) / 1e9 / count / exchange.operationsPerRun());
+    }
+    std::vector<double> times = own;
+    for (const auto &rank : m_communicator->gather(own))
+        for (std::size_t part = 0; part < times.size(); ++part)
+            times[part] = exchange.comesAfterWork() ? std::min(times[part], rank[part]) // who came last waited for none
+                                                    : std::max(times[part], rank[part]);
+    return times;
 }
 
 /// True when all ranks found all numbers right; the others then hear of the one that did not.
@@ -152,7 +175,9 @@ void LabRank::chooseRepeats() {
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         exchange.clear();
         (void)block(exchange, 2);
-        const double once = std::max(1e-7, block(exchange, 2) * exchange.operationsPerRun());
+        double once = std::max(1e-7, median(block(exchange, 3)) * exchange.operationsPerRun());
+        if (exchange.comesAfterWork())
+            once += workS;
         cell.repeats = static_cast<int>(std::clamp(m_options.blockS / once, double(leastRepeats), double(mostRepeats)));
     }
 }
@@ -162,7 +187,9 @@ void LabRank::sweep(int number) {
     for (Cell &cell : m_cells) {
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         (void)block(exchange, 1); // brings this size into the caches
-        cell.seconds.push_back(block(exchange, cell.repeats));
+        const auto parts = block(exchange, cell.repeats);
+        cell.seconds.push_back(median(parts));
+        cell.parts.insert(cell.parts.end(), parts.begin(), parts.end());
         if (++done % 20 == 0)
             progress(done, m_cells.size() * static_cast<std::size_t>(m_options.sweeps), cell.collective);
     }
@@ -181,7 +208,7 @@ void LabRank::prepare() {
             sizes.emplace_back(bytes, true);
         std::sort(sizes.begin(), sizes.end());
         for (const auto &[bytes, heldOut] : sizes)
-            m_cells.push_back({name, bytes, heldOut, 1, {}});
+            m_cells.push_back({name, bytes, heldOut, 1, {}, {}});
     }
     std::int64_t largest = 4;
     for (const Cell &cell : m_cells)
@@ -220,8 +247,9 @@ void LabRank::writeRows() {
                {"sweeps", m_options.sweeps},
                {"repeats", cell.repeats},
                {"median_s", seconds},
-               {"min_s", quantile(cell.seconds, 0)},
-               {"p90_s", quantile(cell.seconds, 0.9)},
+               {"mean_s", std::accumulate(cell.parts.begin(), cell.parts.end(), 0.0) / double(cell.parts.size())},
+               {"min_s", quantile(cell.parts, 0)},
+               {"p90_s", quantile(cell.parts, 0.9)},
                {"algbw_bytes_s", algbw},
                {"busbw_bytes_s", algbw * busFactor(cell.collective, m_env.worldSize)}});
     }

@@ -7,14 +7,15 @@
 namespace lockstep::trainer {
 
 /// Measures as one rank of several: every operation at every size, its numbers verified first; sweeps go over all sizes in
-/// turn, so that the machine's drift hits all alike. A block of repetitions starts behind a barrier; its time is the slowest
-/// rank's, divided by the repetitions. Rank 0 writes the rows. Throws what c10d throws.
+/// turn, so that the machine's drift hits all alike. A block of repetitions starts behind a barrier and is timed in up to 12
+/// parts, each by its slowest rank; a sweep's figure is their median, a row's the median of its sweeps. Rank 0 writes the rows.
+/// Throws what c10d throws.
 ///
 /// Rows, a JSON object a line:
 ///   {"type":"lab","backend","device","ranks","sweeps","scheduling","threads","cores":[…]}                first
 ///   {"type":"progress","done","of","what"}                                          to stdout, if rows go to a file
-///   {"type":"row","collective","ranks","bytes","held_out","sweeps","repeats","median_s","min_s","p90_s",
-///    "algbw_bytes_s","busbw_bytes_s"}                                               over sweeps, after the last
+///   {"type":"row","collective","ranks","bytes","held_out","sweeps","repeats","median_s","mean_s","min_s","p90_s",
+///    "algbw_bytes_s","busbw_bytes_s"}                                               over all parts, but median_s, after the last
 ///   {"type":"not_offered","collective","reason"}
 [[nodiscard]] Result<void> runLabRank(const LabOptions &options, const RankEnvironment &env,
                                       const Placement &placement);

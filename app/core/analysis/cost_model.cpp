@@ -8,8 +8,9 @@ namespace lockstep::core {
 namespace {
 
 constexpr int mostPieces = 6;
-constexpr std::size_t leastPoints = 2;  ///< of a piece
-constexpr double worthAPiece = 0.9;     ///< one more must make the error so much smaller
+constexpr std::size_t leastPoints = 2; ///< of a piece
+constexpr double leastGain = 0.001;
+constexpr double worthAPiece = 0.95;    ///< one more must make the error so much smaller
 constexpr double unmeasuredRanks = 1.5; ///< how far a formula may be off for ranks that nobody measured
 constexpr double leastSpread = 1.05;    ///< no model knows better than that
 
@@ -33,69 +34,81 @@ Points tidied(Points points) {
     return out;
 }
 
+/// Sums over the first n points, so that any piece is fitted, and its error known, at once.
+struct Sums {
+    double n = 0, a = 0, b = 0, c = 0, d = 0, e = 0; // counts, and sums of 1/t², x/t², x²/t², 1/t, x/t
+    void add(const TimePoint &point) {
+        const double x = point.bytes, t = point.seconds;
+        n += 1, a += 1 / (t * t), b += x / (t * t), c += x * x / (t * t), d += 1 / t, e += x / t;
+    }
+    [[nodiscard]] Sums less(const Sums &o) const { return {n - o.n, a - o.a, b - o.b, c - o.c, d - o.d, e - o.e}; }
+    /// Sum of ((α + β·x)/t - 1)².
+    [[nodiscard]] double squares(const Regime &r) const {
+        const double alpha = r.alphaS, beta = r.betaSPerByte;
+        return std::max(0.0,
+                        alpha * alpha * a + 2 * alpha * beta * b + beta * beta * c - 2 * alpha * d - 2 * beta * e + n);
+    }
+};
+
 /// Least squares of (α + β·x)/t - 1 with α, β ≥ 0.
-Regime fitted(const Points &points, std::size_t from, std::size_t end) {
-    double a = 0, b = 0, c = 0, d = 0, e = 0; // sums of 1/t², x/t², x²/t², 1/t, x/t
-    for (std::size_t i = from; i < end; ++i) {
-        const double x = points[i].bytes, t = points[i].seconds;
-        a += 1 / (t * t);
-        b += x / (t * t);
-        c += x * x / (t * t);
-        d += 1 / t;
-        e += x / t;
-    }
+Regime fitted(const Sums &sums) {
     Regime out;
-    out.fromBytes = points[from].bytes;
-    out.toBytes = points[end - 1].bytes;
-    out.points = int(end - from);
-    const double determinant = a * c - b * b;
-    if (out.points > 1 && determinant > 1e-12 * a * c) {
-        out.alphaS = (d * c - e * b) / determinant;
-        out.betaSPerByte = (a * e - b * d) / determinant;
+    out.points = int(sums.n);
+    const double determinant = sums.a * sums.c - sums.b * sums.b;
+    const bool line = out.points > 1 && determinant > 1e-12 * sums.a * sums.c;
+    if (line) {
+        out.alphaS = (sums.d * sums.c - sums.e * sums.b) / determinant;
+        out.betaSPerByte = (sums.a * sums.e - sums.b * sums.d) / determinant;
     }
-    if (out.points == 1 || out.betaSPerByte < 0 || determinant <= 1e-12 * a * c) {
-        out.alphaS = d / a;
+    if (!line || out.betaSPerByte < 0) {
+        out.alphaS = sums.d / sums.a;
         out.betaSPerByte = 0;
     } else if (out.alphaS < 0) {
         out.alphaS = 0;
-        out.betaSPerByte = e / c;
+        out.betaSPerByte = sums.e / sums.c;
     }
     return out;
 }
 
-double squares(const Points &points, std::size_t from, std::size_t end, const Regime &regime) {
-    double sum = 0;
-    for (std::size_t i = from; i < end; ++i) {
-        const double miss = std::log(regime.seconds(points[i].bytes) / points[i].seconds);
-        sum += miss * miss;
-    }
-    return sum;
-}
+using Pieces = std::vector<Regime>;
 
-/// The partition into at most `pieces` that misses least, by dynamic programming over the ends.
-std::vector<Regime> partitioned(const Points &points, int pieces) {
+/// The partitions into 1, 2, … `most` pieces that miss least, by dynamic programming over the ends.
+std::vector<Pieces> partitions(const Points &points, int most) {
     const std::size_t n = points.size();
     constexpr double never = std::numeric_limits<double>::infinity();
-    const auto k = std::size_t(std::clamp<int>(pieces, 1, std::max<int>(1, int(n / leastPoints))));
-    std::vector<std::vector<double>> best(k + 1, std::vector<double>(n + 1, never));
-    std::vector<std::vector<std::size_t>> begin(k + 1, std::vector<std::size_t>(n + 1, 0));
+    std::vector<Sums> until(n + 1);
+    for (std::size_t i = 0; i < n; ++i) {
+        until[i + 1] = until[i];
+        until[i + 1].add(points[i]);
+    }
+    const auto all = std::size_t(std::clamp<int>(most, 1, std::max<int>(1, int(n / leastPoints))));
+    std::vector<std::vector<double>> best(all + 1, std::vector<double>(n + 1, never));
+    std::vector<std::vector<std::size_t>> begin(all + 1, std::vector<std::size_t>(n + 1, 0));
     best[0][0] = 0;
     for (std::size_t from = 0; from < n; ++from)
         for (std::size_t end = from + std::min(leastPoints, n); end <= n; ++end) {
-            const double cost = squares(points, from, end, fitted(points, from, end));
-            for (std::size_t piece = 1; piece <= k; ++piece)
-                if (best[piece - 1][from] + cost < best[piece][end]) {
-                    best[piece][end] = best[piece - 1][from] + cost;
-                    begin[piece][end] = from;
+            const Sums piece = until[end].less(until[from]);
+            const double cost = piece.squares(fitted(piece));
+            for (std::size_t count = 1; count <= all; ++count)
+                if (best[count - 1][from] + cost < best[count][end]) {
+                    best[count][end] = best[count - 1][from] + cost;
+                    begin[count][end] = from;
                 }
         }
-    std::vector<Regime> out;
-    std::size_t end = n;
-    for (std::size_t piece = k; piece > 0; --piece) {
-        out.push_back(fitted(points, begin[piece][end], end));
-        end = begin[piece][end];
+    std::vector<Pieces> out;
+    for (std::size_t count = 1; count <= all; ++count) {
+        Pieces pieces;
+        std::size_t end = n;
+        for (std::size_t piece = count; piece > 0; --piece) {
+            const std::size_t from = begin[piece][end];
+            pieces.push_back(fitted(until[end].less(until[from])));
+            pieces.back().fromBytes = points[from].bytes;
+            pieces.back().toBytes = points[end - 1].bytes;
+            end = from;
+        }
+        std::reverse(pieces.begin(), pieces.end());
+        out.push_back(std::move(pieces));
     }
-    std::reverse(out.begin(), out.end());
     return out;
 }
 
@@ -113,17 +126,20 @@ double secondsOf(const std::vector<Regime> &regimes, double bytes) {
     return 0;
 }
 
-/// What each inner size is missed by when the others are all that is known. The outermost are left in: without them the
-/// question would be another one.
-std::vector<double> crossErrors(const Points &points, int pieces) {
-    std::vector<double> out;
+/// What each inner size is missed by when the others are all that is known, for 1, 2, … `most` pieces. The outermost are left
+/// in: without them the question would be another one.
+std::vector<std::vector<double>> crossErrors(const Points &points, int most) {
+    std::vector<std::vector<double>> out(std::size_t(std::max(1, most)));
     for (std::size_t i = 1; i + 1 < points.size(); ++i) {
         Points others = points;
         others.erase(others.begin() + std::ptrdiff_t(i));
-        const double predicted = secondsOf(partitioned(others, pieces), points[i].bytes);
-        out.push_back(relativeError(predicted, points[i].seconds));
+        const auto found = partitions(others, most);
+        for (std::size_t k = 0; k < out.size(); ++k)
+            out[k].push_back(
+                relativeError(secondsOf(found[std::min(k, found.size() - 1)], points[i].bytes), points[i].seconds));
     }
-    std::sort(out.begin(), out.end());
+    for (auto &errors : out)
+        std::sort(errors.begin(), errors.end());
     return out;
 }
 
@@ -141,17 +157,20 @@ std::optional<CostModel> CostModel::fit(std::vector<TimePoint> given, std::optio
     if (points.size() < 2)
         return std::nullopt;
     CostModel model;
-    int chosen = pieces.value_or(1);
-    std::vector<double> errors = points.size() < 4 ? std::vector<double>() : crossErrors(points, chosen);
-    const int most = std::min(mostPieces, int(points.size() / 3));
-    for (int k = 2; !pieces && !errors.empty() && k <= most; ++k) {
-        const auto tried = crossErrors(points, k);
-        if (mean(tried) < worthAPiece * mean(errors)) {
-            chosen = k;
-            errors = tried;
+    const int most = pieces.value_or(std::clamp(int(points.size() / 3), 1, mostPieces));
+    int chosen = most;
+    std::vector<double> errors;
+    if (points.size() >= 4) {
+        const auto tried = crossErrors(points, most);
+        chosen = pieces.value_or(1);
+        for (int k = 2; !pieces && k <= most; ++k) {
+            const double now = mean(tried[std::size_t(chosen - 1)]), then = mean(tried[std::size_t(k - 1)]);
+            if (then < worthAPiece * now && now - then > leastGain)
+                chosen = k;
         }
+        errors = tried[std::size_t(chosen - 1)];
     }
-    model.m_regimes = partitioned(points, chosen);
+    model.m_regimes = partitions(points, chosen).back();
     if (!errors.empty()) {
         model.m_crossMedian = errors[errors.size() / 2];
         model.m_crossMost = errors[std::size_t(0.9 * double(errors.size() - 1) + 0.5)];

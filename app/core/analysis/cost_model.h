@@ -57,6 +57,9 @@ struct Prediction {
     bool operator==(const Prediction &) const = default;
 };
 
+/// The model of all-reduce as training meets it: means after work, not medians back to back.
+inline constexpr const char *inTraining = "all_reduce_in_training";
+
 /// Models of all operations of a lab by name and ranks.
 class CommunicationModel {
 public:

@@ -40,6 +40,14 @@ CommunicationModel fitLab(const LabRecord &record) {
         for (const LabRow &row : record.rows)
             if (row.collective == collective && row.ranks == ranks && !row.heldOut)
                 points.push_back({row.bytes, row.medianS});
+        if (collective == "all_reduce_after_work") {
+            std::vector<TimePoint> means; // a run's time is a sum of means: stalls count
+            for (const LabRow &row : record.rows)
+                if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.meanS > 0)
+                    means.push_back({row.bytes, row.meanS});
+            if (auto fit = CostModel::fit(std::move(means)))
+                model.add(inTraining, ranks, std::move(*fit));
+        }
         if (auto fit = CostModel::fit(std::move(points)))
             model.add(collective, ranks, std::move(*fit));
     }

@@ -70,14 +70,17 @@ void takeFrame(Steps &steps, const Frame &frame) {
 std::optional<double> strayOf(const Steps &steps) {
     if (steps.windows.size() < 3)
         return std::nullopt;
-    double sum = 0, all = 0, squares = 0;
-    for (const auto &[count, mean] : steps.windows) {
-        sum += count * mean;
-        all += count;
-    }
+    const auto middle = [](std::vector<double> values) {
+        std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
+        return values[values.size() / 2];
+    };
+    std::vector<double> means, distances;
     for (const auto &[count, mean] : steps.windows)
-        squares += count * (mean - sum / all) * (mean - sum / all);
-    return std::sqrt(squares / double(steps.windows.size() - 1));
+        means.push_back(mean);
+    const double median = middle(means);
+    for (const auto &[count, mean] : steps.windows)
+        distances.push_back(std::sqrt(count) * std::abs(mean - median));
+    return 1.4826 * middle(distances); // a hiccup of the machine is no property of a step
 }
 
 } // namespace

@@ -26,6 +26,7 @@ LabRow rowFrom(const Json &json) {
     row.p90S = json.at("p90_s").get<double>();
     row.algbwBytesS = json.at("algbw_bytes_s").get<double>();
     row.busbwBytesS = json.at("busbw_bytes_s").get<double>();
+    row.meanS = json.value("mean_s", 0.0);
     return row;
 }
 
@@ -37,6 +38,7 @@ Json jsonOf(const LabRow &row) {
             {"sweeps", row.sweeps},
             {"repeats", row.repeats},
             {"median_s", row.medianS},
+            {"mean_s", row.meanS},
             {"min_s", row.minS},
             {"p90_s", row.p90S},
             {"algbw_bytes_s", row.algbwBytesS},
@@ -47,9 +49,10 @@ Json jsonOf(const LabRow &row) {
 
 std::string collectiveTitle(const std::string &collective) {
     static const std::pair<const char *, const char *> titles[] = {
-        {"send_recv", "point to point"}, {"all_reduce", "all-reduce"},         {"ring_all_reduce", "our ring"},
-        {"server_all_reduce", "server"}, {"reduce_scatter", "reduce-scatter"}, {"all_gather", "all-gather"},
-        {"broadcast", "broadcast"}};
+        {"send_recv", "point to point"},      {"all_reduce", "all-reduce"},
+        {"ring_all_reduce", "our ring"},      {"server_all_reduce", "server"},
+        {"reduce_scatter", "reduce-scatter"}, {"all_gather", "all-gather"},
+        {"broadcast", "broadcast"},           {"all_reduce_after_work", "all-reduce, after work"}};
     for (const auto &[name, title] : titles)
         if (collective == name)
             return title;

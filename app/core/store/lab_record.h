@@ -18,6 +18,7 @@ struct LabRow {
     int sweeps = 0, repeats = 0;
     double medianS = 0, minS = 0, p90S = 0;
     double algbwBytesS = 0, busbwBytesS = 0; ///< nccl-tests' definitions
+    double meanS = 0;                        ///< stalls included; 0: unknown
     bool operator==(const LabRow &) const = default;
 };
 

@@ -167,6 +167,8 @@ QWidget *LabPage::buildBody() {
            "time of one message"));
     m_bandwidths = chart(tr("Bus bandwidth"), QStringLiteral("lab-bandwidth"), tr("busbw / GB/s"),
                          tr("What a link carried, as nccl-tests defines it: comparable over operations and ranks"));
+    m_bandwidths->setLogAxis(false); // from 4 B on a log axis would be all slope
+    m_bandwidths->setZeroBased(true);
     layout->addLayout(charts);
 
     auto *ring = new Card(tr("Ring against server"), body);
@@ -291,7 +293,7 @@ void LabPage::showLab() {
     const core::LabRecord &lab = *m_lab;
     m_head->setTitle(tr("Lab of %1").arg(QString::fromStdString(lab.host)));
     m_head->setNote(core::wallTime(lab.startWallUs));
-    QStringList about = {tr("%1 on %2 devices of %3 core(s), %4 sweeps, scheduling %5, measured in %6")
+    QStringList about = {tr("%1 on %2 devices, %3 core(s) each, %4 sweeps, scheduling %5, measured in %6")
                              .arg(QString::fromStdString(lab.backend), QString::fromStdString(lab.device))
                              .arg(lab.coresPerDevice)
                              .arg(lab.rows.empty() ? 0 : lab.rows.front().sweeps)
