@@ -24,3 +24,6 @@ for page in live verdict runs; do
     picture "$page" "$page" --light --experiment "$experiment"
 done
 picture live-dark live --dark --experiment "$experiment"
+"$bin/lockstepctl" lab --quick
+"$bin/lockstepctl" forecast lenet-dp-vs-ddp --set train_samples=12800
+picture lab lab --light

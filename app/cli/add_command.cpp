@@ -56,7 +56,8 @@ int addCommand(const AddOptions &options) {
     const auto facts = core::machineFacts(*prefix);
     if (!facts)
         return complain(facts.error());
-    const auto expanded = core::expand(core::recipeFromConfigs(experiment->title, {like->planned.config}, 1), *facts, plan);
+    const auto expanded =
+        core::expand(core::recipeFromConfigs(experiment->title, {like->planned.config}, 1), *facts, plan);
     if (!expanded)
         return complain(expanded.error());
     core::QueueRequest request;

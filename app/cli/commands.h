@@ -87,6 +87,24 @@ struct AddOptions {
 };
 int addCommand(const AddOptions &options);
 
+struct LabOptions {
+    std::string ranks; ///< "2", "2,4", "2..4"; empty: 2 to as many as there are
+    std::string backend = "auto", device = "cpu", id;
+    int coresPerDevice = 1;
+    bool quick = false, json = false, oversubscribe = false, list = false, show = false;
+};
+int labCommand(const LabOptions &options);
+
+struct ForecastOptions {
+    std::string what; ///< recipe, run or experiment
+    std::string lab;  ///< empty: the newest
+    std::vector<std::string> set;
+    std::string devices; ///< "2,4,8"; empty: those of the recipe
+    bool json = false;
+    bool show = false; ///< the newest one again, with what came out
+};
+int forecastCommand(const ForecastOptions &options);
+
 struct GetDataOptions {
     std::string dataset, folder, manifest;
     std::vector<std::string> mirrors; ///< tried before the known ones

@@ -71,8 +71,8 @@ core::ResultTable LoadedRuns::table() const {
 }
 
 core::Report LoadedRuns::report() const {
-    return core::reportOf(table(), outcomes(),
-                          experiment ? experiment->recipe.varies : std::vector<std::string>(), curves());
+    return core::reportOf(table(), outcomes(), experiment ? experiment->recipe.varies : std::vector<std::string>(),
+                          curves());
 }
 
 std::vector<core::Cell> LoadedRuns::cells() const {

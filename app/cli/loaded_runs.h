@@ -16,7 +16,7 @@ struct LoadedRuns {
     std::optional<core::Experiment> experiment;
     std::vector<std::unique_ptr<core::RunStore>> stores;
 
-    [[nodiscard]] core::Report report() const; ///< judged, with curves
+    [[nodiscard]] core::Report report() const;           ///< judged, with curves
     [[nodiscard]] std::vector<core::Cell> cells() const; ///< the table's settings with their done repeats
     [[nodiscard]] std::string exported(core::ExportFormat format) const;
     [[nodiscard]] std::string text() const; ///< result_text.h, judgement and all

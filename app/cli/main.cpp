@@ -87,6 +87,50 @@ void addAdd(CLI::App &app, cli::AddOptions &options, int &exitCode) {
     add->callback([&] { exitCode = cli::addCommand(options); });
 }
 
+void addLab(CLI::App &app, cli::LabOptions &options, int &exitCode) {
+    auto *lab =
+        app.add_subcommand("lab", "Measure how fast ranks on this machine's devices talk to each other, fit a cost\n"
+                                  "model, and set ring against server");
+    lab->add_option("--ranks", options.ranks, "How many, e.g. 2, 2,4 or 2..4; left out: up to as many as devices");
+    lab->add_option("--backend", options.backend, "auto, gloo or nccl")->capture_default_str();
+    lab->add_option("--device", options.device, "cpu or cuda")
+        ->check(CLI::IsMember({"cpu", "cuda"}))
+        ->capture_default_str();
+    lab->add_option("--cores-per-device", options.coresPerDevice, "Cores of a CPU device")
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    lab->add_flag("--quick", options.quick, "Five sweeps of short blocks");
+    lab->add_flag("--oversubscribe", options.oversubscribe, "Let ranks share cores: a try, no measurement");
+    lab->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
+    lab->add_flag("--list", options.list, "List the labs so far");
+    auto *show = lab->add_option("--show", options.id, "Show this lab again; without ID the newest")
+                     ->expected(0, 1)
+                     ->type_name("ID");
+    lab->callback([&options, &exitCode, show] {
+        options.show = show->count() > 0;
+        exitCode = cli::labCommand(options);
+    });
+}
+
+void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
+    auto *forecast =
+        app.add_subcommand("forecast", "Predict step, epoch and speed-up of DDP and of a server before they run,\n"
+                                       "from short runs of single devices and the newest lab");
+    auto *what = forecast->add_option("WHAT", options.what, "Recipe, recipe file, or run");
+    auto *show = forecast->add_flag("--show", options.show, "Show the newest forecast again, with what came out");
+    what->excludes(show);
+    forecast->add_option("--devices", options.devices, "How many, e.g. 2,4; left out: the recipe's and those here");
+    forecast->add_option("--lab", options.lab, "Lab whose times are used; left out: the newest");
+    forecast->add_option("--set", options.set, "KEY=VALUE on every run of the recipe; may be given several times")
+        ->allow_extra_args(false);
+    forecast->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
+    forecast->callback([&options, &exitCode, what] {
+        if (what->count() == 0 && !options.show)
+            throw CLI::RequiredError("WHAT");
+        exitCode = cli::forecastCommand(options);
+    });
+}
+
 void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
     auto *get = app.add_subcommand("get-data", "Download a data set and check it; goes on where it was cut off");
     get->add_option("DATASET", options.dataset, "mnist or fashion-mnist")->required();
@@ -128,6 +172,10 @@ int main(int argc, char **argv) {
     addQueue(app, queue, exitCode);
     addAdd(app, add, exitCode);
     addGetData(app, getData, exitCode);
+    cli::LabOptions lab;
+    addLab(app, lab, exitCode);
+    cli::ForecastOptions forecast;
+    addForecast(app, forecast, exitCode);
     cli::HistoryOptions history;
     cli::addHistory(app, history, exitCode);
     auto *recipes = app.add_subcommand("recipes", "List the recipes and their published figures");

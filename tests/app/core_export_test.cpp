@@ -142,7 +142,8 @@ private Q_SLOTS:
         if (program.isEmpty())
             QSKIP("pdflatex is not installed");
         QTemporaryDir folder;
-        write(folder.filePath(QStringLiteral("table.tex")).toStdString(), exportResults({table(), {}}, ExportFormat::Latex));
+        write(folder.filePath(QStringLiteral("table.tex")).toStdString(),
+              exportResults({table(), {}}, ExportFormat::Latex));
         write(folder.filePath(QStringLiteral("page.tex")).toStdString(),
               "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\\input{table}\\end{document}");
         QProcess process;
@@ -161,9 +162,10 @@ private Q_SLOTS:
         const QString path = folder.filePath(QStringLiteral("page.html"));
         write(path.toStdString(), exportResults({table(), {}}, ExportFormat::Html));
         QProcess process;
-        process.start(browser, {QStringLiteral("--headless=new"), QStringLiteral("--no-sandbox"),
-                                QStringLiteral("--disable-gpu"), QStringLiteral("--user-data-dir=") + folder.filePath("b"),
-                                QStringLiteral("--dump-dom"), QStringLiteral("file://") + path});
+        process.start(browser,
+                      {QStringLiteral("--headless=new"), QStringLiteral("--no-sandbox"),
+                       QStringLiteral("--disable-gpu"), QStringLiteral("--user-data-dir=") + folder.filePath("b"),
+                       QStringLiteral("--dump-dom"), QStringLiteral("file://") + path});
         QVERIFY(process.waitForFinished(60'000));
         const QByteArray dom = process.readAllStandardOutput();
         QVERIFY2(dom.contains("<p class=\"verdict\">"), dom.left(500).constData());

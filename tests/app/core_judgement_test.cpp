@@ -210,7 +210,8 @@ private Q_SLOTS:
         QVERIFY(markdown.find(found.reservations.front()) != std::string::npos);
         for (const ExportFormat format :
              {ExportFormat::Csv, ExportFormat::Json, ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html})
-            QVERIFY2(exportResults({judged(table, found), found}, format).find("unfair against baseline") != std::string::npos,
+            QVERIFY2(exportResults({judged(table, found), found}, format).find("unfair against baseline") !=
+                         std::string::npos,
                      qPrintable(QString::number(int(format))));
         QVERIFY(exportResults({table, {}}, ExportFormat::Csv).find("unfair") == std::string::npos);
     }

@@ -34,7 +34,7 @@ struct Shape {
     double stepS = 0.02; ///< baseline's; DP takes 1.7 times, DDP 0.6 times as long
     int repeats = 1;
     std::uint32_t firstRun = 1; ///< runs are numbered from here: two experiments in one home need unlike ones
-    double loadShare = 0.08; ///< of a step; forward takes what is left
+    double loadShare = 0.08;    ///< of a step; forward takes what is left
     bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
 

@@ -49,9 +49,8 @@ std::pair<int, int> columnsOf(const QImage &image, int y, const QColor &color) {
     std::pair<int, int> found{-1, -1};
     const auto near = [](int a, int b) { return std::abs(a - b) <= 2; };
     for (int x = 0; x < image.width(); ++x)
-        if (const QColor seen = image.pixelColor(x, y); near(seen.red(), color.red()) &&
-                                                        near(seen.green(), color.green()) &&
-                                                        near(seen.blue(), color.blue())) {
+        if (const QColor seen = image.pixelColor(x, y);
+            near(seen.red(), color.red()) && near(seen.green(), color.green()) && near(seen.blue(), color.blue())) {
             found.first = found.first < 0 ? x : found.first;
             found.second = x;
         }

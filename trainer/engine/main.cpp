@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include <c10/core/DeviceGuard.h>
 #include <c10/util/Exception.h>
@@ -16,6 +17,7 @@
 #include "trainer/engine/session.h"
 #include "trainer/engine/stop_flag.h"
 #include "trainer/engine/training.h"
+#include "trainer/lab/lab_rank.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -144,6 +146,8 @@ Result<RunConfig> settleConfig(RunConfig config, const RankEnvironment &env) {
 } // namespace
 
 int main(int argc, char **argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "lab")
+        return labMain({argv + 2, argv + argc});
     const auto arguments = readArguments({argv + 1, argv + argc});
     if (!arguments) {
         for (const Error &error : arguments.error())

@@ -11,7 +11,7 @@
 #include <torch/utils.h>
 
 #include "ipc/logging.h"
-#include "trainer/comm/listen_socket.h"
+#include "trainer/comm/backend_choice.h"
 #include "trainer/comm/store.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
@@ -74,33 +74,6 @@ Result<void> checkOverlap(Session &session) {
     return {};
 }
 
-/// NCCL refuses two ranks on one GPU, so `auto` takes it only where each rank has its own.
-Result<std::string> chooseBackend(Session &session) {
-    const std::string &wanted = session.config.backend;
-    if (!session.device().is_cuda())
-        return std::string("gloo");
-    const auto gpus = session.communicator->exchange("gpus", session.placement.names.front());
-    const std::set<std::string> distinct(gpus.begin(), gpus.end());
-    const bool enough = distinct.size() == gpus.size();
-    const std::string counts = std::to_string(gpus.size()) + " ranks share " + std::to_string(distinct.size()) +
-                               " GPU" + (distinct.size() == 1 ? "" : "s");
-    if (wanted == "nccl" && !enough)
-        return fail(Error::badArgument("nccl takes one rank a GPU, but " + counts, "use gloo or auto", "--backend"));
-    if (wanted == "auto" && !enough)
-        logInfo("backend gloo: " + counts + ", and nccl takes one rank a GPU");
-    return wanted == "gloo" || !enough ? std::string("gloo") : std::string("nccl");
-}
-
-GlooPlace glooPlace(const Session &session) {
-    const RankEnvironment &env = session.env;
-    if (!session.config.interface.empty())
-        return {session.config.interface, {}};
-    if (env.localWorldSize == env.worldSize)
-        return {{}, "127.0.0.1"};
-    const std::string towards = env.masterAddress.empty() ? "" : localAddressTowards(env.masterAddress, env.masterPort);
-    return {{}, towards.empty() ? hostName() : towards};
-}
-
 Result<void> meetOthers(Session &session) {
     if (session.config.method != Method::Ddp) {
         session.communicator = std::make_unique<Communicator>();
@@ -116,13 +89,15 @@ Result<void> meetOthers(Session &session) {
                                                                     session.placement.names.front());
     if (auto apart = checkOverlap(session); !apart)
         return apart;
-    const auto backend = chooseBackend(session);
+    const auto backend =
+        chooseBackend(*session.communicator, session.config.backend, session.device(), session.placement.names.front());
     if (!backend)
         return fail(backend.error());
     session.backend = *backend;
     if (session.backend == "nccl" && !session.config.interface.empty())
         ::setenv("NCCL_SOCKET_IFNAME", session.config.interface.c_str(), 1);
-    session.communicator->connect(session.backend, session.device(), glooPlace(session));
+    session.communicator->connect(session.backend, session.device(),
+                                  glooPlaceOf(session.env, session.config.interface));
     return {};
 }
 

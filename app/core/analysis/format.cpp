@@ -42,6 +42,24 @@ QString seconds(std::optional<double> value) {
     return value ? significant(value) + QStringLiteral(" s") : unknown;
 }
 
+QString shortTime(std::optional<double> value) {
+    if (!value)
+        return unknown;
+    const double size = std::fabs(*value);
+    if (size > 0 && size < 0.9995e-3)
+        return significant(*value * 1e6) + QStringLiteral(" µs");
+    return size > 0 && size < 0.9995 ? significant(*value * 1e3) + QStringLiteral(" ms") : seconds(value);
+}
+
+QString bandwidth(std::optional<double> value) {
+    if (!value)
+        return unknown;
+    if (*value < 0.9995e6)
+        return significant(*value / 1e3) + QStringLiteral(" kB/s");
+    return *value < 0.9995e9 ? significant(*value / 1e6) + QStringLiteral(" MB/s")
+                             : significant(*value / 1e9) + QStringLiteral(" GB/s");
+}
+
 QString timeLeft(std::optional<double> value) {
     if (!value || !std::isfinite(*value))
         return unknown;
@@ -69,6 +87,15 @@ QString bytes(std::optional<double> value) {
         ++unit;
     }
     return significant(number) + u' ' + QString::fromLatin1(units[unit]);
+}
+
+QString messageSize(double value) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    int unit = 0;
+    for (; value >= 1024 && unit < 3; ++unit)
+        value /= 1024;
+    const bool whole = value == std::floor(value);
+    return (whole ? QString::number(value, 'f', 0) : significant(value)) + u' ' + QString::fromLatin1(units[unit]);
 }
 
 QString wallTime(std::int64_t wallUs) {

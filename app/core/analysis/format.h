@@ -9,10 +9,13 @@ namespace lockstep::core {
 [[nodiscard]] QString significant(std::optional<double> value, int digits = 3);  ///< 3 significant digits, no exponent
 [[nodiscard]] QString percent(std::optional<double> fraction, int decimals = 2); ///< "98.93 %"
 [[nodiscard]] QString seconds(std::optional<double> seconds);                    ///< "12.3 s"
-[[nodiscard]] QString timeLeft(std::optional<double> seconds); ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
-[[nodiscard]] QString speedUp(std::optional<double> factor);   ///< "×1.74"
-[[nodiscard]] QString bytes(std::optional<double> bytes);      ///< "191 MiB"
-[[nodiscard]] QString wallTime(std::int64_t wallUs);           ///< local "2026-01-02 03:04:05"
-[[nodiscard]] QString clockTime(std::int64_t wallUs);          ///< local "03:04:05.678"
+[[nodiscard]] QString shortTime(std::optional<double> seconds);                  ///< "12.3 µs", "4.56 ms", "1.20 s"
+[[nodiscard]] QString bandwidth(std::optional<double> bytesPerS); ///< "1.23 GB/s": decimal, as nccl-tests
+[[nodiscard]] QString timeLeft(std::optional<double> seconds);    ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
+[[nodiscard]] QString speedUp(std::optional<double> factor);      ///< "×1.74"
+[[nodiscard]] QString bytes(std::optional<double> bytes);         ///< "191 MiB"
+[[nodiscard]] QString messageSize(double bytes);      ///< the same, whole where it is: "4 B", "80 KiB", "1.25 MiB"
+[[nodiscard]] QString wallTime(std::int64_t wallUs);  ///< local "2026-01-02 03:04:05"
+[[nodiscard]] QString clockTime(std::int64_t wallUs); ///< local "03:04:05.678"
 
 } // namespace lockstep::core

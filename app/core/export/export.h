@@ -20,8 +20,8 @@ struct ExportedCurve {
 };
 /// What an export tells.
 struct Report {
-    ResultTable table;                    ///< judged (judgement.h): every format then says what is unfair
-    Judgement judgement;                  ///< empty: nothing was judged
+    ResultTable table;                      ///< judged (judgement.h): every format then says what is unfair
+    Judgement judgement;                    ///< empty: nothing was judged
     std::vector<ExportedCurve> curves = {}; ///< for the charts of the HTML page; may be empty
 };
 /// Judges and puts together.

@@ -80,14 +80,15 @@ std::string figure(const std::string &svg, const std::string &caption) {
 }
 
 std::string methodOf(const ResultTable &table, const std::string &name) {
-    const auto row = std::ranges::find_if(
-        table.rows, [&](const ResultRow &each) { return !each.published && each.name == name; });
+    const auto row =
+        std::ranges::find_if(table.rows, [&](const ResultRow &each) { return !each.published && each.name == name; });
     return row == table.rows.end() ? std::string() : row->method;
 }
 
 std::string charts(const Report &report, const std::vector<ReportPicture> &pictures) {
-    std::string out = figure(speedUpSvg(report.table, report.judgement), "Speed-up, with 95 % intervals where there are three "
-                                                                         "repeats; published figures are dotted");
+    std::string out =
+        figure(speedUpSvg(report.table, report.judgement), "Speed-up, with 95 % intervals where there are three "
+                                                           "repeats; published figures are dotted");
     for (const PairJudgement &pair : report.judgement.pairs)
         if (pair.attribution)
             out += figure(waterfallSvg(*pair.attribution, methodOf(report.table, pair.run)),
@@ -109,9 +110,10 @@ std::string fairness(const Judgement &judgement) {
                                   finding.label, finding.reference, finding.run, finding.sentence,
                                   finding.control ? finding.control->name : "-"});
     if (table.rows.empty())
-        return judgement.pairs.empty() ? std::string()
-                                       : "<h2>Is the comparison fair?</h2>\n<p>Nothing was found that differs besides what was "
-                                         "meant.</p>\n";
+        return judgement.pairs.empty()
+                   ? std::string()
+                   : "<h2>Is the comparison fair?</h2>\n<p>Nothing was found that differs besides what was "
+                     "meant.</p>\n";
     return "<h2>Is the comparison fair?</h2>\n<div class=\"scroll\">\n" + htmlTable(table) + "</div>\n";
 }
 
@@ -120,7 +122,8 @@ std::string bottlenecks(const Judgement &judgement) {
         return {};
     std::string out = "<h2>What bounds each run, and what to try</h2>\n<ul>\n";
     for (const Bottleneck &each : judgement.bottlenecks) {
-        out += "<li><b>" + htmlText(each.run) + "</b>: " + htmlText(toString(each.bound)) + ". " + htmlText(each.evidence);
+        out +=
+            "<li><b>" + htmlText(each.run) + "</b>: " + htmlText(toString(each.bound)) + ". " + htmlText(each.evidence);
         for (const SuggestedRun &tip : each.tips)
             out += "<br>Try " + htmlText(tip.name) + ": " + htmlText(tip.why);
         out += "</li>\n";

@@ -30,16 +30,16 @@ public:
     }
     void word(double x, double y, const std::string &said, const char *anchor = "start",
               const char *fill = "var(--text)", bool bold = false) {
-        m_out += "<text x=\"" + text(x) + "\" y=\"" + text(y) + "\" text-anchor=\"" + anchor + "\" fill=\"" + fill + "\"" +
-                 (bold ? " font-weight=\"600\"" : "") + ">" + htmlText(said) + "</text>\n";
+        m_out += "<text x=\"" + text(x) + "\" y=\"" + text(y) + "\" text-anchor=\"" + anchor + "\" fill=\"" + fill +
+                 "\"" + (bold ? " font-weight=\"600\"" : "") + ">" + htmlText(said) + "</text>\n";
     }
     void line(double x1, double y1, double x2, double y2, const char *stroke, const char *more = "") {
         m_out += "<line x1=\"" + text(x1) + "\" y1=\"" + text(y1) + "\" x2=\"" + text(x2) + "\" y2=\"" + text(y2) +
                  "\" stroke=\"" + stroke + "\"" + more + "/>\n";
     }
     void box(double x, double y, double w, double h, const std::string &attributes) {
-        m_out += "<rect x=\"" + text(x) + "\" y=\"" + text(y) + "\" width=\"" + text(std::max(1.0, w)) + "\" height=\"" +
-                 text(h) + "\" " + attributes + "/>\n";
+        m_out += "<rect x=\"" + text(x) + "\" y=\"" + text(y) + "\" width=\"" + text(std::max(1.0, w)) +
+                 "\" height=\"" + text(h) + "\" " + attributes + "/>\n";
     }
     void whisker(double from, double to, double y) {
         line(from, y, to, y, "var(--text)");
@@ -47,8 +47,8 @@ public:
         line(to, y - 4, to, y + 4, "var(--text)");
     }
     void polyline(const std::string &points, const std::string &stroke, const char *more = "") {
-        m_out += "<polyline fill=\"none\" stroke=\"" + stroke + "\" stroke-width=\"1.5\" stroke-linejoin=\"round\"" + more +
-                 " points=\"" + points + "\"/>\n";
+        m_out += "<polyline fill=\"none\" stroke=\"" + stroke + "\" stroke-width=\"1.5\" stroke-linejoin=\"round\"" +
+                 more + " points=\"" + points + "\"/>\n";
     }
     [[nodiscard]] double height() const { return m_height; }
     [[nodiscard]] std::string finish() { return std::move(m_out) + "</svg>\n"; }
@@ -83,8 +83,7 @@ void valueAxis(Drawing &drawing, const Scale &x, double top, double bottom, cons
     const double step = std::max(roundStep(x.high - x.low, 5), whole ? 1.0 : 0.0);
     for (double at = std::ceil(x.low / step) * step; at <= x.high + step * 1e-9; at += step) {
         drawing.line(x(at), top, x(at), bottom, "var(--line)");
-        drawing.word(x(at), bottom + 14, tickText(at, step), "middle",
-                     "var(--quiet)");
+        drawing.word(x(at), bottom + 14, tickText(at, step), "middle", "var(--quiet)");
     }
     drawing.word((x.from + x.to) / 2, bottom + 32, title, "middle", "var(--quiet)");
 }
@@ -93,8 +92,7 @@ void heightAxis(Drawing &drawing, const Scale &y, double left, double right, con
     const double step = roundStep(y.high - y.low, 5);
     for (double at = std::ceil(y.low / step) * step; at <= y.high + step * 1e-9; at += step) {
         drawing.line(left, y(at), right, y(at), "var(--line)");
-        drawing.word(left - 6, y(at) + 4, tickText(at, step), "end",
-                     "var(--quiet)");
+        drawing.word(left - 6, y(at) + 4, tickText(at, step), "end", "var(--quiet)");
     }
     drawing.word(left, 12, title, "start", "var(--quiet)");
 }
@@ -102,7 +100,8 @@ void heightAxis(Drawing &drawing, const Scale &y, double left, double right, con
 /// Cut in the middle of a letter it would not be UTF-8.
 std::string shortened(const std::string &name, std::size_t most = 26) {
     const QString whole = QString::fromStdString(name);
-    return whole.size() <= qsizetype(most) ? name : (whole.left(qsizetype(most) - 1) + QStringLiteral("…")).toStdString();
+    return whole.size() <= qsizetype(most) ? name
+                                           : (whole.left(qsizetype(most) - 1) + QStringLiteral("…")).toStdString();
 }
 
 std::string signedSeconds(double seconds) {
@@ -141,8 +140,8 @@ std::string lines(const std::vector<Line> &all, const std::string &xTitle, const
         for (const auto &[at, value] : line.points)
             points += text(x(at)) + "," + text(y(value)) + " ";
         if (line.points.size() == 1)
-            drawing.box(x(line.points[0].first) - 2, y(line.points[0].second) - 2, 4,
-                        4, "fill=\"" + colorOf(line.method) + "\"");
+            drawing.box(x(line.points[0].first) - 2, y(line.points[0].second) - 2, 4, 4,
+                        "fill=\"" + colorOf(line.method) + "\"");
         drawing.polyline(points, colorOf(line.method));
         if (!line.points.empty())
             ends.emplace_back(y(line.points.back().second), &line);
@@ -241,10 +240,10 @@ std::string waterfallSvg(const Attribution &found, std::string_view method) {
         const AttributionBar &bar = found.bars[i];
         const double from = x(std::min(at, at + bar.seconds)), to = x(std::max(at, at + bar.seconds)),
                      y = 8 + rowHeight * double(i + 1);
-        const std::string look =
-            bar.cause == Cause::Unattributed ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
-            : bar.seconds < 0                ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
-                                             : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
+        const std::string look = bar.cause == Cause::Unattributed
+                                     ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
+                                 : bar.seconds < 0 ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
+                                                   : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
         drawing.box(from, y, to - from, rowHeight - 8, look);
         double end = to;
         if (bar.high > bar.low) {
@@ -266,7 +265,8 @@ std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine) {
             continue; // a further repeat of the same
         Line line{curve.name, curve.method, {}};
         const std::size_t each = std::max<std::size_t>(1, curve.points.size() * 2 / std::size_t(pointsALine));
-        for (std::size_t i = 0; i < curve.points.size(); i += each) { // lowest and highest of each stretch, in their order
+        for (std::size_t i = 0; i < curve.points.size();
+             i += each) { // lowest and highest of each stretch, in their order
             const auto first = curve.points.begin() + std::ptrdiff_t(i),
                        last = curve.points.begin() + std::ptrdiff_t(std::min(curve.points.size(), i + each));
             auto [low, high] = std::minmax_element(
@@ -274,7 +274,8 @@ std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine) {
             if (high < low)
                 std::swap(low, high);
             for (const auto &point : {low, high})
-                if (std::isfinite(point->loss) && (line.points.empty() || line.points.back().first < double(point->step)))
+                if (std::isfinite(point->loss) &&
+                    (line.points.empty() || line.points.back().first < double(point->step)))
                     line.points.emplace_back(double(point->step), point->loss);
         }
         if (!line.points.empty())

@@ -128,10 +128,9 @@ Result<void> add(Experiment &experiment, const PlannedRun &added) {
     for (std::size_t i = 0; i < experiment.entries.size(); ++i)
         if (const PlannedRun &there = experiment.entries[i].planned;
             there.config == added.config && there.command == added.command)
-            return fail(Error::badArgument(there.name + ", run " + std::to_string(i + 1) +
-                                               " of the experiment, is the same run already",
-                                           "lockstepctl retry " + experiment.id + " " + std::to_string(i + 1) +
-                                               " runs it again"));
+            return fail(Error::badArgument(
+                there.name + ", run " + std::to_string(i + 1) + " of the experiment, is the same run already",
+                "lockstepctl retry " + experiment.id + " " + std::to_string(i + 1) + " runs it again"));
     PlannedRun planned = added;
     planned.name = ownName(experiment, added.name);
     for (planned.repeat = 1; planned.repeat <= added.repeats; ++planned.repeat) {

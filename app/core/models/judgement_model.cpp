@@ -11,8 +11,11 @@ std::vector<JudgementModel::Row> JudgementModel::rowsOf(const Judgement &judgeme
     std::vector<Row> rows;
     for (const PairJudgement &pair : judgement.pairs)
         for (const FairnessFinding &finding : pair.fairness) {
-            Row row{Kind::Finding, QStringLiteral("%1 against %2").arg(qs(pair.run), qs(pair.reference)),
-                    qs(std::string(toString(finding.weight))), qs(finding.sentence), {}};
+            Row row{Kind::Finding,
+                    QStringLiteral("%1 against %2").arg(qs(pair.run), qs(pair.reference)),
+                    qs(std::string(toString(finding.weight))),
+                    qs(finding.sentence),
+                    {}};
             if (finding.control)
                 row.suggestions = {*finding.control};
             rows.push_back(std::move(row));

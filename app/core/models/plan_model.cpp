@@ -105,8 +105,8 @@ QVariant PlanModel::data(const QModelIndex &index, int role) const {
         const QString state = qs(toString(entry.state));
         const bool unstarted = !m_started && entry.state == EntryState::Queued;
         cell = TableCell::ofText(entry.state == EntryState::NotRun ? qs(entry.reason)
-                            : unstarted                       ? QStringLiteral("will run")
-                                                              : state);
+                                 : unstarted                       ? QStringLiteral("will run")
+                                                                   : state);
         break;
     }
     default:

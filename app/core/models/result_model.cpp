@@ -100,10 +100,10 @@ TableCell cellOf(const ResultRow &row, int column) {
         return TableCell::ofNumber(row.printedSpeedUp);
     case ResultModel::Efficiency:
         return TableCell::ofNumber(row.efficiency,
-                              row.efficiency ? significant(*row.efficiency * 100) : QStringLiteral("-"));
+                                   row.efficiency ? significant(*row.efficiency * 100) : QStringLiteral("-"));
     case ResultModel::Accuracy:
         return TableCell::ofNumber(row.testAccuracy, row.testAccuracy ? QString::number(*row.testAccuracy * 100, 'f', 2)
-                                                                 : QStringLiteral("-"));
+                                                                      : QStringLiteral("-"));
     case ResultModel::FinalLoss:
         return TableCell::ofNumber(row.finalLoss);
     default:

@@ -102,8 +102,7 @@ QVariant TargetModel::data(const QModelIndex &index, int role) const {
         return qs(row.how);
     case MethodRole: {
         const auto &runs = m_cells[std::size_t(index.row())].runs;
-        return runs.empty() || !runs.front().config ? QVariant()
-                                                    : QVariant(qs(toString(runs.front().config->method)));
+        return runs.empty() || !runs.front().config ? QVariant() : QVariant(qs(toString(runs.front().config->method)));
     }
     default:
         return {};

@@ -246,6 +246,7 @@ void LineChart::updateAxes() {
     const int xTicks = std::clamp(int(plot.width() / 84), 3, 8), yTicks = std::clamp(int(plot.height() / 48), 2, 6);
     const Ticks x = m_xKind == XKind::Whole      ? wholeTicks(xLow, xHigh, xTicks)
                     : m_xKind == XKind::WallTime ? timeTicks(xLow, xHigh, xTicks)
+                    : m_xKind == XKind::Bytes    ? byteTicks(xLow, xHigh, xTicks)
                                                  : niceTicks(xLow, xHigh, xTicks, false);
     Ticks y;
     if (m_viewY)
@@ -325,6 +326,8 @@ double LineChart::xAt(double viewX) const {
 QString LineChart::xText(double x) const {
     if (m_xKind == XKind::WallTime)
         return core::clockTime(std::int64_t(x * 1e6)).left(12);
+    if (m_xKind == XKind::Bytes)
+        return core::messageSize(std::exp2(x));
     return x == std::floor(x) && std::abs(x) < 1e15 ? QString::number(x, 'f', 0) : core::significant(x, 4);
 }
 

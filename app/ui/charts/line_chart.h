@@ -36,7 +36,7 @@ struct LineData {
     [[nodiscard]] QPointF at(qsizetype index) const { return curve ? curve->at(index) : points[index]; }
 };
 
-enum class XKind { Real, Whole, WallTime }; ///< ticks of x; WallTime: Unix seconds
+enum class XKind { Real, Whole, WallTime, Bytes }; ///< ticks of x; WallTime: Unix seconds; Bytes: x is log2 of them
 
 /// Lines over one x axis: Qt Charts' axes with our own look and our own curves on them, since a QLineSeries strokes its
 /// whole path anew for hit tests at every replace (docs/benchmarks/charts.md). No legend but names and values at the lines'

@@ -92,6 +92,20 @@ Ticks timeTicks(double low, double high, int wanted) {
     return out;
 }
 
+Ticks byteTicks(double low, double high, int wanted) {
+    Ticks out;
+    if (!std::isfinite(low) || !std::isfinite(high) || high <= low)
+        low = 0, high = 30;
+    out.low = low;
+    out.high = high;
+    const double step = std::max(1.0, std::ceil((high - low) / std::max(1, wanted) / 2) * 2);
+    for (double at = std::ceil((low - 1e-9) / step) * step; at <= high + 1e-9; at += step) {
+        out.at.append(at);
+        out.labels.append(core::messageSize(std::exp2(at)));
+    }
+    return out;
+}
+
 Ticks logTicks(double low, double high, int wanted) {
     Ticks out;
     if (!(low > 0) || !std::isfinite(high) || high <= low)

@@ -24,4 +24,7 @@ struct Ticks {
 /// Decades, and 2 and 5 between them where there are few.
 [[nodiscard]] Ticks logTicks(double low, double high, int wanted);
 
+/// For sizes on a log axis: values are log2 of bytes, labels "4 KiB"; whole powers of two, as many as fit.
+[[nodiscard]] Ticks byteTicks(double low, double high, int wanted);
+
 } // namespace lockstep::ui

@@ -68,8 +68,8 @@ Waterfall::Layout Waterfall::layOut(const QRectF &area) const {
     const double count = double(std::max<qsizetype>(1, m_bars.size()));
     out.rowHeight = std::clamp((area.height() - axisHeight) / count, 18.0, 40.0);
     const double left = area.left() + out.nameWidth + gap;
-    out.plot = QRectF(left, area.top(), std::max(40.0, area.right() - out.valueWidth - 2 * gap - left),
-                      out.rowHeight * count);
+    out.plot =
+        QRectF(left, area.top(), std::max(40.0, area.right() - out.valueWidth - 2 * gap - left), out.rowHeight * count);
     return out;
 }
 
@@ -133,9 +133,8 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
         const double y = layout.plot.top() + double(i) * layout.rowHeight;
         painter->setFont(Theme::font(Type::Small, bar.total ? QFont::DemiBold : QFont::Normal));
         painter->setPen(bar.total ? p.text : p.textSecondary);
-        painter->drawText(
-            QRectF(area.left(), y, layout.nameWidth, layout.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-            QFontMetricsF(painter->font()).elidedText(bar.name, Qt::ElideRight, layout.nameWidth));
+        painter->drawText(QRectF(area.left(), y, layout.nameWidth, layout.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
+                          QFontMetricsF(painter->font()).elidedText(bar.name, Qt::ElideRight, layout.nameWidth));
         const double from = bar.total ? 0 : at;
         at = after(bar, at);
         if (i + 1 < m_bars.size()) {

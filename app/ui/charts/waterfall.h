@@ -10,11 +10,11 @@ namespace lockstep::ui {
 /// One row of a Waterfall.
 struct WaterfallBar {
     QString name;
-    double seconds = 0;         ///< of a total: the whole; of a cause: what it adds (negative: it saves)
-    double low = 0, high = 0;   ///< the extremes of `seconds`; equal to it where there is but one value
-    bool total = false;         ///< drawn from zero, in `color`
-    bool unattributed = false;  ///< outlined: nobody knows what it is
-    QColor color;               ///< the method's
+    double seconds = 0;        ///< of a total: the whole; of a cause: what it adds (negative: it saves)
+    double low = 0, high = 0;  ///< the extremes of `seconds`; equal to it where there is but one value
+    bool total = false;        ///< drawn from zero, in `color`
+    bool unattributed = false; ///< outlined: nobody knows what it is
+    QColor color;              ///< the method's
     QString hint;
     bool operator==(const WaterfallBar &) const = default;
 };

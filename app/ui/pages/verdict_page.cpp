@@ -60,7 +60,8 @@ QString causeHelp(core::Cause cause) {
 }
 
 QList<WaterfallBar> waterfallBars(const core::Attribution &found, const QColor &reference, const QColor &run) {
-    QList<WaterfallBar> bars = {{QString::fromStdString(found.reference), found.referenceS, 0, 0, true, false, reference, {}}};
+    QList<WaterfallBar> bars = {
+        {QString::fromStdString(found.reference), found.referenceS, 0, 0, true, false, reference, {}}};
     for (const core::AttributionBar &bar : found.bars) {
         const std::string_view name = core::toString(bar.cause);
         bars.append({QString::fromUtf8(name.data(), qsizetype(name.size())), bar.seconds, bar.low, bar.high, false,
@@ -73,7 +74,8 @@ QList<WaterfallBar> waterfallBars(const core::Attribution &found, const QColor &
 QString factorLine(const core::FactorEffect &factor) {
     QString line = QStringLiteral("%1: %2").arg(QString::fromStdString(factor.label), signedSeconds(factor.seconds));
     if (factor.high > factor.low)
-        line += QObject::tr(" (%1 to %2 by the order of changes)").arg(signedSeconds(factor.low), signedSeconds(factor.high));
+        line += QObject::tr(" (%1 to %2 by the order of changes)")
+                    .arg(signedSeconds(factor.low), signedSeconds(factor.high));
     QStringList controls;
     for (const std::string &name : factor.controls)
         controls.append(QString::fromStdString(name));
@@ -124,8 +126,9 @@ QWidget *VerdictPage::buildHead() {
 
 Card *VerdictPage::buildWaterfall(QWidget *parent) {
     auto *card = new Card(tr("Where the difference comes from"), parent);
-    card->setToolTip(tr("From the reference's run time to the run's, by measured phases; what the phases do not explain is a "
-                        "bar of its own. Medians over the repeats"));
+    card->setToolTip(
+        tr("From the reference's run time to the run's, by measured phases; what the phases do not explain is a "
+           "bar of its own. Medians over the repeats"));
     m_pair = new QComboBox(card);
     m_pair->setAccessibleName(tr("Run that is explained"));
     m_pair->setSizeAdjustPolicy(QComboBox::AdjustToContents);
@@ -203,8 +206,9 @@ QWidget *VerdictPage::buildBody() {
     layout->addWidget(results);
     layout->addWidget(accuracy);
     auto *target = new Card(tr("Time to target"), body);
-    target->setToolTip(tr("Training time until the target was first met, interpolated between the ends of epochs; evaluation and "
-                          "start-up left out. Medians over the repeats"));
+    target->setToolTip(
+        tr("Training time until the target was first met, interpolated between the ends of epochs; evaluation and "
+           "start-up left out. Medians over the repeats"));
     m_target = new VerdictTarget(m_theme, m_workspace.targets(), target);
     target->body()->addWidget(m_target);
     layout->addWidget(target);
@@ -290,7 +294,8 @@ void VerdictPage::refreshBars(const core::ResultTable &table) {
         const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
         if (value || (!row.published && row.state != "not run")) // what did not run stands in the table
         {
-            const core::SpeedUp *interval = row.published ? nullptr : intervalOf(m_workspace.judgement().judgement(), row.name);
+            const core::SpeedUp *interval =
+                row.published ? nullptr : intervalOf(m_workspace.judgement().judgement(), row.name);
             speed.append({name, color, row.published, value,
                           value ? core::speedUp(value) : QString::fromStdString(row.state), kind,
                           interval ? interval->low : std::nullopt, interval ? interval->high : std::nullopt});

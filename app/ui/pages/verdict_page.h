@@ -12,7 +12,7 @@ class QTableView;
 namespace lockstep::core {
 struct ResultTable;
 struct SuggestedRun;
-}
+} // namespace lockstep::core
 
 namespace lockstep::ui {
 class BarChart;

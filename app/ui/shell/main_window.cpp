@@ -14,6 +14,7 @@
 
 #include <utility>
 
+#include "app/ui/pages/lab_page.h"
 #include "app/ui/pages/live_page.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/runs_page.h"
@@ -48,7 +49,10 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     m_rail->addPage(tr("Live"), QStringLiteral("live"), tr("Watch it train"));
     m_rail->addPage(tr("Verdict"), QStringLiteral("verdict"), tr("What is worth it here"));
     m_rail->addPage(tr("Runs"), QStringLiteral("runs"), tr("All runs so far"));
-    for (QWidget *page : std::initializer_list<QWidget *>{m_plan, m_live, m_verdict, m_runs})
+    m_lab = new LabPage(theme, m_pages);
+    m_rail->addPage(tr("Lab"), QStringLiteral("lab"),
+                    tr("What communication costs here, and what it would make of DDP"));
+    for (QWidget *page : std::initializer_list<QWidget *>{m_plan, m_live, m_verdict, m_runs, m_lab})
         m_pages->addWidget(page);
 
     auto *centre = new QWidget(this);
@@ -82,6 +86,7 @@ void MainWindow::connectPages() {
     });
     connect(m_runs, &RunsPage::experimentWanted, this, [this](const QString &id) { openAndShow(id, false); });
     connect(m_runs, &RunsPage::runWanted, this, [this](const QString &id) { openAndShow(id, true); });
+    connect(m_lab, &LabPage::failed, m_strip, &StatusStrip::showMessage);
     connect(m_strip, &StatusStrip::showRunning, this, [this] {
         if (m_workspace.attachToRunning())
             showPage(Page::Live);
@@ -135,6 +140,8 @@ Page MainWindow::page() const {
 std::vector<ChartSource *> MainWindow::charts() const {
     std::vector<ChartSource *> out = m_live->charts();
     for (ChartSource *chart : m_verdict->charts())
+        out.push_back(chart);
+    for (ChartSource *chart : m_lab->charts())
         out.push_back(chart);
     return out;
 }

@@ -11,6 +11,7 @@ namespace lockstep::ui {
 class ChartSource;
 class ConsoleDrawer;
 class ExportMenu;
+class LabPage;
 class LivePage;
 class PlanPage;
 class Rail;
@@ -20,7 +21,7 @@ class Theme;
 class VerdictPage;
 class Workspace;
 
-enum class Page { Plan, Live, Verdict, Runs };
+enum class Page { Plan, Live, Verdict, Runs, Lab };
 
 /// The window: rail, strip, pages, console drawer. Owns no data.
 class MainWindow : public QMainWindow {
@@ -34,6 +35,7 @@ public:
     [[nodiscard]] LivePage *livePage() const { return m_live; }
     [[nodiscard]] VerdictPage *verdictPage() const { return m_verdict; }
     [[nodiscard]] RunsPage *runsPage() const { return m_runs; }
+    [[nodiscard]] LabPage *labPage() const { return m_lab; }
     [[nodiscard]] StatusStrip *strip() const { return m_strip; }
     [[nodiscard]] ConsoleDrawer *drawer() const { return m_drawer; }
     [[nodiscard]] Rail *rail() const { return m_rail; }
@@ -63,6 +65,7 @@ private:
     LivePage *m_live;
     VerdictPage *m_verdict;
     RunsPage *m_runs;
+    LabPage *m_lab;
     ExportMenu *m_export;
     QString m_settings;
     bool m_startPressed = false;

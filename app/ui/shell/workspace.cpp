@@ -390,8 +390,8 @@ void Workspace::recompute() {
         outcomes.push_back(store->outcome());
     const core::ResultTable table =
         m_open ? core::resultTable(m_open->experiment(), outcomes) : core::resultTable(outcomes);
-    core::Report report = core::reportOf(
-        table, outcomes, m_open ? m_open->experiment().recipe.varies : std::vector<std::string>());
+    core::Report report =
+        core::reportOf(table, outcomes, m_open ? m_open->experiment().recipe.varies : std::vector<std::string>());
     m_results.setTable(report.table);
     m_classes.setTable(report.table);
     m_targets.setCells(core::cellsOf(report.table, outcomes));

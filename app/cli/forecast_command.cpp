@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+#include <QCoreApplication>
+
+#include "analysis/format.h"
+#include "analysis/lab_report.h"
+#include "commands.h"
+#include "ipc/clock.h"
+#include "ipc/file_system.h"
+#include "ipc/run_folder.h"
+#include "launch/machine_facts.h"
+#include "launch/plan.h"
+#include "launch/probe_job.h"
+#include "launch/recipe.h"
+#include "output.h"
+#include "stop_signals.h"
+#include "store/forecast_record.h"
+#include "store/run_index.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Rows = std::vector<std::vector<std::string>>;
+using Errors = std::vector<Error>;
+
+constexpr std::int64_t mnistSamples = 60'000; ///< training images of mnist and of fashion-mnist
+
+/// What is to be forecast.
+struct Subject {
+    std::string title;
+    RunConfig config;
+    std::vector<int> devices;
+};
+
+std::string text(const QString &text) {
+    return text.toStdString();
+}
+
+std::string interval(const core::Interval &value, QString (*format)(std::optional<double>)) {
+    return text(format(value.value)) + " (" + text(format(value.low)) + " to " + text(format(value.high)) + ")";
+}
+
+tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
+    const auto record = realFileSystem().readAll(runFolder(id).config());
+    const auto run = record ? runRecordFromJson(*record) : Result<RunRecord>(fail(record.error()));
+    if (!run || !run->config || isScript(*run))
+        return tl::unexpected(Errors{Error::badArgument("run " + id + " is no run of lockstep-trainer with a config",
+                                                        "name another one, or a recipe")});
+    return Subject{run->name, *run->config, {deviceCount(*run->config)}};
+}
+
+/// The first DDP run of the recipe, else its first run; numbers of devices from all of its DDP runs.
+tl::expected<Subject, Errors> subjectOfRecipe(const ForecastOptions &options) {
+    const auto recipe = core::loadRecipe(options.what);
+    if (!recipe)
+        return tl::unexpected(recipe.error());
+    core::PlanOptions plan;
+    for (const std::string &pair : options.set) {
+        const auto equals = pair.find('=');
+        if (equals == std::string::npos || equals == 0)
+            return tl::unexpected(
+                Errors{Error::badArgument("\"" + pair.substr(0, 80) + "\" sets nothing", "write KEY=VALUE", "--set")});
+        plan.set.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+    }
+    const auto expanded = core::expand(*recipe, core::localMachineFacts(), plan);
+    if (!expanded)
+        return tl::unexpected(expanded.error());
+    Subject subject;
+    subject.title = expanded->title;
+    const core::PlannedRun *first = nullptr;
+    for (const core::PlannedRun &run : expanded->runs) {
+        if (!run.command.empty())
+            continue;
+        if (!first || (first->config.method != Method::Ddp && run.config.method == Method::Ddp))
+            first = &run;
+        if (run.config.method == Method::Ddp)
+            subject.devices.push_back(deviceCount(run.config));
+    }
+    if (!first)
+        return tl::unexpected(Errors{
+            Error::badArgument("recipe " + options.what + " has no run of lockstep-trainer", "name another one")});
+    subject.config = first->config;
+    return subject;
+}
+
+Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject &subject, int here) {
+    std::vector<int> devices = subject.devices;
+    if (!options.devices.empty()) {
+        devices.clear();
+        for (const QString &word : QString::fromStdString(options.devices).split(u',', Qt::SkipEmptyParts)) {
+            bool whole = false;
+            devices.push_back(word.toInt(&whole));
+            if (!whole || devices.back() < 1 || devices.back() > 4096)
+                return fail(Error::badArgument("\"" + word.left(40).toStdString() + "\" is no number of devices",
+                                               "write 2,4,8", "--devices"));
+        }
+    } else {
+        for (int n = 2; n <= here; n *= 2)
+            devices.push_back(n);
+    }
+    std::erase(devices, 1);
+    std::sort(devices.begin(), devices.end());
+    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+    if (devices.empty())
+        return fail(Error::badArgument("there is one device here, and nothing to share out",
+                                       "name more by --devices; what needs them reads \"can't tell\""));
+    return devices;
+}
+
+Json outcomeJson(const core::ForecastOutcome &outcome) {
+    Json json = {{"runs", outcome.runs},
+                 {"measured_step_s", outcome.measuredStepS ? Json(*outcome.measuredStepS) : Json()}};
+    if (outcome.grade) {
+        json["error"] = outcome.grade->error;
+        json["within_interval"] = outcome.grade->within;
+    }
+    return json;
+}
+
+std::string best(const char *method, const std::optional<int> &devices) {
+    if (!devices)
+        return {};
+    return std::string("Best number of devices for ") + method + ": " + std::to_string(*devices) +
+           (*devices == 1 ? " (more would not pay)\n" : "\n");
+}
+
+std::string forecastText(const core::ForecastRecord &record) {
+    const core::Forecast &forecast = record.forecast;
+    std::string out = "Forecast " + record.id + " for " + record.title + ", by lab " + record.lab + "\n";
+    for (const core::ComputeProbe &probe : record.input.probes)
+        out +=
+            "Measured: " +
+            (probe.copies == 1 ? std::string("one device") : std::to_string(probe.copies) + " devices side by side") +
+            ", batch " + std::to_string(probe.batch) + ": " + text(core::shortTime(probe.stepS)) + " a step\n";
+    out += "Gradient: " + text(core::bytes(forecast.gradientBytes)) + " in " +
+           std::to_string(forecast.bucketsBytes.size()) +
+           (forecast.bucketsBytes.size() == 1 ? " bucket\n" : " buckets\n");
+    Rows rows = {{"method", "devices", "step", "epoch", "speed-up", "communication", "measured step", "off by"}};
+    const auto outcomes = core::outcomesOf(record);
+    std::string lacking;
+    for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
+        const core::ForecastRow &row = forecast.rows[i];
+        const std::string name(core::toString(row.method));
+        if (!row.cannotTell.empty()) {
+            lacking += name + " ×" + std::to_string(row.devices) + ": " + row.cannotTell + "\n";
+            continue;
+        }
+        const auto &grade = outcomes[i].grade;
+        rows.push_back({name, std::to_string(row.devices), interval(row.stepS, core::shortTime),
+                        interval(row.epochS, core::seconds), interval(row.speedUp, core::speedUp),
+                        text(core::shortTime(row.exposedS)), text(core::shortTime(outcomes[i].measuredStepS)),
+                        grade ? text(core::percent(grade->error, 1)) + (grade->within ? "" : ", outside") : "-"});
+    }
+    out += "\n" + aligned(rows) + lacking + best("DDP", forecast.bestDdp) + best("a server", forecast.bestServer);
+    for (const std::string &sentence : forecast.reservations)
+        out += sentence + "\n";
+    return out;
+}
+
+int show(const core::ForecastRecord &record, bool json) {
+    if (!json) {
+        print(forecastText(record));
+        return Done;
+    }
+    Json out = Json::parse(core::toJson(record));
+    const auto outcomes = core::outcomesOf(record);
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+        out["rows"][i]["outcome"] = outcomeJson(outcomes[i]);
+    print(out.dump(1) + "\n");
+    return Done;
+}
+
+/// Runs the probes; their figures come back in `record`.
+int probe(core::ForecastRecord &record) {
+    core::ProbeJob job;
+    int exitCode = Failed;
+    QObject::connect(&job, &core::ProbeJob::progressed,
+                     [](const QString &what) { std::fprintf(stderr, "probe: %s\n", qPrintable(what)); });
+    QObject::connect(&job, &core::ProbeJob::finished, [&] {
+        record.input.probes = job.probes();
+        record.input.parameterBytes = job.parameterBytes();
+        exitCode = Done;
+        QCoreApplication::exit();
+    });
+    QObject::connect(&job, &core::ProbeJob::failed, [&](const Error &error) {
+        exitCode = complain(error);
+        QCoreApplication::exit();
+    });
+    const StopSignals signals([&] {
+        exitCode = Stopped;
+        QCoreApplication::exit();
+    });
+    if (const auto started = job.start(core::probesFor(record.config, record.input.devices, record.input.devicesHere));
+        !started)
+        return complain(started.error());
+    if (exitCode == Failed)
+        QCoreApplication::exec();
+    return exitCode;
+}
+
+} // namespace
+
+int forecastCommand(const ForecastOptions &options) {
+    if (options.show) {
+        const auto newest = core::newestForecast();
+        return newest ? show(*newest, options.json)
+                      : complain(
+                            Error::badArgument("there is no forecast yet", "`lockstepctl forecast RECIPE` makes one"));
+    }
+    const auto lab = options.lab.empty() ? core::newestLab() : [&]() -> std::optional<core::LabRecord> {
+        auto read = core::readLab(options.lab);
+        return read ? std::optional(std::move(*read)) : std::nullopt;
+    }();
+    if (!lab)
+        return complain(
+            options.lab.empty()
+                ? Error::badArgument("a forecast needs to know what communication costs here, and there is no lab yet",
+                                     "run `lockstepctl lab --quick` first")
+                : Error::badArgument("there is no lab " + options.lab, "`lockstepctl lab --list` shows them", "--lab"));
+    const auto subject = isRunId(options.what) ? subjectOfRun(options.what) : subjectOfRecipe(options);
+    if (!subject)
+        return complain(subject.error());
+    core::ForecastRecord record;
+    record.title = subject->title;
+    record.config = subject->config;
+    record.input.devicesHere =
+        core::deviceLimit(core::localMachineFacts(), record.config.device, record.config.coresPerDevice);
+    const auto devices = devicesOf(options, *subject, record.input.devicesHere);
+    if (!devices)
+        return complain(devices.error());
+    record.input.devices = *devices;
+    record.input.batchPerDevice = record.config.batchPerDevice > 0;
+    record.input.batch = record.input.batchPerDevice ? record.config.batchPerDevice : record.config.batchSize;
+    record.input.samples = record.config.trainSamples > 0 ? record.config.trainSamples : mnistSamples;
+    record.input.bucketMb = record.config.bucketMb;
+    record.input.onCpu = record.config.device == "cpu";
+    record.lab = lab->id;
+    const core::MachineName machine = core::thisMachine();
+    record.host = machine.host;
+    record.cpuModel = machine.cpuModel;
+    record.id = makeRunId();
+    record.startWallUs = SystemClock().wallUs();
+    if (const int code = probe(record); code != Done)
+        return code;
+    auto made = core::forecast(record.input, core::fitLab(*lab));
+    if (!made)
+        return complain(Error::failed("the probes gave no time of a step"));
+    record.forecast = std::move(*made);
+    if (lab->host != record.host)
+        record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
+    if (auto written = core::writeForecast(record); !written)
+        return complain(written.error());
+    return show(record, options.json);
+}
+
+} // namespace lockstep::cli

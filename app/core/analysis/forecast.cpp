@@ -1,0 +1,272 @@
+#include "analysis/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lockstep::core {
+namespace {
+
+constexpr double mib = 1024.0 * 1024;
+constexpr double firstBucketMb = 1;    ///< c10d's kDefaultFirstBucketBytes
+constexpr double computeSpread = 0.05; ///< what a short run's mean may be off by, measured at that batch
+
+/// A device's step at a batch, side by side with others.
+struct Compute {
+    Interval stepS;
+    double backwardS = 0;
+    std::optional<double> strayS;
+    bool measured = false;
+};
+
+const ComputeProbe *probeAt(const ForecastInput &input, int copies, std::int64_t batch) {
+    for (const ComputeProbe &probe : input.probes)
+        if (probe.copies == copies && probe.batch == batch && probe.stepS > 0)
+            return &probe;
+    return nullptr;
+}
+
+Compute fromProbe(const ComputeProbe &probe) {
+    const double off = std::max(computeSpread, probe.slowestS / probe.stepS - 1);
+    return {{probe.stepS, probe.stepS / (1 + off), probe.stepS * (1 + off)}, probe.backwardS, probe.strayS, true};
+}
+
+/// a + k·batch by least squares over the probes of one device; with one batch alone half-way between its extremes.
+std::optional<Compute> modelled(const ForecastInput &input, std::int64_t batch) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0, backward = 0;
+    std::optional<double> stray;
+    for (const ComputeProbe &probe : input.probes) {
+        if (probe.copies != 1 || !(probe.stepS > 0))
+            continue;
+        const auto b = double(probe.batch);
+        n += 1, x += b, y += probe.stepS, xx += b * b, xy += b * probe.stepS;
+        backward += probe.backwardS / probe.stepS;
+        stray = probe.strayS;
+    }
+    if (n == 0)
+        return std::nullopt;
+    Compute out;
+    out.strayS = stray;
+    const double spread = n * xx - x * x, share = double(batch) * n / x;
+    if (spread > 0) {
+        const double slope = std::max(0.0, (n * xy - x * y) / spread), fixed = std::max(0.0, (y - slope * x) / n);
+        const double step = fixed + slope * double(batch);
+        out.stepS = {step, step / (1 + 2 * computeSpread), step * (1 + 2 * computeSpread)};
+    } else {
+        const double fixed = y / n, proportional = fixed * share;
+        out.stepS = {(fixed + proportional) / 2, std::min(fixed, proportional), std::max(fixed, proportional)};
+    }
+    out.backwardS = out.stepS.value * backward / n;
+    return out;
+}
+
+std::optional<Compute> computeOf(const ForecastInput &input, int devices, std::int64_t batch) {
+    if (const ComputeProbe *probe = probeAt(input, devices, batch))
+        return fromProbe(*probe);
+    if (const ComputeProbe *alone = probeAt(input, 1, batch)) {
+        Compute out = fromProbe(*alone);
+        out.measured = devices == 1; // alone, nobody shares its memory
+        out.stepS.high *= devices == 1 ? 1 : 1 + computeSpread;
+        return out;
+    }
+    return modelled(input, batch);
+}
+
+struct Communication {
+    Interval allS;     ///< every bucket
+    Interval exposedS; ///< were hidden what can be
+    bool ranksMeasured = true;
+};
+
+std::optional<Communication> bucketed(const CommunicationModel &model, int ranks, const std::vector<double> &buckets,
+                                      double backwardS) {
+    Communication out;
+    const double all = std::accumulate(buckets.begin(), buckets.end(), 0.0);
+    double sent = 0;
+    Interval end;
+    for (const double bytes : buckets) {
+        auto time = model.predict(inTraining, ranks, bytes);
+        if (!time) // a lab on GPUs, or one of an older version
+            time = model.predict("all_reduce", ranks, bytes);
+        if (!time)
+            return std::nullopt;
+        sent += bytes;
+        const double ready = backwardS * sent / all;
+        end.value = std::max(ready, end.value) + time->seconds;
+        end.low = std::max(ready, end.low) + time->low;
+        end.high = std::max(ready, end.high) + time->high;
+        out.allS.value += time->seconds;
+        out.allS.low += time->low;
+        out.allS.high += time->high;
+        out.ranksMeasured = out.ranksMeasured && time->ranksMeasured;
+    }
+    out.exposedS = {end.value - backwardS, end.low - backwardS, end.high - backwardS};
+    return out;
+}
+
+std::optional<Communication> served(const CommunicationModel &model, int ranks, double bytes) {
+    const auto time = model.predict("server_all_reduce", ranks, bytes);
+    if (!time)
+        return std::nullopt;
+    const Interval all{time->seconds, time->low, time->high};
+    return Communication{all, all, time->ranksMeasured};
+}
+
+Interval scaled(const Interval &interval, double factor) {
+    return {interval.value * factor, interval.low * factor, interval.high * factor};
+}
+
+/// Steps of an epoch; the last, smaller batch is one too.
+double stepsOf(const ForecastInput &input, int devices) {
+    const double batch = double(input.batch) * (input.batchPerDevice ? devices : 1);
+    return std::ceil(double(input.samples) / batch);
+}
+
+std::string whyNot(const ForecastInput &input, int devices) {
+    if (devices > input.devicesHere)
+        return "can't tell: " + std::to_string(devices) + " devices, and this machine has " +
+               std::to_string(input.devicesHere) + " with cores of their own; ranks would take turns on them";
+    if (!input.batchPerDevice && input.batch % devices != 0)
+        return "a batch of " + std::to_string(input.batch) + " can't be shared out among " + std::to_string(devices);
+    return {};
+}
+
+ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, const Forecast &so,
+                  ForecastMethod method, int devices, const Compute &one) {
+    ForecastRow row;
+    row.method = method;
+    row.devices = devices;
+    row.cannotTell = whyNot(input, devices);
+    if (!row.cannotTell.empty())
+        return row;
+    const std::int64_t batch = input.batchPerDevice ? input.batch : input.batch / devices;
+    const auto compute = computeOf(input, devices, batch);
+    const bool server = method == ForecastMethod::Server;
+    const auto talk = server ? served(model, devices, so.gradientBytes)
+                             : bucketed(model, devices, so.bucketsBytes, compute->backwardS);
+    if (!talk) {
+        row.cannotTell =
+            std::string("can't tell: the lab did not measure ") + (server ? "the server's way" : "all-reduce");
+        return row;
+    }
+    // On a CPU hiding costs what it hides.
+    const Interval exposed = input.onCpu ? Interval{talk->allS.value, talk->exposedS.low, talk->allS.high}
+                                         : Interval{talk->exposedS.value, talk->exposedS.low, talk->allS.high};
+    row.waitS = compute->strayS.value_or(0) * expectedMost(devices);
+    row.computeS = compute->stepS.value;
+    row.computeMeasured = compute->measured;
+    row.communicationS = talk->allS.value;
+    row.exposedS = exposed.value;
+    row.ranksMeasured = talk->ranksMeasured;
+    row.stepS = {row.computeS + exposed.value + row.waitS, compute->stepS.low + exposed.low,
+                 compute->stepS.high + exposed.high + 2 * row.waitS};
+    row.epochS = scaled(row.stepS, stepsOf(input, devices));
+    row.speedUp = {so.oneDeviceEpochS / row.epochS.value,
+                   so.oneDeviceEpochS / row.epochS.high * one.stepS.low / one.stepS.value,
+                   so.oneDeviceEpochS / row.epochS.low * one.stepS.high / one.stepS.value};
+    return row;
+}
+
+std::optional<int> bestOf(const Forecast &forecast, ForecastMethod method) {
+    std::optional<int> best;
+    double shortest = forecast.oneDeviceEpochS;
+    bool any = false;
+    for (const ForecastRow &row : forecast.rows) {
+        if (row.method != method || !row.cannotTell.empty())
+            continue;
+        any = true;
+        if (row.epochS.value < shortest) {
+            shortest = row.epochS.value;
+            best = row.devices;
+        }
+    }
+    return any ? std::optional(best.value_or(1)) : std::nullopt;
+}
+
+std::vector<std::string> reservationsOf(const ForecastInput &input, const Forecast &forecast) {
+    std::vector<std::string> out;
+    bool modelled = false, unmeasured = false, blind = false;
+    for (const ForecastRow &row : forecast.rows) {
+        blind = blind || !row.cannotTell.empty();
+        if (!row.cannotTell.empty())
+            continue;
+        modelled = modelled || !row.computeMeasured;
+        unmeasured = unmeasured || !row.ranksMeasured;
+    }
+    if (modelled)
+        out.emplace_back(
+            "Where no devices computed side by side at a rank's batch, the step is modelled from single runs.");
+    if (unmeasured)
+        out.emplace_back("Times for ranks that the lab did not have are carried over by the algorithm's formula.");
+    if (blind)
+        out.emplace_back("Ranks that share cores slow each other down in ways that no probe here has measured.");
+    if (input.onCpu)
+        out.emplace_back("On CPU devices communication takes the ranks' own cores: none of it is counted as hidden.");
+    return out;
+}
+
+} // namespace
+
+std::string_view toString(ForecastMethod method) {
+    return method == ForecastMethod::Ddp ? "DDP" : "server";
+}
+
+std::vector<double> bucketsOf(const std::vector<double> &parameterBytes, double capMb) {
+    std::vector<double> buckets;
+    double open = 0, cap = std::min(firstBucketMb, capMb) * mib;
+    for (auto bytes = parameterBytes.rbegin(); bytes != parameterBytes.rend(); ++bytes) {
+        open += *bytes;
+        if (open < cap)
+            continue;
+        buckets.push_back(open);
+        open = 0;
+        cap = capMb * mib;
+    }
+    if (open > 0)
+        buckets.push_back(open);
+    return buckets;
+}
+
+double expectedMost(int draws) {
+    // Of 1 to 8 draws (tables of normal order statistics); from there on Blom's approximation is good to 1 %.
+    constexpr double known[] = {0, 0, 0.5642, 0.8463, 1.0294, 1.1630, 1.2672, 1.3522, 1.4236};
+    if (draws <= 8)
+        return known[std::max(0, draws)];
+    const double p = (draws - 0.375) / (draws + 0.25);
+    const double t = std::sqrt(-2 * std::log(1 - p)); // Abramowitz and Stegun 26.2.23
+    return t -
+           (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+}
+
+std::optional<Forecast> forecast(const ForecastInput &input, const CommunicationModel &communication) {
+    Forecast out;
+    out.gradientBytes = std::accumulate(input.parameterBytes.begin(), input.parameterBytes.end(), 0.0);
+    if (input.batch <= 0 || input.samples <= 0 || !(out.gradientBytes > 0))
+        return std::nullopt;
+    const auto one = computeOf(input, 1, input.batch);
+    if (!one)
+        return std::nullopt;
+    out.bucketsBytes = bucketsOf(input.parameterBytes, input.bucketMb);
+    out.oneDeviceStepS = one->stepS.value;
+    out.oneDeviceEpochS = one->stepS.value * stepsOf(input, 1);
+    std::vector<int> devices = input.devices;
+    std::sort(devices.begin(), devices.end());
+    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+    for (const ForecastMethod method : {ForecastMethod::Ddp, ForecastMethod::Server})
+        for (const int n : devices)
+            if (n > 1)
+                out.rows.push_back(rowOf(input, communication, out, method, n, *one));
+    out.bestDdp = bestOf(out, ForecastMethod::Ddp);
+    out.bestServer = bestOf(out, ForecastMethod::Server);
+    out.reservations = reservationsOf(input, out);
+    return out;
+}
+
+std::optional<ForecastGrade> gradeForecast(const ForecastRow &row, double measuredStepS) {
+    if (!row.cannotTell.empty() || !(measuredStepS > 0) || !std::isfinite(measuredStepS))
+        return std::nullopt;
+    return ForecastGrade{row.stepS.value, measuredStepS, row.stepS.value / measuredStepS - 1,
+                         measuredStepS >= row.stepS.low && measuredStepS <= row.stepS.high};
+}
+
+} // namespace lockstep::core

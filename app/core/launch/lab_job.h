@@ -1,0 +1,86 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QByteArray>
+#include <QObject>
+#include <QProcess>
+#include <QTimer>
+
+#include "ipc/error.h"
+#include "ipc/unix_socket.h"
+#include "store/lab_record.h"
+
+namespace lockstep::core {
+
+/// What `lockstepctl lab` measures.
+struct LabRequest {
+    std::vector<int> ranks; ///< each a launch of its own, in this order; empty: 2 to as many as there are devices
+    std::string backend = "auto", device = "cpu";
+    int coresPerDevice = 1;
+    bool quick = false, oversubscribe = false;
+};
+
+/// How far a lab is, for whoever watches; labs/progress.json while one runs.
+struct LabProgress {
+    double fraction = 0; ///< 0..1
+    std::string what;    ///< "2 ranks: our ring"
+    std::int64_t startWallUs = 0;
+    bool operator==(const LabProgress &) const = default;
+};
+
+/// The ranks that can be measured here, or why there are none.
+[[nodiscard]] Result<std::vector<int>> labRanks(const LabRequest &request);
+
+/// The lab that runs on this machine now, whoever started it.
+[[nodiscard]] std::optional<LabProgress> runningLab();
+/// Asks it to stop; it looks several times a second. Nothing happens when none runs.
+[[nodiscard]] Result<void> stopRunningLab();
+/// Starts `lockstepctl lab` in a session of its own: it goes on when the caller ends. Its words are in labs/console.log.
+[[nodiscard]] Result<void> startLabDetached(bool quick);
+/// The last line it left there; empty: none.
+[[nodiscard]] std::string labConsoleTail();
+
+/// Measures: one `lockstep-agent run` after another, each with its number of ranks. One lab at a time on a machine. The runs
+/// leave nothing among the runs; what they measured is kept as labs/ID.json. One use; finished() or failed() is told once.
+class LabJob : public QObject {
+    Q_OBJECT
+public:
+    explicit LabJob(QObject *parent = nullptr);
+    ~LabJob() override;
+    [[nodiscard]] Result<void> start(const LabRequest &request);
+    void stop(); ///< ends as failed, "the lab was stopped"
+    [[nodiscard]] bool wasStopped() const { return m_stopped; }
+    [[nodiscard]] const LabRecord &record() const { return m_record; }
+
+Q_SIGNALS:
+    void progressed(const lockstep::core::LabProgress &progress);
+    void finished(); ///< record() is whole and on disk
+    void failed(const lockstep::Error &error);
+
+private:
+    void next();
+    void readOut();
+    void readErr();
+    void look();
+    void over();
+    [[nodiscard]] Result<void> takeRows();
+    void tell(double share, const std::string &what);
+    void end(std::optional<Error> error);
+
+    LabRequest m_request;
+    LabRecord m_record;
+    std::vector<int> m_ranks;
+    std::size_t m_current = 0;
+    std::string m_agent, m_rowsFile, m_run;
+    QByteArray m_out, m_err;
+    std::optional<FileLock> m_lock;
+    QProcess m_process;
+    QTimer m_timer;
+    LabProgress m_progress;
+    bool m_stopped = false, m_ended = false;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,67 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <QObject>
+#include <QProcess>
+#include <QTemporaryDir>
+
+#include "analysis/forecast.h"
+#include "ipc/error.h"
+#include "ipc/run_config.h"
+
+namespace lockstep::core {
+
+/// The baseline of a config on `copies` devices side by side that never talk, each at its own batch.
+struct ProbeRequest {
+    RunConfig config;
+    int copies = 1;
+    std::int64_t batch = 64;
+};
+
+/// The probes that forecast `devices` of such a config needs: one device at the whole batch, and that many side by side at a
+/// rank's, for each number that this machine has. Short: 200 steps an epoch, three epochs.
+[[nodiscard]] std::vector<ProbeRequest> probesFor(const RunConfig &config, const std::vector<int> &devices,
+                                                  int devicesHere);
+
+/// What frames of the copies (one text each, NDJSON) amount to; the first epoch is warm-up. Absent: none got so far.
+[[nodiscard]] std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request,
+                                                          const std::vector<std::string> &frames);
+
+/// Bytes of each parameter in a safetensors file, in its order. Errors name the file.
+[[nodiscard]] Result<std::vector<double>> parameterBytesIn(const std::string &safetensors);
+
+/// Runs probes one after another with lockstep-trainer, in a folder that goes away. One use.
+class ProbeJob : public QObject {
+    Q_OBJECT
+public:
+    explicit ProbeJob(QObject *parent = nullptr);
+    ~ProbeJob() override;
+    [[nodiscard]] Result<void> start(std::vector<ProbeRequest> probes);
+    [[nodiscard]] const std::vector<ComputeProbe> &probes() const { return m_done; }
+    [[nodiscard]] const std::vector<double> &parameterBytes() const { return m_parameterBytes; }
+
+Q_SIGNALS:
+    void progressed(const QString &what);
+    void finished();
+    void failed(const lockstep::Error &error);
+
+private:
+    void next();
+    void over();
+    void end(std::optional<Error> error);
+    [[nodiscard]] std::string file(const char *what, int copy) const;
+
+    QTemporaryDir m_folder;
+    std::string m_trainer;
+    std::deque<ProbeRequest> m_waiting;
+    std::vector<std::unique_ptr<QProcess>> m_running;
+    std::vector<ComputeProbe> m_done;
+    std::vector<double> m_parameterBytes;
+    bool m_ended = false;
+};
+
+} // namespace lockstep::core

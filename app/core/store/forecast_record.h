@@ -1,0 +1,43 @@
+#pragma once
+// A forecast on disk, made before its runs: dataHome()/forecasts/ID.json. ID as a run's. Afterwards it is graded by the runs
+// of the same work on the same machine.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/forecast.h"
+#include "ipc/error.h"
+#include "ipc/run_config.h"
+
+namespace lockstep::core {
+
+struct ForecastRecord {
+    std::string id, title, lab, host, cpuModel; ///< title: the recipe's or the run's name; lab: whose fit it rests on
+    std::int64_t startWallUs = 0;
+    RunConfig config; ///< what is forecast; its method and devices are the rows'
+    ForecastInput input;
+    Forecast forecast;
+};
+
+/// How one row came out.
+struct ForecastOutcome {
+    std::optional<double> measuredStepS; ///< median over the runs
+    int runs = 0;
+    std::optional<ForecastGrade> grade;
+};
+
+[[nodiscard]] std::string forecastsFolder(); ///< dataHome()/forecasts
+[[nodiscard]] std::string toJson(const ForecastRecord &record);
+[[nodiscard]] Result<ForecastRecord> forecastRecordFromJson(std::string_view text);
+[[nodiscard]] Result<void> writeForecast(const ForecastRecord &record);
+/// Newest first.
+[[nodiscard]] std::vector<std::string> listForecasts();
+[[nodiscard]] std::optional<ForecastRecord> newestForecast();
+
+/// For each row of the forecast what done runs of the same work took a step: the median epoch after the first (the only one,
+/// where there is one) ÷ its steps, then the median over runs. Same work: every field but method, devices, epochs, training
+/// samples, backend, seed and files. Reads at most the newest `most` runs of the folder. Not for the GUI thread when many.
+[[nodiscard]] std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most = 200);
+
+} // namespace lockstep::core

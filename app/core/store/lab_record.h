@@ -1,0 +1,53 @@
+#pragma once
+// A lab's measurements on disk: dataHome()/labs/ID.json, one JSON object, written whole at the end. ID as a run's.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep::core {
+
+/// One operation at one size on so many ranks: medians over sweeps, as lockstep-trainer lab tells them.
+struct LabRow {
+    std::string collective; ///< send_recv, all_reduce, ring_all_reduce, …
+    int ranks = 2;
+    double bytes = 0;
+    bool heldOut = false; ///< measured to check a fit, not to make it
+    int sweeps = 0, repeats = 0;
+    double medianS = 0, minS = 0, p90S = 0;
+    double algbwBytesS = 0, busbwBytesS = 0; ///< nccl-tests' definitions
+    double meanS = 0;                        ///< stalls included; 0: unknown
+    bool operator==(const LabRow &) const = default;
+};
+
+struct LabRecord {
+    std::string id, host, cpuModel, backend, device, scheduling, lockstepVersion;
+    std::int64_t startWallUs = 0;
+    double durationS = 0;
+    int coresPerDevice = 1, threads = 1, cores = 0; ///< cores: the physical ones of the machine; 0: unknown
+    bool quick = false, oversubscribed = false;
+    std::vector<LabRow> rows;
+    std::vector<std::string> notOffered; ///< sentences: "reduce_scatter, 2 ranks: …"
+    std::vector<std::string> notRun;     ///< sentences: "nccl: needs a GPU a rank, this machine has none"
+    bool operator==(const LabRecord &) const = default;
+};
+
+/// "send_recv" → "point to point", "ring_all_reduce" → "our ring", …; an unknown name as it is.
+[[nodiscard]] std::string collectiveTitle(const std::string &collective);
+
+[[nodiscard]] std::string labsFolder(); ///< dataHome()/labs
+[[nodiscard]] std::string toJson(const LabRecord &record);
+[[nodiscard]] Result<LabRecord> labRecordFromJson(std::string_view text);
+/// Takes a line that `lockstep-trainer lab` wrote: a row, what is not offered, or the head. Other lines change nothing; a
+/// damaged one is an error.
+[[nodiscard]] Result<void> takeLabLine(LabRecord &record, std::string_view line);
+[[nodiscard]] Result<void> writeLab(const LabRecord &record);
+[[nodiscard]] Result<LabRecord> readLab(const std::string &id);
+/// Newest first; files of other names are passed by.
+[[nodiscard]] std::vector<std::string> listLabs();
+/// The newest that can be read; absent: none.
+[[nodiscard]] std::optional<LabRecord> newestLab();
+
+} // namespace lockstep::core

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Measures how well the lab's fit meets sizes that it never saw, and how well a forecast meets the runs it foretells.
+
+    bench_lab.py lab         held-out sizes from 64 KiB to 16 MiB: median and worst error, by operation
+    bench_lab.py forecast    DDP on as many CPU devices as there are: forecast before, then run; needs a lab in --home
+    bench_lab.py all --write
+
+--write writes docs/benchmarks/lab.md. Best on a machine that does nothing else.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAB_GOAL, FORECAST_GOAL = 0.15, 0.20
+WORK = [("lenet", 64, "affine", 200), ("lenet", 256, "affine", 100), ("convnet", 64, "none", 50)]  # model, batch, augment, steps
+
+
+class Bench:
+    def __init__(self, options):
+        self.bin = pathlib.Path(options.bin).resolve()
+        self.home = options.home or tempfile.mkdtemp(prefix="lockstep-bench-lab-")
+        self.environment = {**os.environ, "LOCKSTEP_HOME": self.home}
+        self.options = options
+
+    def control(self, *arguments, **more):
+        ran = subprocess.run([self.bin / "lockstepctl", *arguments], env=self.environment, stdout=subprocess.PIPE, text=True,
+                             check=True, **more)
+        return json.loads(ran.stdout)
+
+    def lab(self):
+        record = self.control("lab", "--json", *(["--quick"] if self.options.quick else []))
+        rows, every = [], []
+        for fit in record["fits"]:
+            errors = [abs(row["predicted_s"] / row["median_s"] - 1) for row in record["rows"]
+                      if row["held_out"] and row["collective"] == fit["collective"] and row["ranks"] == fit["ranks"]
+                      and 64 * 1024 <= row["bytes"] <= 16 * 1024 * 1024]
+            every += errors
+            rows.append((fit["collective"], fit["ranks"], len(fit["regimes"]), statistics.median(errors), max(errors)))
+        rows.append(("all", "", "", statistics.median(every), max(every)))
+        return record, rows
+
+    def forecast(self):
+        rows = []
+        for model, batch, augment, steps in WORK:
+            recipe = {"name": f"bench-{model}-{batch}", "title": f"{model}, batch {batch}", "summary": "for tests/bench",
+                      "question": "How good is a forecast?",
+                      "base": {"model": model, "dataset": "fashion-mnist", "device": "cpu", "batch_size": batch, "optimizer": "sgd",
+                               "lr": 0.01, "momentum": 0.9, "augment": augment, "loader": "batch", "workers": 0, "epochs": 3,
+                               "train_samples": steps * batch},
+                      "runs": [{"method": "ddp", "devices": len(os.sched_getaffinity(0))}], "reference": "ddp",
+                      "repeats": self.options.repeats}
+            path = pathlib.Path(self.home) / f"{recipe['name']}.json"
+            path.write_text(json.dumps(recipe))
+            self.control("forecast", str(path), "--json")
+            subprocess.run([self.bin / "lockstepctl", "run", str(path), "--json"], env=self.environment, check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for row in self.control("forecast", "--show", "--json")["rows"]:
+                if row["method"] == "ddp" and row["outcome"]["measured_step_s"]:
+                    rows.append((recipe["title"], row["devices"], row["step_s"], row["outcome"]))
+        return rows
+
+
+def percent(value):
+    return f"{value * 100:.1f} %"
+
+
+def lab_text(record, rows):
+    lines = ["| operation | ranks | pieces | median error | worst error |", "|---|---|---|---|---|"]
+    lines += [f"| {name} | {ranks} | {pieces} | {percent(median)} | {percent(worst)} |"
+              for name, ranks, pieces, median, worst in rows]
+    sweeps = record["rows"][0]["sweeps"]
+    return (f"Held-out sizes from 64 KiB to 16 MiB (80 KiB to 10 MiB, a quarter up from each power of two), medians of {sweeps} "
+            f"sweeps, {record['backend']}. Goal: {percent(LAB_GOAL)}.\n\n" + "\n".join(lines) + "\n")
+
+
+def forecast_text(rows):
+    lines = ["| work | DDP on | forecast step | interval | measured | error |", "|---|---|---|---|---|---|"]
+    for title, devices, step, outcome in rows:
+        lines.append(f"| {title} | {devices} | {step['value'] * 1e3:.3f} ms | {step['low'] * 1e3:.3f} to {step['high'] * 1e3:.3f} | "
+                     f"{outcome['measured_step_s'] * 1e3:.3f} ms ({outcome['runs']} runs) | {percent(outcome['error'])} |")
+    errors = [abs(row[3]["error"]) for row in rows]
+    return (f"As many CPU ranks as there are cores; forecast made before the runs. Goal: {percent(FORECAST_GOAL)}. "
+            f"Median {percent(statistics.median(errors))}, worst {percent(max(errors))}.\n\n" + "\n".join(lines) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["lab", "forecast", "all"])
+    parser.add_argument("--bin", default=ROOT / "build/bin")
+    parser.add_argument("--home", help="data home to use and keep; left out: a new one")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="five sweeps of short blocks")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    bench, texts = Bench(options), []
+    if options.what in ("lab", "all"):
+        texts.append(lab_text(*bench.lab()))
+    if options.what in ("forecast", "all"):
+        texts.append(forecast_text(bench.forecast()))
+    print("\n".join(texts))
+    if options.write:
+        machine = f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
+        page = (f"# The lab's fit and the forecast\n\n`tests/bench/bench_lab.py {options.what} --write`, "
+                f"{datetime.date.today()}, {machine}.\n\n" + "\n".join(texts))
+        (ROOT / "docs/benchmarks/lab.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main()

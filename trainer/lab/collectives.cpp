@@ -1,0 +1,205 @@
+#include "trainer/lab/collectives.h"
+
+#include <c10/util/Exception.h>
+#include <torch/cuda.h>
+
+#include "trainer/lab/lab_options.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+constexpr int tag = 7;
+constexpr std::int64_t workNumbers = 2 * 1024 * 1024;
+
+std::int64_t roundedUp(std::int64_t count, std::int64_t parts) {
+    return (count + parts - 1) / parts * parts;
+}
+
+bool sharesOut(const std::string &name) {
+    return name == "reduce_scatter" || name == "all_gather" || name == "ring_all_reduce";
+}
+
+/// Whole numbers small enough that any sum of them is exact in fp32, other ones on every rank.
+torch::Tensor pattern(std::int64_t count, int rank, c10::Device device) {
+    return torch::arange(count, torch::dtype(torch::kFloat32).device(device)).remainder_(61).add_(rank + 1);
+}
+
+} // namespace
+
+std::optional<std::string> whyNotOffered(const std::string &collective, const std::string &backend, bool onGpu) {
+    if (onGpu && collective == allReduceAfterWork)
+        return "the host can't time a GPU's calls one by one";
+    if (backend == "gloo" && onGpu && collective != "all_reduce" && collective != "broadcast")
+        return "gloo offers broadcast and all_reduce alone for tensors on GPUs";
+    return std::nullopt;
+}
+
+LabBuffers::LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device device) {
+    const auto count = roundedUp((largestBytes + 3) / 4, worldSize);
+    const auto options = torch::dtype(torch::kFloat32).device(device);
+    for (torch::Tensor *buffer : {&input, &output, &scratch})
+        *buffer = torch::full({count}, 1.0, options); // touched: no page is lazy
+    work = torch::full({workNumbers}, 1.0, options);
+}
+
+Exchange::Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> group, LabBuffers &buffers,
+                   std::int64_t bytes)
+    : m_name(std::move(name)), m_group(std::move(group)), m_rank(m_group->getRank()), m_size(m_group->getSize()),
+      m_afterWork(m_name == allReduceAfterWork), m_count((bytes + 3) / 4) {
+    m_work = buffers.work;
+    if (sharesOut(m_name))
+        m_count = roundedUp(m_count, m_size);
+    m_share = m_count / m_size;
+    m_input = buffers.input.narrow(0, 0, m_count);
+    m_output = buffers.output.narrow(0, 0, m_count);
+    m_scratch = buffers.scratch.narrow(0, 0, m_count);
+}
+
+void Exchange::run() {
+    if (m_name == "send_recv")
+        return sendReceive();
+    if (m_name == "ring_all_reduce")
+        return ring();
+    if (m_name == "server_all_reduce")
+        return server();
+    if (m_name == "reduce_scatter") {
+        auto share = m_output.narrow(0, 0, m_share);
+        m_group->_reduce_scatter_base(share, m_input)->wait();
+    } else if (m_name == "all_gather") {
+        auto share = m_input.narrow(0, 0, m_share);
+        m_group->_allgather_base(m_output, share)->wait();
+    } else {
+        std::vector<torch::Tensor> tensors{m_input};
+        (m_name == "broadcast" ? m_group->broadcast(tensors) : m_group->allreduce(tensors))->wait();
+    }
+}
+
+/// Rank 0 and 1; the others look on.
+void Exchange::sendReceive() {
+    if (m_rank > 1)
+        return;
+    std::vector<torch::Tensor> own{m_input}, others{m_output};
+    const int peer = 1 - m_rank;
+    if (m_rank == 0) {
+        m_group->send(own, peer, tag)->wait();
+        m_group->recv(others, peer, tag)->wait();
+    } else {
+        m_group->recv(others, peer, tag)->wait();
+        m_group->send(own, peer, tag)->wait();
+    }
+}
+
+/// Sends and receives at the same time. NCCL needs to be told: one after the other, both neighbours would wait to receive.
+void Exchange::passOn(std::vector<torch::Tensor> &leaving, int to, std::vector<torch::Tensor> &arriving, int from) {
+    if (m_input.is_cuda()) {
+        m_group->startCoalescing(c10::DeviceType::CUDA);
+        m_group->send(leaving, to, tag);
+        m_group->recv(arriving, from, tag);
+        m_group->endCoalescing(c10::DeviceType::CUDA)->wait();
+        return;
+    }
+    const auto received = m_group->recv(arriving, from, tag);
+    const auto sent = m_group->send(leaving, to, tag);
+    received->wait();
+    sent->wait();
+}
+
+/// Our own ring, of sends and receives: N-1 steps in which each rank's share of the sum goes round (reduce-scatter), and N-1
+/// in which the finished shares do (all-gather). Each step carries K/N, so a link carries 2(N-1)K/N in all.
+void Exchange::ring() {
+    const int right = (m_rank + 1) % m_size, left = (m_rank + m_size - 1) % m_size;
+    const auto share = [this](int which) { return m_input.narrow(0, (which + m_size) % m_size * m_share, m_share); };
+    std::vector<torch::Tensor> arriving{m_scratch.narrow(0, 0, m_share)};
+    for (int step = 0; step < m_size - 1; ++step) {
+        std::vector<torch::Tensor> leaving{share(m_rank - step)};
+        passOn(leaving, right, arriving, left);
+        share(m_rank - step - 1).add_(arriving.front());
+    }
+    for (int step = 0; step < m_size - 1; ++step) {
+        std::vector<torch::Tensor> leaving{share(m_rank + 1 - step)}, next{share(m_rank - step)};
+        passOn(leaving, right, next, left);
+    }
+}
+
+/// A parameter server's way: everybody's K goes to rank 0, which adds them up and sends the sum back: 2(N-1)K through its one
+/// link. It takes them as they come, into one buffer.
+void Exchange::server() {
+    std::vector<torch::Tensor> own{m_input}, arriving{m_scratch};
+    if (m_rank != 0) {
+        m_group->send(own, 0, tag)->wait();
+        m_group->recv(own, 0, tag)->wait();
+        return;
+    }
+    for (int rank = 1; rank < m_size; ++rank) {
+        m_group->recv(arriving, rank, tag)->wait();
+        m_input.add_(m_scratch);
+    }
+    std::vector<c10::intrusive_ptr<c10d::Work>> sends;
+    for (int rank = 1; rank < m_size; ++rank)
+        sends.push_back(m_group->send(own, rank, tag));
+    for (const auto &send : sends)
+        send->wait();
+}
+
+void Exchange::work() {
+    m_work.mul_(1.0);
+}
+
+void Exchange::fill() {
+    m_output.fill_(-1);
+    if (m_name == "all_gather")
+        m_input.narrow(0, 0, m_share).copy_(pattern(m_share, m_rank, m_input.device()));
+    else
+        m_input.copy_(pattern(m_count, m_rank, m_input.device()));
+}
+
+void Exchange::clear() {
+    for (torch::Tensor *buffer : {&m_input, &m_output, &m_scratch})
+        buffer->zero_();
+}
+
+torch::Tensor Exchange::expected() const {
+    const auto device = m_input.device();
+    if (m_name == "broadcast")
+        return pattern(m_count, 0, device);
+    if (m_name == "send_recv")
+        return m_rank > 1 ? m_output.clone() : pattern(m_count, 1 - m_rank, device);
+    std::vector<torch::Tensor> shares;
+    if (m_name == "all_gather") {
+        for (int rank = 0; rank < m_size; ++rank)
+            shares.push_back(pattern(m_share, rank, device));
+        return torch::cat(shares);
+    }
+    auto sum = pattern(m_count, 0, device);
+    for (int rank = 1; rank < m_size; ++rank)
+        sum.add_(pattern(m_count, rank, device));
+    return m_name == "reduce_scatter" ? sum.narrow(0, m_rank * m_share, m_share) : sum;
+}
+
+torch::Tensor Exchange::result() const {
+    if (m_name == "reduce_scatter")
+        return m_output.narrow(0, 0, m_share);
+    return m_name == "all_gather" || m_name == "send_recv" ? m_output : m_input;
+}
+
+Result<void> Exchange::verify() {
+    fill();
+    run();
+    if (m_input.is_cuda())
+        torch::cuda::synchronize(m_input.device().index());
+    if (torch::equal(result(), expected()))
+        return {};
+    return fail(Error::failed(m_name + " of " + std::to_string(bytes()) + " bytes gave wrong numbers on rank " +
+                                  std::to_string(m_rank),
+                              "its time means nothing"));
+}
+
+double busFactor(const std::string &collective, int worldSize) {
+    const double n = worldSize;
+    if (collective.ends_with("all_reduce") || collective == allReduceAfterWork)
+        return 2 * (n - 1) / n;
+    return collective == "reduce_scatter" || collective == "all_gather" ? (n - 1) / n : 1;
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ipc/error.h"
+#include "ipc/run_config.h"
+
+namespace lockstep::trainer {
+
+/// What `lockstep-trainer lab` was told. No torch here.
+struct LabOptions {
+    RunConfig config;                     ///< device, cores, threads, backend, interface, scheduling, where ranks meet
+    std::vector<std::int64_t> sizes;      ///< bytes, ascending
+    std::vector<std::int64_t> heldOut;    ///< bytes: measured too, but kept out of every fit
+    std::vector<std::string> collectives; ///< by name, in the order they are measured
+    int sweeps = 11;                      ///< times everything is measured, over all sizes in turn
+    double blockS = 0.010;                ///< seconds that one block of repetitions should take
+    std::string out = "-";                ///< rank 0 writes rows there, a JSON object a line
+    std::string text;                     ///< --help: print it and end with 0
+};
+
+/// All-reduce as training meets it: after some milliseconds of work that leave the caches cold and the other threads asleep, and
+/// without the wait for the slower rank, which is not its own: the time of the rank that came last.
+inline constexpr const char *allReduceAfterWork = "all_reduce_after_work";
+
+/// All names that --collectives takes, in the order in which they are measured.
+[[nodiscard]] const std::vector<std::string> &collectiveNames();
+
+/// Reads the words after `lab`. Every mistake at once.
+[[nodiscard]] tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<std::string> &arguments);
+
+} // namespace lockstep::trainer

@@ -1,0 +1,287 @@
+#include "trainer/lab/lab_rank.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <numeric>
+
+#include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
+#include <nlohmann/json.hpp>
+#include <torch/cuda.h>
+
+#include "ipc/clock.h"
+#include "trainer/comm/backend_choice.h"
+#include "trainer/comm/communicator.h"
+#include "trainer/comm/store.h"
+#include "trainer/engine/process_facts.h"
+#include "trainer/lab/collectives.h"
+#include "trainer/report/phase_clock.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::ordered_json;
+constexpr auto rendezvousLimit = 300s;
+constexpr int leastRepeats = 3, mostRepeats = 400, mostParts = 12;
+constexpr double workS = 1e-3; ///< about; decides how often, not how long
+
+/// One operation at one size, and what was measured of it.
+struct Cell {
+    std::string collective;
+    std::int64_t bytes = 0;
+    bool heldOut = false;
+    int repeats = 1;
+    std::vector<double> seconds; ///< medians of the sweeps' blocks
+    std::vector<double> parts;   ///< of all blocks
+};
+
+/// Nearest rank of a share of the sorted values: a time that was measured, not one between two.
+double quantile(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    const auto last = static_cast<double>(values.size() - 1);
+    return values[static_cast<std::size_t>(share * last + 0.5)];
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const auto middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+class LabRank {
+public:
+    LabRank(const LabOptions &options, const RankEnvironment &env, const Placement &placement)
+        : m_options(options), m_env(env), m_placement(placement), m_device(placement.devices.front().device) {}
+
+    Result<void> run();
+
+private:
+    Result<void> meet();
+    Result<void> openOut();
+    void prepare();
+    Result<bool> verifyAll();
+    void chooseRepeats();
+    void sweep(int number);
+    std::vector<double> block(Exchange &exchange, int repeats);
+    void write(const Json &row);
+    void progress(std::size_t done, std::size_t of, const std::string &what);
+    void writeHead();
+    void writeRows();
+
+    const LabOptions &m_options;
+    const RankEnvironment &m_env;
+    const Placement &m_placement;
+    c10::Device m_device;
+    std::unique_ptr<Communicator> m_communicator;
+    std::string m_backend;
+    std::unique_ptr<LabBuffers> m_buffers;
+    std::vector<Cell> m_cells;
+    std::vector<std::pair<std::string, std::string>> m_notOffered;
+    std::ofstream m_file;
+};
+
+Result<void> LabRank::meet() {
+    auto store = openStore(m_env, rendezvousLimit);
+    if (!store)
+        return fail(store.error());
+    m_communicator = std::make_unique<Communicator>(m_env, *store);
+    const auto backend = chooseBackend(*m_communicator, m_options.config.backend, m_device, m_placement.names.front());
+    if (!backend)
+        return fail(backend.error());
+    m_backend = *backend;
+    if (m_backend == "nccl" && !m_options.config.interface.empty())
+        ::setenv("NCCL_SOCKET_IFNAME", m_options.config.interface.c_str(), 1);
+    m_communicator->connect(m_backend, m_device, glooPlaceOf(m_env, m_options.config.interface));
+    return {};
+}
+
+Result<void> LabRank::openOut() {
+    if (m_env.rank != 0 || m_options.out == "-")
+        return {};
+    m_file.open(m_options.out, std::ios::app);
+    if (m_file)
+        return {};
+    return fail(Error::badArgument(m_options.out + " can't be written", "name a file in a folder of yours", "--out"));
+}
+
+void LabRank::write(const Json &row) {
+    if (m_env.rank == 0)
+        (m_options.out == "-" ? std::cout : m_file) << row.dump() << std::endl;
+}
+
+void LabRank::progress(std::size_t done, std::size_t of, const std::string &what) {
+    if (m_env.rank == 0 && m_options.out != "-")
+        std::cout << Json{{"type", "progress"}, {"done", done}, {"of", of}, {"what", what}}.dump() << std::endl;
+}
+
+/// What one repetition takes as the slowest rank has it, in each part of the block. A stall of some milliseconds, which a busy
+/// machine deals out now and then, then spoils a part and not the block.
+std::vector<double> LabRank::block(Exchange &exchange, int repeats) {
+    const bool onGpu = m_device.is_cuda();
+    const int parts = onGpu ? 1
+                      : exchange.comesAfterWork()
+                          ? repeats
+                          : std::min(repeats, mostParts); // only the host's calls can be timed one by one
+    std::vector<double> own;
+    m_communicator->barrier();
+    for (int part = 0, done = 0; part < parts; ++part) {
+        const int until = repeats * (part + 1) / parts, count = until - done;
+        std::int64_t spent = 0, begun = monotonicNs();
+        for (; done < until; ++done) {
+            if (exchange.comesAfterWork()) {
+                exchange.work();
+                begun = monotonicNs();
+            }
+            exchange.run();
+            if (exchange.comesAfterWork())
+                spent += monotonicNs() - begun;
+        }
+        if (onGpu)
+            torch::cuda::synchronize(m_device.index());
+        if (!exchange.comesAfterWork())
+            spent = monotonicNs() - begun;
+        own.push_back(static_cast<double>(spent) / 1e9 / count / exchange.operationsPerRun());
+    }
+    std::vector<double> times = own;
+    for (const auto &rank : m_communicator->gather(own))
+        for (std::size_t part = 0; part < times.size(); ++part)
+            times[part] = exchange.comesAfterWork() ? std::min(times[part], rank[part]) // who came last waited for none
+                                                    : std::max(times[part], rank[part]);
+    return times;
+}
+
+/// True when all ranks found all numbers right; the others then hear of the one that did not.
+Result<bool> LabRank::verifyAll() {
+    for (const Cell &cell : m_cells) {
+        Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
+        const auto right = exchange.verify();
+        const double wrong = m_communicator->sum({right ? 0.0 : 1.0}).front();
+        if (!right)
+            return fail(right.error());
+        if (wrong > 0)
+            return false;
+        exchange.clear();
+    }
+    return true;
+}
+
+/// A warm-up first: connections, caches, the allocator. Then so many repetitions that a block takes its time.
+void LabRank::chooseRepeats() {
+    for (Cell &cell : m_cells) {
+        Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
+        exchange.clear();
+        (void)block(exchange, 2);
+        double once = std::max(1e-7, median(block(exchange, 3)) * exchange.operationsPerRun());
+        if (exchange.comesAfterWork())
+            once += workS;
+        cell.repeats = static_cast<int>(std::clamp(m_options.blockS / once, double(leastRepeats), double(mostRepeats)));
+    }
+}
+
+void LabRank::sweep(int number) {
+    std::size_t done = static_cast<std::size_t>(number) * m_cells.size();
+    for (Cell &cell : m_cells) {
+        Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
+        (void)block(exchange, 1); // brings this size into the caches
+        const auto parts = block(exchange, cell.repeats);
+        cell.seconds.push_back(median(parts));
+        cell.parts.insert(cell.parts.end(), parts.begin(), parts.end());
+        if (++done % 20 == 0)
+            progress(done, m_cells.size() * static_cast<std::size_t>(m_options.sweeps), cell.collective);
+    }
+}
+
+void LabRank::prepare() {
+    for (const std::string &name : m_options.collectives) {
+        if (const auto why = whyNotOffered(name, m_backend, m_device.is_cuda())) {
+            m_notOffered.emplace_back(name, *why);
+            continue;
+        }
+        std::vector<std::pair<std::int64_t, bool>> sizes;
+        for (const auto bytes : m_options.sizes)
+            sizes.emplace_back(bytes, false);
+        for (const auto bytes : m_options.heldOut)
+            sizes.emplace_back(bytes, true);
+        std::sort(sizes.begin(), sizes.end());
+        for (const auto &[bytes, heldOut] : sizes)
+            m_cells.push_back({name, bytes, heldOut, 1, {}, {}});
+    }
+    std::int64_t largest = 4;
+    for (const Cell &cell : m_cells)
+        largest = std::max(largest, cell.bytes);
+    m_buffers = std::make_unique<LabBuffers>(largest, m_env.worldSize, m_device);
+}
+
+void LabRank::writeHead() {
+    const auto devices = m_communicator->exchange("lab-devices", m_placement.names.front());
+    const auto hosts = m_communicator->exchange("lab-hosts", hostName());
+    write({{"type", "lab"},
+           {"backend", m_backend},
+           {"device", m_options.config.device},
+           {"ranks", m_env.worldSize},
+           {"devices", devices},
+           {"hosts", hosts},
+           {"sweeps", m_options.sweeps},
+           {"scheduling", schedulingPolicy()},
+           {"threads", m_placement.threads},
+           {"cores_per_device", m_options.config.coresPerDevice},
+           {"oversubscribed", m_options.config.oversubscribe}});
+    for (const auto &[name, reason] : m_notOffered)
+        write({{"type", "not_offered"}, {"collective", name}, {"ranks", m_env.worldSize}, {"reason", reason}});
+}
+
+void LabRank::writeRows() {
+    for (const Cell &cell : m_cells) {
+        const double seconds = median(cell.seconds);
+        const Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
+        const double algbw = static_cast<double>(exchange.bytes()) / seconds;
+        write({{"type", "row"},
+               {"collective", cell.collective},
+               {"ranks", m_env.worldSize},
+               {"bytes", exchange.bytes()},
+               {"held_out", cell.heldOut},
+               {"sweeps", m_options.sweeps},
+               {"repeats", cell.repeats},
+               {"median_s", seconds},
+               {"mean_s", std::accumulate(cell.parts.begin(), cell.parts.end(), 0.0) / double(cell.parts.size())},
+               {"min_s", quantile(cell.parts, 0)},
+               {"p90_s", quantile(cell.parts, 0.9)},
+               {"algbw_bytes_s", algbw},
+               {"busbw_bytes_s", algbw * busFactor(cell.collective, m_env.worldSize)}});
+    }
+}
+
+Result<void> LabRank::run() {
+    if (auto opened = openOut(); !opened)
+        return opened;
+    if (auto met = meet(); !met)
+        return met;
+    prepare();
+    writeHead();
+    const auto right = verifyAll();
+    if (!right)
+        return fail(right.error());
+    if (!*right)
+        return fail(Error::failed("another rank got wrong numbers", "see what it says"));
+    chooseRepeats();
+    for (int number = 0; number < m_options.sweeps; ++number)
+        sweep(number);
+    writeRows();
+    m_communicator->barrier(); // rank 0 serves the store: it leaves last
+    return {};
+}
+
+} // namespace
+
+Result<void> runLabRank(const LabOptions &options, const RankEnvironment &env, const Placement &placement) {
+    at::set_num_threads(placement.threads);
+    const c10::Device device = placement.devices.front().device;
+    const c10::OptionalDeviceGuard onDevice(device.is_cuda() ? std::optional(device) : std::nullopt);
+    return LabRank(options, env, placement).run();
+}
+
+} // namespace lockstep::trainer
