@@ -287,6 +287,13 @@ private Q_SLOTS:
         Cells pair = fairPair(random);
         for (RunOutcome &run : pair.run.runs)
             run.config->workers = 4;
+        const auto confounded = fairnessOf(pair.reference, pair.run, {"workers"}, {});
+        QCOMPARE(confounded.size(), std::size_t(1)); // the method changed with them: who gained?
+        QCOMPARE(confounded[0].key, std::string("workers"));
+        for (RunOutcome &run : pair.run.runs) {
+            run.config->method = pair.reference.runs.front().config->method;
+            run.config->devices = pair.reference.runs.front().config->devices;
+        }
         QVERIFY(fairnessOf(pair.reference, pair.run, {"workers"}, {}).empty());
     }
 

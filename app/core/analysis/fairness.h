@@ -46,7 +46,8 @@ struct FairnessFinding {
     bool operator==(const FairnessFinding &) const = default;
 };
 
-/// Heaviest first; empty: fair as far as is known. `varies`: keys that differ on purpose, besides method and devices.
+/// Heaviest first; empty: fair as far as is known. `varies`: keys that differ on purpose in pairs of one method and equal
+/// devices; changed together with those, they are named: DDP with 4 workers against a baseline with none.
 [[nodiscard]] std::vector<FairnessFinding> fairnessOf(const Cell &reference, const Cell &run,
                                                       const std::vector<std::string> &varies,
                                                       const std::vector<Cell> &others);

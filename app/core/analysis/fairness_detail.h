@@ -12,10 +12,14 @@ struct Pair {
     const Cell &reference;
     const Cell &run;
     const std::vector<std::string> &varies;
+    bool differsInMethod = false; ///< differInMethod() of the two
     [[nodiscard]] const RunOutcome &a() const { return reference.runs.front(); }
     [[nodiscard]] const RunOutcome &b() const { return run.runs.front(); }
     [[nodiscard]] bool isVaried(std::string_view key) const;
 };
+
+/// In method or devices: what a contrast is about.
+[[nodiscard]] bool differInMethod(const RunOutcome &a, const RunOutcome &b);
 
 /// Which run would settle a difference of settings.
 enum class Settled {

@@ -148,7 +148,18 @@ void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &conse
 
 } // namespace
 
+bool differInMethod(const RunOutcome &a, const RunOutcome &b) {
+    const RunFacts mine = factsOf(a), other = factsOf(b);
+    return std::ranges::any_of(std::array<std::string_view, 2>{"method", "devices"}, [&](std::string_view meant) {
+        const auto one = mine.find(meant), two = other.find(meant);
+        return one != mine.end() && two != other.end() && one->second != two->second;
+    });
+}
+
 bool Pair::isVaried(std::string_view key) const {
+    // Changed together with the method or the devices, a setting that is varied elsewhere hides what each of them does.
+    if (differsInMethod)
+        return false;
     return holds(varies, key) || (key == "batch_size" && holds(varies, "batch_per_device")) ||
            (key == "lr_rule" && holds(varies, "lr"));
 }

@@ -81,22 +81,24 @@ std::string listed(const std::vector<std::string> &names) {
 /// A sentence for each thing, with the runs it is true of.
 class Reservations {
 public:
-    void add(const std::string &key, const std::string &run, const std::string &sentence) {
+    /// `ofSeveral`: what is said in the sentence's place when it is true of several runs, whose values may be unlike.
+    void add(const std::string &key, const std::string &run, const std::string &sentence,
+             const std::string &ofSeveral = {}) {
         for (Entry &entry : m_entries)
             if (entry.key == key)
                 return entry.runs.push_back(run);
-        m_entries.push_back({key, sentence, {run}});
+        m_entries.push_back({key, sentence, ofSeveral.empty() ? sentence : ofSeveral, {run}});
     }
     [[nodiscard]] std::vector<std::string> take() const {
         std::vector<std::string> out;
         for (const Entry &entry : m_entries)
-            out.push_back(listed(entry.runs) + ": " + entry.sentence);
+            out.push_back(listed(entry.runs) + ": " + (entry.runs.size() > 1 ? entry.ofSeveral : entry.sentence));
         return out;
     }
 
 private:
     struct Entry {
-        std::string key, sentence;
+        std::string key, sentence, ofSeveral;
         std::vector<std::string> runs;
     };
     std::vector<Entry> m_entries;
@@ -108,7 +110,9 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
         for (const PairJudgement &pair : pairs)
             for (const FairnessFinding &finding : pair.fairness)
                 if (finding.weight == weight)
-                    out.add(finding.sentence, pair.run, finding.sentence);
+                    out.add(finding.key, pair.run, finding.sentence,
+                            finding.label + " other than " + pair.reference + "'s (" + finding.reference +
+                                "): what it does to each stands with its comparison.");
     for (const Cell &cell : cells) {
         if (int(cell.runs.size()) < repeatsForInterval)
             out.add("repeats", cell.name,

@@ -167,11 +167,11 @@ std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudg
     const std::string what = change < 0 ? "gain" : "loss", cause(toString(most->cause));
     std::string out;
     if (most->cause == Cause::Unattributed)
-        out = "Most of " + pair.run + "'s " + what + " can't be attributed";
+        out = "Most of the " + what + " of " + pair.run + " can't be attributed";
     else if (share <= 1)
-        out = percent(share, 0).toStdString() + " of " + pair.run + "'s " + what + " is " + cause;
+        out = percent(share, 0).toStdString() + " of the " + what + " of " + pair.run + " is " + cause;
     else
-        out = pair.run + "'s " + what + " is " + cause + ": " + seconds(std::fabs(most->seconds)).toStdString() +
+        out = "The " + what + " of " + pair.run + " is " + cause + ": " + seconds(std::fabs(most->seconds)).toStdString() +
               (change < 0 ? " saved, of which other causes take back " : " lost, of which other causes save ") +
               seconds(std::fabs(most->seconds) - std::fabs(change)).toStdString();
     if (most->cause == Cause::DataLoading)
