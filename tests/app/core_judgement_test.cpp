@@ -97,7 +97,7 @@ private Q_SLOTS:
         const auto contains = [&](const char *part) { return found.sentence.find(part) != std::string::npos; };
         QVERIFY2(contains("DDP ×2: 2.50× as fast as baseline (2."), found.sentence.c_str());
         QVERIFY2(contains("% efficient."), found.sentence.c_str());
-        QVERIFY2(contains("83 % of DDP ×2's gain is data loading: baseline, 4 workers reaches 2.00× by itself."),
+        QVERIFY2(contains("83 % of the gain of DDP ×2 is data loading: baseline, 4 workers reaches 2.00× by itself."),
                  found.sentence.c_str());
         QCOMPARE(found.pairs.size(), std::size_t(2));
         const PairJudgement &ddp = found.pairs.front();

@@ -171,7 +171,8 @@ std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudg
     else if (share <= 1)
         out = percent(share, 0).toStdString() + " of the " + what + " of " + pair.run + " is " + cause;
     else
-        out = "The " + what + " of " + pair.run + " is " + cause + ": " + seconds(std::fabs(most->seconds)).toStdString() +
+        out = "The " + what + " of " + pair.run + " is " + cause + ": " +
+              seconds(std::fabs(most->seconds)).toStdString() +
               (change < 0 ? " saved, of which other causes take back " : " lost, of which other causes save ") +
               seconds(std::fabs(most->seconds) - std::fabs(change)).toStdString();
     if (most->cause == Cause::DataLoading)

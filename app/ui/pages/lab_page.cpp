@@ -69,11 +69,14 @@ LabPage::LabPage(Theme &theme, QWidget *parent) : QWidget(parent), m_theme(theme
     rows->addSpacing(4 * grid);
     m_stack->addWidget(first);
     m_stack->addWidget(buildBody());
-    for (QPushButton *stop : {m_stop, m_emptyStop})
+    for (QPushButton *stop : {m_stop, m_emptyStop}) { // of which one shows at a time
+        stop->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_X));
+        stop->setToolTip(tr("Stops the lab; measurements that are there stay as they are (Ctrl+Shift+X)"));
         connect(stop, &QPushButton::clicked, this, [this] {
             if (const auto asked = core::stopRunningLab(); !asked)
                 Q_EMIT failed(QString::fromStdString(asked.error().message()));
         });
+    }
     m_look.setInterval(lookMs);
     connect(&m_look, &QTimer::timeout, this, &LabPage::look);
     connect(&m_forecasting, &QProcess::finished, this, &LabPage::forecastOver);
@@ -99,7 +102,6 @@ Card *LabPage::buildHead(QWidget *parent) {
     m_measure->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_M));
     m_measure->setToolTip(tr("Measures this machine's devices anew, in the background (Ctrl+M)"));
     m_stop = new QPushButton(tr("Cancel"), m_head);
-    m_stop->setToolTip(tr("Stops the lab; the measurements shown stay as they are"));
     for (QWidget *tool : std::initializer_list<QWidget *>{m_ranks, m_quick, m_measure, m_stop})
         m_head->addTool(tool);
     m_about = wrapped({}, "secondary", m_head);
@@ -293,9 +295,9 @@ void LabPage::showLab() {
     const core::LabRecord &lab = *m_lab;
     m_head->setTitle(tr("Lab of %1").arg(QString::fromStdString(lab.host)));
     m_head->setNote(core::wallTime(lab.startWallUs));
-    QStringList about = {tr("%1 on %2 devices, %3 core(s) each, %4 sweeps, scheduling %5, measured in %6")
+    QStringList about = {tr("%1 on %2 devices, %3 each, %4 sweeps, scheduling %5, measured in %6")
                              .arg(QString::fromStdString(lab.backend), QString::fromStdString(lab.device))
-                             .arg(lab.coresPerDevice)
+                             .arg(lab.coresPerDevice == 1 ? tr("1 core") : tr("%1 cores").arg(lab.coresPerDevice))
                              .arg(lab.rows.empty() ? 0 : lab.rows.front().sweeps)
                              .arg(QString::fromStdString(lab.scheduling), core::timeLeft(lab.durationS))};
     if (lab.oversubscribed)
