@@ -1,6 +1,7 @@
 // Verdict's advice: what it says of an experiment on disk, and that one press asks the queue for the run that would tell more.
 #include <QAbstractItemModelTester>
 #include <QComboBox>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QTest>
 
@@ -8,12 +9,14 @@
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/verdict_advice.h"
 #include "app/ui/pages/verdict_page.h"
+#include "app/ui/pages/verdict_target.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "ipc/unix_socket.h"
 #include "launch/queue_request.h"
 #include "models/judgement_model.h"
 #include "models/roles.h"
+#include "models/target_model.h"
 #include "ui_fixture.h"
 
 using namespace lockstep;
@@ -152,6 +155,30 @@ private Q_SLOTS:
         QVERIFY(asked[0].kind == core::QueueRequest::Kind::Add && asked[0].added);
         QCOMPARE(QString::fromStdString(asked[0].added->name), name);
         QCOMPARE(asked[0].added->repeats, 3); // as often as the reference
+    }
+
+    void aTargetThatAllReachedIsOfferedAndATypedOneIsTaken() {
+        const uitest::Home home;
+        const std::string id = uitest::writeExperimentOnDisk({.epochs = 3, .repeats = 2});
+        Workspace workspace;
+        VerdictPage page(m_theme, workspace);
+        page.show();
+        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        core::TargetModel &model = workspace.targets();
+        const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QCOMPARE(model.rowCount(), 3);
+        for (int row = 0; row < 3; ++row)
+            QVERIFY2(model.index(row, core::TargetModel::Time).data(core::ValueRole).isValid(),
+                     "the offered target is one that all reached");
+        QLineEdit *field = page.target()->valueField();
+        field->selectAll();
+        QTest::keyClicks(field, "99.99");
+        QCOMPARE(model.index(0, core::TargetModel::Time).data().toString(), QStringLiteral("-"));
+        QVERIFY(model.index(0, core::TargetModel::How).data().toString().startsWith("not reached"));
+        page.target()->kindBox()->setCurrentIndex(1);
+        QVERIFY(model.target().kind == core::Target::Kind::Loss);
+        QVERIFY(model.index(0, core::TargetModel::Time).data(core::ValueRole).isValid());
     }
 
     void aRunWithoutItsExperimentOffersNothingToPress() {

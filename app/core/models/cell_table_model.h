@@ -4,15 +4,11 @@
 #include <QAbstractTableModel>
 #include <QVariant>
 
+#include "models/cells.h"
+
 namespace lockstep::core {
 
-/// One cell of a small table that is made anew whole: what it shows, what it is worth, why.
-struct TableCell {
-    QString text; ///< "-" when unknown
-    QVariant value;
-    QString hint;
-    bool number = true;
-};
+/// A small table that is made anew whole.
 struct CellTable {
     QStringList heads, hints;                 ///< hints: a word's meaning, one a column
     std::vector<std::vector<TableCell>> rows; ///< each as long as heads

@@ -16,11 +16,12 @@ inline QString qs(std::string_view text) {
     return QString::fromUtf8(text.data(), qsizetype(text.size()));
 }
 
-/// What a cell shows and what it is worth; unknown is "-" and an invalid value.
+/// What a cell shows, what it is worth, and what there is to say of it; unknown is "-" and an invalid value.
 struct TableCell {
     QString text;
     QVariant value;
     bool number = false;
+    QString hint = {};
 
     static TableCell ofText(const QString &text) { return {text.isEmpty() ? QStringLiteral("-") : text, text, false}; }
     static TableCell ofText(const std::string &text) { return ofText(qs(text)); }

@@ -5,15 +5,11 @@
 namespace lockstep::core {
 namespace {
 
-QString qs(std::string_view text) {
-    return QString::fromUtf8(text.data(), qsizetype(text.size()));
-}
-
 TableCell words(const QString &text, const QString &hint = {}) {
-    return {text, text, hint, false};
+    return {text, text, false, hint};
 }
 TableCell figure(std::optional<double> value, const QString &text, const QString &hint = {}) {
-    return {text, value ? QVariant(*value) : QVariant(), hint, true};
+    return {text, value ? QVariant(*value) : QVariant(), true, hint};
 }
 TableCell time(std::optional<double> seconds, const QString &hint = {}) {
     return figure(seconds, shortTime(seconds), seconds ? hint : QStringLiteral("not measured"));

@@ -2,15 +2,8 @@
 
 #include <cmath>
 
-#include "models/cells.h"
-#include "models/column_head.h"
-#include "models/roles.h"
-
 namespace lockstep::core {
 namespace {
-
-const char *const heads[TargetModel::ColumnCount] = {"Run",     "Time (s)",     "Fastest (s)", "Slowest (s)",
-                                                     "Reached", "Speed-up (×)", "Best",        "How it is known"};
 
 TableCell bestCell(const TimeToTarget &row, Target::Kind kind) {
     if (!row.best)
@@ -20,30 +13,28 @@ TableCell bestCell(const TimeToTarget &row, Target::Kind kind) {
                                              : significant(row.best));
 }
 
-TableCell cellOf(const TimeToTarget &row, Target::Kind kind, int column) {
-    switch (column) {
-    case TargetModel::Name:
-        return TableCell::ofText(row.cell);
-    case TargetModel::Time:
-        return TableCell::ofNumber(row.seconds);
-    case TargetModel::Fastest:
-        return TableCell::ofNumber(row.fastest);
-    case TargetModel::Slowest:
-        return TableCell::ofNumber(row.slowest);
-    case TargetModel::Reached:
-        return TableCell::ofText(QStringLiteral("%1 of %2").arg(row.reached).arg(row.repeats.size()));
-    case TargetModel::SpeedUpColumn:
-        return TableCell::ofNumber(row.speedUp ? std::optional<double>(row.speedUp->factor) : std::nullopt);
-    case TargetModel::Best:
-        return bestCell(row, kind);
-    default:
-        return TableCell::ofText(row.how);
-    }
+std::vector<TableCell> rowOf(const TimeToTarget &row, Target::Kind kind) {
+    std::vector<TableCell> cells = {
+        TableCell::ofText(row.cell),
+        TableCell::ofNumber(row.seconds),
+        TableCell::ofNumber(row.fastest),
+        TableCell::ofNumber(row.slowest),
+        TableCell::ofText(QStringLiteral("%1 of %2").arg(row.reached).arg(row.repeats.size())),
+        TableCell::ofNumber(row.speedUp ? std::optional<double>(row.speedUp->factor) : std::nullopt),
+        bestCell(row, kind),
+        TableCell::ofText(row.how)};
+    for (TableCell &cell : cells)
+        cell.hint = qs(row.how);
+    return cells;
+}
+
+QString methodOf(const Cell &cell) {
+    return cell.runs.empty() || !cell.runs.front().config ? QString() : qs(toString(cell.runs.front().config->method));
 }
 
 } // namespace
 
-TargetModel::TargetModel(QObject *parent) : QAbstractTableModel(parent) {}
+TargetModel::TargetModel(QObject *parent) : CellTableModel(parent) {}
 
 void TargetModel::setCells(std::vector<Cell> cells) {
     m_cells = std::move(cells);
@@ -56,12 +47,18 @@ void TargetModel::setTarget(const Target &target) {
 }
 
 void TargetModel::refresh() {
-    std::vector<TimeToTarget> rows = timesToTarget(m_cells, m_target);
-    if (rows == m_rows)
+    std::vector<TimeToTarget> times = timesToTarget(m_cells, m_target);
+    if (times == m_times)
         return;
-    beginResetModel();
-    m_rows = std::move(rows);
-    endResetModel();
+    m_times = std::move(times);
+    CellTable shown;
+    shown.heads = {"Run",     "Time (s)",     "Fastest (s)", "Slowest (s)",
+                   "Reached", "Speed-up (×)", "Best",        "How it is known"};
+    for (std::size_t i = 0; i < m_times.size(); ++i) {
+        shown.rows.push_back(rowOf(m_times[i], m_target.kind));
+        shown.methods.append(methodOf(m_cells[i]));
+    }
+    setTable(std::move(shown));
 }
 
 std::optional<Target> TargetModel::suggestion(Target::Kind kind) const {
@@ -77,40 +74,6 @@ std::optional<Target> TargetModel::suggestion(Target::Kind kind) const {
         return Target{kind, std::floor(*worst * 100) / 100};
     const double digit = std::pow(10, std::floor(std::log10(*worst)) - 1);
     return Target{kind, std::ceil(*worst / digit - 1e-9) * digit};
-}
-
-int TargetModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : int(m_rows.size());
-}
-int TargetModel::columnCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : ColumnCount;
-}
-
-QVariant TargetModel::data(const QModelIndex &index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
-    const TimeToTarget &row = m_rows[std::size_t(index.row())];
-    const TableCell cell = cellOf(row, m_target.kind, index.column());
-    switch (role) {
-    case Qt::DisplayRole:
-        return cell.text;
-    case ValueRole:
-        return cell.value;
-    case Qt::TextAlignmentRole:
-        return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    case Qt::ToolTipRole:
-        return qs(row.how);
-    case MethodRole: {
-        const auto &runs = m_cells[std::size_t(index.row())].runs;
-        return runs.empty() || !runs.front().config ? QVariant() : QVariant(qs(toString(runs.front().config->method)));
-    }
-    default:
-        return {};
-    }
-}
-
-QVariant TargetModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(heads, section, orientation, role);
 }
 
 } // namespace lockstep::core
