@@ -297,6 +297,32 @@ private Q_SLOTS:
         QVERIFY(fairnessOf(pair.reference, pair.run, {"workers"}, {}).empty());
     }
 
+    void accuracyThatStillMovesOrIsMeantToDifferIsNoFinding() {
+        Random random(1);
+        Cells pair = fairPair(random);
+        const auto evaluated = [](Cell &cell, double before, double last) {
+            for (RunOutcome &run : cell.runs) {
+                run.testAccuracy = last;
+                for (MergedEpoch &epoch : run.epochs) {
+                    epoch.eval.emplace();
+                    epoch.eval->accuracy = &epoch == &run.epochs.back() ? last : before;
+                }
+            }
+        };
+        evaluated(pair.reference, 0.71, 0.757); // cut short: another 4 points to come
+        evaluated(pair.run, 0.70, 0.738);
+        QVERIFY2(fairnessOf(pair.reference, pair.run, {}, {}).empty(), "two points apart, while an epoch moves four");
+        evaluated(pair.reference, 0.757, 0.757);
+        evaluated(pair.run, 0.738, 0.738);
+        QCOMPARE(fairnessOf(pair.reference, pair.run, {}, {}).size(), std::size_t(1)); // settled, and still apart
+        for (RunOutcome &run : pair.run.runs) {
+            run.config->augment = "affine";
+            run.config->method = pair.reference.runs.front().config->method;
+            run.config->devices = pair.reference.runs.front().config->devices;
+        }
+        QVERIFY2(fairnessOf(pair.reference, pair.run, {"augment"}, {}).empty(), "they learn unlike things on purpose");
+    }
+
     void theControlSettlesItAndIsNotOfferedWhereItWasMade() {
         for (const Planted &planted : allPlanted()) {
             if (planted.control != Control::Offered)

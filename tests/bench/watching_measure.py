@@ -118,8 +118,7 @@ def measure_watching(options):
         kept = not goal.startswith("≤") or middle <= GOAL
         rows += [(f"Watching, {words}: a step takes longer by", f"{middle:.2%} (95 % {low:.2%} to {high:.2%}; n = {len(ratios)} "
                   f"turns)", goal, kept),
-                 ("the same: processor time the viewers took, as the run recorded it" +
-                  ("" if goal.startswith("≤") else " (about the most that it can cost)"),
+                 ("the same: processor time the viewers took over the whole run, half of which the window was stopped",
                   f"{watching['viewers_cpu_s'] / watching['watched_s']:.2%} of a core", "", True),
                  ("the same: turns by themselves", spread(ratios, "%", 1, 100), "", True)]
         if "ranks_waited_s" in watching:

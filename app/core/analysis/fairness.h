@@ -9,8 +9,10 @@
 //                            0.1 of a core can cost about 10 % of the time. On free cores: minor, from half a core on
 //                            (caches, memory and the clock are shared).
 //   throttling               share of the time; named from 0.02, notable from 0.05, decisive from 0.3
-//   accuracy                 named from 1 point (the honest scatter of a 10,000-image test set is some 0.4) when it is also
-//                            three times the repeats' own deviation; decisive from 3 points
+//   accuracy                 named from 1 point (the honest scatter of a 10,000-image test set is some 0.4), and from what it
+//                            still moved between the last two epochs, when it is also three times the repeats' own
+//                            deviation; decisive from 3 points and three times that move. Not where the recipe has them learn
+//                            unlike things on purpose
 //   samples                  seen over the whole run; named from 0.01 %, notable from 0.5 %, decisive from 5 %
 //   order                    repeats of one cell all before the other's, so that a drift of the machine looks like a gain
 // Loading workers weigh by what loading costs there: minor where it is under 2 % of either's training time, notable under

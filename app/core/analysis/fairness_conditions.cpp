@@ -7,6 +7,7 @@
 #include "analysis/fairness_detail.h"
 #include "analysis/format.h"
 #include "analysis/result_table.h"
+#include "analysis/run_facts.h"
 #include "ipc/cores.h"
 
 namespace lockstep::core::fairness {
@@ -212,18 +213,48 @@ void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
                              "the one with fewer had " + percent(apart, 2).toStdString() + " less to do"));
 }
 
+/// How much accuracy still moved between a run's last two epochs, median over repeats: so far apart honest runs may be whose
+/// training is cut short.
+double settling(const Cell &cell) {
+    std::vector<double> moves;
+    for (const RunOutcome &run : cell.runs) {
+        std::vector<double> told;
+        for (const MergedEpoch &epoch : run.epochs)
+            if (epoch.eval)
+                told.push_back(epoch.eval->accuracy);
+        if (told.size() >= 2)
+            moves.push_back(std::fabs(told.back() - told[told.size() - 2]));
+    }
+    return median(moves).value_or(0);
+}
+
+/// Whether the recipe had them learn unlike things on purpose: another accuracy is what it looks for then.
+bool isAnotherLesson(const Pair &pair) {
+    static const std::set<std::string_view> lessons = {
+        "model",   "dataset",  "train_samples", "epochs",       "batch_size", "augment",   "optimizer",       "lr",
+        "lr_rule", "momentum", "dropout",       "weight_decay", "seed",       "precision", "batch_per_device"};
+    const RunFacts a = factsOf(pair.a()), b = factsOf(pair.b());
+    return std::ranges::any_of(pair.varies, [&](const std::string &key) {
+        const auto one = a.find(key), other = b.find(key);
+        return lessons.contains(key) && one != a.end() && other != b.end() && one->second != other->second;
+    });
+}
+
 void compareAccuracy(const Pair &pair, Unlikes &out) {
+    if (isAnotherLesson(pair))
+        return;
     const Figure accuracy = [](const RunOutcome &run) { return run.testAccuracy; };
     const auto of = figures(pair.reference, accuracy), other = figures(pair.run, accuracy);
     const auto a = median(of), b = median(other);
     if (!a || !b)
         return;
     const double apart = std::fabs(*a - *b), deviation = std::sqrt((variance(of) + variance(other)) / 2);
-    if (apart < namedAccuracy || apart < 3 * deviation)
+    const double moved = std::max(settling(pair.reference), settling(pair.run));
+    if (apart < std::max(namedAccuracy, moved) || apart < 3 * deviation)
         return;
     out.push_back(difference("accuracy", "Test accuracy", percent(*a).toStdString(), percent(*b).toStdString(),
-                             apart >= decisiveAccuracy ? Decisive : Notable, pair,
-                             "the same work would end within a point, so something else differs too"));
+                             apart >= std::max(decisiveAccuracy, 3 * moved) ? Decisive : Notable, pair,
+                             "the same work would end closer, so something else differs too"));
 }
 
 /// Whether all of one's repeats began before the other's first.
