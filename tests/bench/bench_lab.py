@@ -5,7 +5,7 @@
     bench_lab.py forecast    DDP on as many CPU devices as there are: forecast before, then run; needs a lab in --home
     bench_lab.py all --write
 
---write writes docs/benchmarks/lab.md. Best on a machine that does nothing else.
+--write writes docs/benchmarks/lab.md; what stands there from a second head on stays. Best on a machine that does nothing else.
 """
 import argparse
 import datetime
@@ -109,7 +109,9 @@ def main():
         machine = f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}"
         page = (f"# The lab's fit and the forecast\n\n`tests/bench/bench_lab.py {options.what} --write`, "
                 f"{datetime.date.today()}, {machine}.\n\n" + "\n".join(texts))
-        (ROOT / "docs/benchmarks/lab.md").write_text(page)
+        path = ROOT / "docs/benchmarks/lab.md"
+        _, head, kept = (path.read_text() if path.exists() else "").partition("\n## ")  # what was written by hand stays
+        path.write_text(page + head + kept)
 
 
 if __name__ == "__main__":
