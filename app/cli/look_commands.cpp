@@ -108,12 +108,14 @@ int compareCommand(const CompareOptions &options) {
     if (options.targetLoss)
         targets.push_back({core::Target::Kind::Loss, *options.targetLoss});
     const std::vector<core::Cell> cells = loaded->cells();
-    std::string text = loaded->text();
-    Json json = Json::parse(loaded->exported(core::ExportFormat::Json));
+    std::string text = options.json ? std::string() : loaded->text();
+    Json json = options.json ? Json::parse(loaded->exported(core::ExportFormat::Json)) : Json();
     for (const core::Target &target : targets) {
         const auto times = core::timesToTarget(cells, target);
-        text += "\n" + targetText(target, times);
-        json["time_to_target"].push_back(Json::parse(core::toJson(target, times)));
+        if (options.json)
+            json["time_to_target"].push_back(Json::parse(core::toJson(target, times)));
+        else
+            text += "\n" + targetText(target, times);
     }
     print(options.json ? dump(json) : text);
     return Done;

@@ -60,9 +60,7 @@ private:
 
 RunConfig onDevices(const RunConfig &config, std::vector<std::string> devices) {
     RunConfig out = config;
-    if (out.method == Method::Dp && devices.size() == 1)
-        out.method = Method::Baseline;
-    if (out.method == Method::Ddp && devices.size() == 1)
+    if ((out.method == Method::Dp || out.method == Method::Ddp) && devices.size() == 1)
         out.method = Method::Baseline;
     if (out.method == Method::Baseline)
         out.backend = "auto";
