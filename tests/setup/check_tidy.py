@@ -3,8 +3,8 @@
 
 A unit's state is the sha256 of the tool's version, .clang-tidy, its compile command, and its own text and that of every
 header of ours that it includes, however indirectly; clean states are remembered as empty files in the cache folder.
-Units with LibTorch (13 s each) and tests are looked at in a fresh clone only when one of the last commits changed them or
-a header beside them (--all: always).
+In a fresh clone, where none is remembered, only units are looked at that one of the last commits changed, or a header of
+theirs beside them (--all: every unit): all of them take longer than all tests do.
 """
 import argparse
 import concurrent.futures
@@ -63,8 +63,10 @@ def lately_changed(commits):
         return None
 
 
-def nearby(files):
-    return {name for name in files if name.startswith(("trainer/", "tests/"))}
+def beside(unit, files):
+    """The unit and those headers that lie in its folder; a test's may lie in any folder of tests."""
+    folder = "tests/" if unit.startswith("tests/") else os.path.dirname(unit) + "/"
+    return {name for name in files if name.startswith(folder)}
 
 
 def units(build):
@@ -121,7 +123,7 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, default=ROOT / ".cache/lint/bin", help="folder of clang-tidy")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / ".cache/tidy", help="folder of the clean states")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--all", action="store_true", help="in a fresh clone too, look at every unit with LibTorch")
+    parser.add_argument("--all", action="store_true", help="in a fresh clone too, look at every unit")
     parser.add_argument("only", nargs="*", help="only units whose name contains one of these")
     options = parser.parse_args()
     tool = options.tools / "clang-tidy"
@@ -141,10 +143,9 @@ def main():
         texts = [closure.texts[each] for each in files]
         state = options.cache / hashlib.sha256("\0".join([version, rules, name, *flags, *texts]).encode()).hexdigest()
         known = options.cache / ("known-" + name.replace("/", "-"))
-        costly = name.startswith("tests/") or any("torch/include" in flag for flag in flags)
         if state.exists():
             clean += 1
-        elif costly and not (options.all or known.exists() or lately is None or lately & nearby(files)):
+        elif not (options.all or known.exists() or lately is None or lately & beside(name, files)):
             passed_over += 1
             known.touch()
             state.touch()
