@@ -19,6 +19,13 @@ namespace lockstep {
 /// Whether a line (no newline) carries a crc and it is right.
 [[nodiscard]] bool crcHolds(std::string_view line);
 
+/// Which line of which log a sealed line is; nothing when it is damaged.
+struct SealedPlace {
+    int node = 0;
+    std::uint64_t seq = 0;
+};
+[[nodiscard]] std::optional<SealedPlace> placeOfSealedLine(std::string_view line);
+
 /// The only writer of node-K.ndjson. Not thread safe.
 class LogWriter {
 public:
