@@ -189,21 +189,25 @@ TEST_CASE("kill -9 of agent 0: its ranks go at once, another node's are kept for
 }
 
 TEST_CASE("a link that is cut and comes back loses no line and doubles none, and the run does not notice") {
+    const int cuts = std::getenv("LOCKSTEP_SOAK") ? 100 : 5;
     const TestHome home;
-    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=4;steps=100"}}, {}});
+    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "steps=100;epochs=" + std::to_string(cuts)}}, {}});
     run.startFirst();
     TcpRelay relay(run.join());
     REQUIRE(valueOf(run.startOther(1, relay.address()), "type") == "ready");
     std::string followed;
-    std::thread follower([&] { followed = followAll(run); });
+    std::thread follower([&] { followed = followAll(run, 300s); });
     (void)run.pids();
-    for (int cut = 0; cut < 5; ++cut) {
+    const auto descriptors = [&] { return countIn("/proc/" + std::to_string(run.agent(0)) + "/fd"); };
+    const int before = descriptors();
+    for (int cut = 0; cut < cuts; ++cut) {
         relay.cut();
         std::this_thread::sleep_for(200ms);
         relay.restore();
         CHECK(eventually([&] { return linksOf(run).size() == static_cast<std::size_t>(2 * cut + 3); }));
     }
-    const RunResult result = resultOf(run.folder(0), 30s);
+    CHECK(eventually([&] { return descriptors() <= before; }));
+    const RunResult result = resultOf(run.folder(0), 200s);
     follower.join();
     CHECK_MESSAGE((result.state == RunState::Done), result.reason);
     CHECK(run.copy(1) == run.log(1));

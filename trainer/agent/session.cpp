@@ -152,8 +152,12 @@ void Session::takeControl(const Control &control) {
 }
 
 void Session::stop(const std::string &by) {
-    if (m_over && !m_hub)
+    if (m_over && (!m_hub || m_settled))
         return;
+    if (m_over && m_stopAsked) { // only lost nodes are waited for, and whoever asks twice does not want that
+        adoptNodesOutcome();
+        return settle();
+    }
     if (m_link && m_link->up()) { // the run's authority is agent 0: it stops all nodes, this one too
         NodeMessage message;
         message.what = NodeMessage::What::Stop;
@@ -203,7 +207,7 @@ void Session::onSignals() {
             reapStrays();
         else if (!m_over)
             stop(signalName(static_cast<int>(info.ssi_signo)));
-        else if (m_nodesTimer != 0) // only other nodes are waited for: whoever asks again does not want that
+        else if (m_nodesTimer != 0 && !m_settled)
             settle();
         else if (m_resultTimer != 0)
             m_resultTries = resultTriesLimit; // whoever wants us gone knows of the disk
@@ -338,6 +342,8 @@ void Session::onOver() {
 }
 
 void Session::settle() {
+    if (std::exchange(m_settled, true))
+        return;
     endTimers();
     if (!m_link) // another node's has been said when its ranks were gone
         say(m_outcome, m_ending.reason);

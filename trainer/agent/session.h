@@ -116,9 +116,9 @@ private:
     Fd m_signals;
     EventLoop::Token m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0, m_resultTimer = 0, m_signalToken = 0,
                      m_joinTimer = 0, m_nodesTimer = 0;
-    bool m_saidTraining = false, m_logBehind = false, m_diskLow = false, m_over = false;
+    bool m_saidTraining = false, m_logBehind = false, m_diskLow = false, m_over = false, m_settled = false;
     std::uint64_t m_lostSaid = 0;
-    int m_seconds = 0, m_resultTries = 0, m_leaveLooks = 0;
+    int m_seconds = 0, m_resultTries = 0, m_leaveLooks = 0, m_refusals = 0;
     std::int64_t m_endWallUs = 0, m_stopNumber = 0;
     bool m_stopAsked = false;
     std::optional<Error> m_joinError;

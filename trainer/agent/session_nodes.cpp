@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000}
 constexpr std::chrono::milliseconds agent0Gone{3000};
 /// Failures on two nodes this close may come in any order: the one by a signal is the cause.
 constexpr std::int64_t sameMomentNs = 1'000'000'000;
-constexpr int failedCode = 1, stoppedCode = 130;
+constexpr int failedCode = 1, stoppedCode = 130, mostRefusalsTold = 50;
 
 std::string seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
@@ -68,7 +68,11 @@ void Session::startHub() {
     handlers.onLink = [this](const LinkFrame &link) { takeLink(link); };
     handlers.onExit = [this](const RankExit &exit) { m_exits.push_back(exit); };
     handlers.onControl = [this](const Control &control) { takeControl(control); };
-    handlers.onRefused = [this](const std::string &message) { alert("warning", "connection_refused", message); };
+    handlers.onRefused = [this](const std::string &message) {
+        if (++m_refusals <= mostRefusalsTold) // a scanner must not fill the log
+            alert("warning", "connection_refused",
+                  message + (m_refusals == mostRefusalsTold ? "; further ones are not told" : ""));
+    };
     m_hub->start(std::move(handlers));
 }
 

@@ -441,6 +441,11 @@ void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
     tell(Link | State);
 }
 
+bool RunStore::linkToNodeLost() const {
+    return !over() && std::any_of(m_links.begin(), m_links.end(),
+                                  [](const auto &link) { return !link.second.up && !link.second.ended; });
+}
+
 QString RunStore::linksSentence() const {
     if (m_links.empty())
         return {};

@@ -117,6 +117,7 @@ public:
     [[nodiscard]] const std::map<int, NodeLink> &links() const { return m_links; }
     /// One line for people: "3 nodes, all links up", "link to hostB lost, …"; empty for one node.
     [[nodiscard]] QString linksSentence() const;
+    [[nodiscard]] bool linkToNodeLost() const; ///< of any node, while the run goes on
 
     [[nodiscard]] Progress progress() const;
     [[nodiscard]] RunOutcome outcome() const;
