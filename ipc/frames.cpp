@@ -18,7 +18,7 @@ constexpr std::array<std::pair<RunState, std::string_view>, 7> stateNames{{
 
 // In the variant's order.
 constexpr std::array<std::string_view, std::variant_size_v<FrameBody> - 1> typeNames{
-    "header", "state", "steps", "epoch", "eval", "device", "comm", "log", "alert", "heartbeat", "exit"};
+    "header", "state", "steps", "epoch", "eval", "device", "comm", "log", "alert", "heartbeat", "exit", "link"};
 } // namespace
 
 std::string_view toString(RunState state) {

@@ -27,6 +27,8 @@
 // {"type":"log",…,"level":"info","message":"…","source":"trainer"}
 // {"type":"alert",…,"severity":"error","kind":"rank_died","message":"rank 1 on box was killed by SIGKILL"}
 // {"type":"heartbeat",…}
+// {"type":"link",…,"of_node":1,"host":"box2","link":"lost","reason":"…","next_seq":4711,"clock_offset_s":0.002,"round_trip_s":0.0003}
+//  (by agent 0: how the link to another node's agent stands)
 // {"type":"exit",…,"rank":1,"pid":13,"host":"box","code":null,"signal":9,"signal_name":"SIGKILL","reason":"…"}  (by the agent)
 #include <cstdint>
 #include <map>
@@ -220,6 +222,19 @@ struct HeaderFrame {
     bool operator==(const HeaderFrame &) const = default;
 };
 
+/// By agent 0, of another node's agent, whenever it changes: how the link between the two stands. It says nothing of that
+/// node's ranks: with a lost link their state is unknown, not failed.
+struct LinkFrame {
+    int ofNode = 1;
+    std::string host;                     ///< of that agent, as it names itself
+    std::string link;                     ///< up | lost | ended (its ranks are gone and all its lines are here)
+    std::string reason;                   ///< one sentence, when lost
+    std::optional<std::uint64_t> nextSeq; ///< the first line of its log that agent 0 lacks
+    /// Its wall clock less agent 0's, from the quickest of some round trips, and that trip: the offset is known to half of it.
+    std::optional<double> clockOffsetS, roundTripS;
+    bool operator==(const LinkFrame &) const = default;
+};
+
 /// A type this version does not know; kept as text in Frame::extra.
 struct UnknownFrame {
     std::string type;
@@ -227,7 +242,7 @@ struct UnknownFrame {
 };
 
 using FrameBody = std::variant<HeaderFrame, StateFrame, StepsFrame, EpochFrame, EvalFrame, DeviceFrame, CommFrame,
-                               LogFrame, AlertFrame, HeartbeatFrame, ExitFrame, UnknownFrame>;
+                               LogFrame, AlertFrame, HeartbeatFrame, ExitFrame, LinkFrame, UnknownFrame>;
 
 struct Frame {
     std::optional<int> rank; ///< absent: the agent speaks

@@ -228,6 +228,18 @@ void read(ObjectReader &reader, ExitFrame &exit) {
     reader.text("reason", exit.reason);
 }
 
+void read(ObjectReader &reader, LinkFrame &link) {
+    std::optional<int> node;
+    reader.integer("of_node", node, 0, maxRank);
+    link.ofNode = node.value_or(0);
+    reader.text("host", link.host);
+    reader.text("link", link.link, true);
+    reader.text("reason", link.reason);
+    reader.counter("next_seq", link.nextSeq);
+    reader.real("clock_offset_s", link.clockOffsetS);
+    reader.real("round_trip_s", link.roundTripS);
+}
+
 void read(ObjectReader &, UnknownFrame &) {}
 
 FrameBody bodyOf(std::string_view type) {
@@ -253,6 +265,8 @@ FrameBody bodyOf(std::string_view type) {
         return HeartbeatFrame{};
     if (type == "exit")
         return ExitFrame{};
+    if (type == "link")
+        return LinkFrame{};
     return UnknownFrame{std::string(type)};
 }
 

@@ -219,6 +219,16 @@ struct BodyWriter {
         put(json, "reason", exit.reason);
     }
 
+    void operator()(const LinkFrame &link) const {
+        json.field("of_node", link.ofNode);
+        put(json, "host", link.host);
+        json.field("link", link.link);
+        put(json, "reason", link.reason);
+        put(json, "next_seq", link.nextSeq);
+        put(json, "clock_offset_s", link.clockOffsetS);
+        put(json, "round_trip_s", link.roundTripS);
+    }
+
     void operator()(const UnknownFrame &) const {}
 };
 
@@ -247,6 +257,8 @@ std::string *freeText(FrameBody &body) {
         return &state->detail;
     if (auto *exit = std::get_if<ExitFrame>(&body))
         return &exit->reason;
+    if (auto *link = std::get_if<LinkFrame>(&body))
+        return &link->reason;
     return nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,13 @@ namespace lockstep {
 [[nodiscard]] std::string sealLine(std::string_view encodedFrame, int node, std::uint64_t seq);
 /// Whether a line (no newline) carries a crc and it is right.
 [[nodiscard]] bool crcHolds(std::string_view line);
+
+/// Which line of which log a sealed line is; nothing when it is damaged.
+struct SealedPlace {
+    int node = 0;
+    std::uint64_t seq = 0;
+};
+[[nodiscard]] std::optional<SealedPlace> placeOfSealedLine(std::string_view line);
 
 /// The only writer of node-K.ndjson. Not thread safe.
 class LogWriter {
@@ -61,6 +69,8 @@ public:
     explicit LineChecker(std::uint64_t firstSeq = 0);
     /// A good line with a higher seq than expected closes a gap (see gaps()).
     Verdict check(std::string_view line);
+    /// The same for a line that has been looked at already: its seq, nothing when it is damaged.
+    Verdict checkSeq(std::optional<std::uint64_t> seq);
     [[nodiscard]] std::uint64_t nextSeq() const { return m_next; }
     [[nodiscard]] const std::vector<LogGap> &gaps() const { return m_gaps; }
     [[nodiscard]] std::uint64_t damagedLines() const { return m_damaged; }

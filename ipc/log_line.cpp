@@ -35,26 +35,49 @@ bool crcHolds(std::string_view line) {
     return seal.substr(crcKey.size(), 8) == crcText(crc32c(body));
 }
 
-std::optional<std::uint64_t> detail::sealedSeq(std::string_view line) {
-    static constexpr std::string_view key = ",\"seq\":";
-    if (!crcHolds(line))
-        return std::nullopt;
-    line.remove_suffix(sealLength);
+namespace {
+
+/// The number after the last `key`, up to the end; the line is cut before the key.
+template <class T> std::optional<T> numberAtEnd(std::string_view &line, std::string_view key) {
     const auto at = line.rfind(key);
     if (at == std::string_view::npos)
         return std::nullopt;
     const std::string_view digits = line.substr(at + key.size());
-    std::uint64_t seq = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seq);
+    T number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (error != std::errc{} || end != digits.data() + digits.size())
         return std::nullopt;
-    return seq;
+    line = line.substr(0, at);
+    return number;
+}
+
+} // namespace
+
+std::optional<std::uint64_t> detail::sealedSeq(std::string_view line) {
+    if (!crcHolds(line))
+        return std::nullopt;
+    line.remove_suffix(sealLength);
+    return numberAtEnd<std::uint64_t>(line, ",\"seq\":");
+}
+
+std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
+    if (!crcHolds(line))
+        return std::nullopt;
+    line.remove_suffix(sealLength);
+    const auto seq = numberAtEnd<std::uint64_t>(line, ",\"seq\":");
+    const auto node = seq ? numberAtEnd<int>(line, "\"node\":") : std::nullopt;
+    if (!node || *node < 0)
+        return std::nullopt;
+    return SealedPlace{*node, *seq};
 }
 
 LineChecker::LineChecker(std::uint64_t firstSeq) : m_next(firstSeq) {}
 
 LineChecker::Verdict LineChecker::check(std::string_view line) {
-    const auto seq = detail::sealedSeq(line);
+    return checkSeq(detail::sealedSeq(line));
+}
+
+LineChecker::Verdict LineChecker::checkSeq(std::optional<std::uint64_t> seq) {
     if (!seq) {
         ++m_damaged;
         return Verdict::Damaged;

@@ -58,6 +58,24 @@ template <class T> Result<void> readNumber(const json &object, const char *key, 
     return {};
 }
 
+Result<void> readSeqs(const json &object, Hello &hello) {
+    const auto found = object.find("next_seqs");
+    if (found == object.end() || found->is_null())
+        return {};
+    const auto wrong = [] { return fail(Error::failed("the key \"next_seqs\" should hold whole numbers by node")); };
+    if (!found->is_object())
+        return wrong();
+    hello.nextSeqs.emplace();
+    for (const auto &[key, value] : found->items()) {
+        int node = 0;
+        const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), node);
+        if (error != std::errc{} || end != key.data() + key.size() || node < 0 || !value.is_number_unsigned())
+            return wrong();
+        (*hello.nextSeqs)[node] = value.get<std::uint64_t>();
+    }
+    return {};
+}
+
 Result<void> readVersion(const std::string &text, Hello &hello) {
     const auto dot = text.find('.');
     const auto read = [&](std::size_t from, std::size_t to, int &number) {
@@ -89,6 +107,14 @@ std::string encode(const Hello &hello) {
     if (hello.node)
         out.field("node", *hello.node);
     out.field("next_seq", hello.nextSeq);
+    if (hello.nextSeqs) {
+        out.key("next_seqs").beginObject();
+        for (const auto &[node, seq] : *hello.nextSeqs)
+            out.field(std::to_string(node), seq);
+        out.endObject();
+    }
+    if (!hello.token.empty())
+        out.field("token", hello.token);
     if (hello.pid)
         out.field("pid", *hello.pid);
     if (!hello.name.empty())
@@ -136,6 +162,9 @@ Result<Hello> decodeHello(std::string_view line) {
     hello.nextSeq = nextSeq.value_or(0);
     hello.run = textOf(*object, "run");
     hello.name = textOf(*object, "name");
+    hello.token = textOf(*object, "token");
+    if (auto read = readSeqs(*object, hello); !read)
+        return fail(read.error());
     const auto isTrue = [&](const char *key) {
         const auto found = object->find(key);
         return found != object->end() && found->is_boolean() && found->get<bool>();

@@ -36,7 +36,12 @@ std::string_view toString(Method method) {
 }
 
 int deviceCount(const RunConfig &config) {
-    return static_cast<int>(config.devices.size());
+    if (config.nodes.empty())
+        return static_cast<int>(config.devices.size());
+    std::size_t count = 0;
+    for (const NodePlace &node : config.nodes)
+        count += node.devices.size();
+    return static_cast<int>(count);
 }
 
 int processCount(const RunConfig &config) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "ipc/placement.h"
 
 namespace lockstep {
 
@@ -27,7 +28,10 @@ struct RunConfig {
     int coresPerDevice = 1;                   ///< C: cores of a CPU device
     std::string backend = "auto";             ///< auto | gloo | nccl
     std::string interface; ///< network interface for the rendezvous and Gloo; empty: loopback on one node
-    int threads = 0;       ///< intra-op threads a device; 0: one a core of the device
+    /// The run's nodes; empty: one, by the fields above. Else device, devices, cores, data folder and interface are each
+    /// node's own, and `devices` above is looked at only by the ranks of a node, for whom the agent fills it in.
+    std::vector<NodePlace> nodes;
+    int threads = 0; ///< intra-op threads a device; 0: one a core of the device
     int epochs = 10;
     std::int64_t batchSize = 64;     ///< global: each rank (or DP replica) takes batchSize / devices
     std::int64_t batchPerDevice = 0; ///< > 0: weak scaling, excludes an explicit batchSize
@@ -63,9 +67,9 @@ struct RunConfig {
 
 [[nodiscard]] std::string_view toString(Method method); ///< "baseline", "dp", "ddp"
 
-/// Devices the run uses: devices.size().
+/// Devices the run uses, of all its nodes.
 [[nodiscard]] int deviceCount(const RunConfig &config);
-/// Processes it starts: one a device for ddp, else one.
+/// Processes it starts, on all its nodes: one a device for ddp, else one.
 [[nodiscard]] int processCount(const RunConfig &config);
 /// Global batch whichever way it was given.
 [[nodiscard]] std::int64_t globalBatch(const RunConfig &config);
@@ -105,7 +109,7 @@ struct MachineFacts {
     std::vector<std::string> gpuUuids; ///< GPUs it may use, in CUDA's order
 };
 
-/// Why this machine can't run the config: "needs 8 devices of 1 core, has 2". Empty when it can.
+/// Why this machine can't run the config (of a run on several nodes: configOfNode()): "needs 8 devices of 1 core, has 2". Empty when it can.
 [[nodiscard]] std::vector<Error> checkMachine(const RunConfig &config, const MachineFacts &facts);
 
 /// The names of the run's devices in config order: "cpu:0", or the GPU's UUID when `facts` knows it, else "cuda:0".

@@ -70,13 +70,14 @@ void checkBatch(const RunConfig &config, Report &report) {
 
 void checkMethod(const RunConfig &config, Report &report) {
     if (config.method == Method::Baseline && deviceCount(config) > 1)
-        report.add("devices", "baseline trains on one device, " + std::to_string(deviceCount(config)) + " are given",
+        report.add(config.nodes.empty() ? "devices" : "nodes",
+                   "baseline trains on one device, " + std::to_string(deviceCount(config)) + " are given",
                    "give one device, or the method dp or ddp");
     if (config.backend != "nccl")
         return;
     if (config.method == Method::Dp)
         report.add("backend", "dp runs in one process and uses no backend, so not nccl", "use auto, or the method ddp");
-    else if (config.device == "cpu")
+    else if (config.device == "cpu" && config.nodes.empty()) // of several nodes: checkNodes()
         report.add("backend", "nccl needs GPUs, the device kind is cpu", "use gloo or auto");
 }
 
@@ -151,7 +152,7 @@ void checkNetwork(const RunConfig &config, Report &report) {
 
 void checkCpuDevices(const RunConfig &config, const MachineFacts &facts, Report &report) {
     const int has = cpuDeviceCount(config.coresPerDevice, facts.allowedCores);
-    const int needs = config.oversubscribe ? 1 : deviceCount(config);
+    const int needs = config.oversubscribe ? 1 : static_cast<int>(config.devices.size());
     const std::string cores = count(config.coresPerDevice, "core") + " each, of " +
                               count(static_cast<std::int64_t>(facts.allowedCores.size()), "core") + " allowed";
     if (needs > has) {
@@ -187,7 +188,7 @@ std::string gpuOf(std::string_view device, const MachineFacts &facts) {
 
 void checkGpus(const RunConfig &config, const MachineFacts &facts, Report &report) {
     const int has = static_cast<int>(facts.gpuUuids.size());
-    const int needs = config.oversubscribe ? 1 : deviceCount(config);
+    const int needs = config.oversubscribe ? 1 : static_cast<int>(config.devices.size());
     if (needs > has) {
         report.add("devices", "needs " + std::to_string(needs) + ", has " + std::to_string(has),
                    has == 0 ? "use the device kind cpu" : "use fewer GPUs");
@@ -221,6 +222,8 @@ std::vector<Error> validate(const RunConfig &config) {
     }
     checkInitMethod(config, report);
     checkNetwork(config, report);
+    for (Error &error : checkNodes(config))
+        report.add(std::move(error));
     checkFiles(config, report);
     return report.take();
 }

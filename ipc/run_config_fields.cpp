@@ -219,6 +219,19 @@ struct DevicesField {
     }
 };
 
+struct NodesField {
+    static std::string get(const RunConfig &config) { return toText(config.nodes); }
+    static Result<void> set(RunConfig &config, std::string_view text) {
+        auto nodes = nodesFromText(text);
+        if (!nodes) {
+            nodes.error().where = "nodes";
+            return fail(nodes.error());
+        }
+        config.nodes = std::move(*nodes);
+        return {};
+    }
+};
+
 template <class F>
 FieldSpec row(std::string_view key, std::string_view label, std::string_view help, FieldType type, FieldGroup group,
               std::vector<std::string_view> choices = {}, bool perProcess = false) {
@@ -279,6 +292,10 @@ std::vector<FieldSpec> deviceRows() {
             "interface", "Network interface",
             "Interface for the rendezvous and gloo, such as eth0; empty: loopback on one node.", FieldType::Text,
             Devices),
+        row<NodesField>("nodes", "Nodes",
+                        "Nodes of the run as HOST%INTERFACE:DEVICES joined by ';', like hostA%eth0:0,1;hostB%bond0:0; "
+                        "empty: this machine alone.",
+                        FieldType::Text, Devices),
         row<Integer<"threads", &C::threads, 0, 4096>>("threads", "Threads a device",
                                                       "Threads inside one operator, a device; 0: one a core of it.",
                                                       FieldType::Integer, Devices),

@@ -1,6 +1,7 @@
 // The JSON of a run's documents: what an agent is asked to do (LaunchRequest), config.json, summary.json, result.json.
 // Readers ignore keys they don't know, so that an older version reads a newer run; wrong types are refused.
 #include "ipc/document_reader_detail.h"
+#include "ipc/machine_document_detail.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep {
@@ -329,9 +330,25 @@ void readResult(Reader &reader, RunResult &result) {
             reader.adopt(*inner.error());
     }
     reader.get("log_lines", result.logLines);
+    reader.eachKey("node_log_lines", [&](const std::string &node, const Json &lines) {
+        if (node.empty() || node.size() > 6 || node.find_first_not_of("0123456789") != std::string::npos ||
+            !lines.is_number_unsigned())
+            return reader.mistake("node_log_lines", "an object of whole numbers by node");
+        result.nodeLogLines[std::stoi(node)] = lines.get<std::uint64_t>();
+    });
 }
 
 } // namespace
+
+Json documents::fromMachine(const MachineRecord &machine) {
+    return toValue(machine);
+}
+
+Result<MachineRecord> documents::toMachine(const Json &json, const std::string &what) {
+    Reader reader(json, what);
+    MachineRecord machine = readMachine(reader, what.c_str());
+    return reader.finish(std::move(machine));
+}
 
 std::string toJson(const RunRecord &record) {
     return documents::page(toValue(record));
@@ -375,6 +392,12 @@ std::string toJson(const RunResult &result) {
         writer.put("watching", toValue(*result.watching));
     if (result.surroundings)
         writer.put("surroundings", toValue(*result.surroundings));
+    if (!result.nodeLogLines.empty()) {
+        Json lines = Json::object();
+        for (const auto &[node, count] : result.nodeLogLines)
+            lines[std::to_string(node)] = count;
+        writer.put("node_log_lines", lines);
+    }
     return documents::page(writer.put("log_lines", result.logLines).take());
 }
 
@@ -383,12 +406,27 @@ Result<RunResult> runResultFromJson(std::string_view text) {
 }
 
 std::string toJson(const LaunchRequest &request) {
-    return documents::line(Writer().put("record", toValue(request.record)).put("detach", request.detach).take());
+    Writer writer;
+    writer.put("record", toValue(request.record)).put("detach", request.detach);
+    if (request.record.config && !request.record.config->nodes.empty())
+        writer.put("node", request.node)
+            .put("join", request.join)
+            .put("token", request.token)
+            .put("join_port", request.joinPort)
+            .put("join_limit_s", request.joinLimitS)
+            .put("lease_s", request.leaseS);
+    return documents::line(writer.take());
 }
 
 Result<LaunchRequest> launchRequestFromJson(std::string_view text) {
     return readDocument<LaunchRequest>(text, "the launch request", [](Reader &reader, LaunchRequest &request) {
         reader.get("detach", request.detach);
+        reader.get("node", request.node);
+        reader.get("join", request.join);
+        reader.get("token", request.token);
+        reader.get("join_port", request.joinPort);
+        reader.get("join_limit_s", request.joinLimitS);
+        reader.get("lease_s", request.leaseS);
         const Json *record = reader.object("record");
         if (!record)
             return reader.mistake("record", "present");

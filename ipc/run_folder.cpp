@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -59,6 +61,25 @@ bool exists(const std::string &path) {
     return ::access(path.c_str(), F_OK) == 0;
 }
 
+/// K of the files node-K.SUFFIX in the folder, ascending.
+std::vector<int> nodesWith(const RunFolder &folder, std::string_view suffix) {
+    std::vector<int> nodes;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator(folder.path, error)) {
+        const std::string name = entry.path().filename().string();
+        std::string_view digits = name;
+        if (!digits.starts_with("node-") || !digits.ends_with(suffix) || digits.size() <= 5 + suffix.size())
+            continue;
+        digits = digits.substr(5, digits.size() - 5 - suffix.size());
+        int node = 0;
+        const auto [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), node);
+        if (bad == std::errc{} && end == digits.data() + digits.size() && node >= 0)
+            nodes.push_back(node);
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
+}
+
 RunStatus finished(RunResult result) {
     RunStatus status;
     status.kind = RunStatus::Kind::Finished;
@@ -109,14 +130,14 @@ Result<std::string> socketFolder() {
     return path;
 }
 
-Result<std::string> runSocketPath(std::string_view runId) {
+Result<std::string> runSocketPath(std::string_view runId, int node) {
     if (!isRunId(runId))
         return fail(Error::badArgument("\"" + std::string(runId.substr(0, 60)) + "\" is no run id",
                                        "it looks like 20260102T030405Z-89abcdef"));
     auto folder = socketFolder();
     if (!folder)
         return folder;
-    return *folder + "/" + std::string(runId) + ".sock";
+    return *folder + "/" + std::string(runId) + (node > 0 ? "." + std::to_string(node) : "") + ".sock";
 }
 
 std::string makeRunId(const Clock &clock, std::uint32_t random) {
@@ -153,6 +174,15 @@ RunFolder runFolder(std::string_view runId) {
     return {runsFolder() + "/" + std::string(runId)};
 }
 
+std::vector<int> nodesIn(const RunFolder &folder) {
+    return nodesWith(folder, ".ndjson");
+}
+
+int ownNode(const RunFolder &folder) {
+    const std::vector<int> nodes = nodesWith(folder, ".lock");
+    return nodes.empty() ? 0 : nodes.front();
+}
+
 RunStatus readRunStatus(const RunFolder &folder) {
     using Kind = RunStatus::Kind;
     std::string damaged;
@@ -168,9 +198,10 @@ RunStatus readRunStatus(const RunFolder &folder) {
     };
     if (auto result = readResult())
         return finished(std::move(*result));
-    const bool alive = FileLock::isHeld(folder.lock(0));
+    const int own = ownNode(folder);
+    const bool alive = FileLock::isHeld(folder.lock(own));
     if (alive)
-        return exists(folder.log(0)) ? unfinished(Kind::Running, "running") : unfinished(Kind::Starting, "starting");
+        return exists(folder.log(own)) ? unfinished(Kind::Running, "running") : unfinished(Kind::Starting, "starting");
     // The agent may have written its result and let go of the lock between our two looks.
     if (auto result = readResult())
         return finished(std::move(*result));
@@ -178,7 +209,7 @@ RunStatus readRunStatus(const RunFolder &folder) {
         return unfinished(Kind::AgentDied, "failed: result.json can't be read: " + damaged);
     if (exists(folder.origin()))
         return unfinished(Kind::Running, "running elsewhere when last seen");
-    if (!exists(folder.lock(0)))
+    if (!exists(folder.lock(own)))
         return unfinished(Kind::Starting, "starting");
     return unfinished(Kind::AgentDied, "failed: agent died");
 }

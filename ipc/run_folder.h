@@ -1,7 +1,8 @@
 #pragma once
 // A run on disk: $XDG_DATA_HOME/lockstep/runs/RUN_ID/
 //   config.json       RunRecord: the config as resolved, names, and the record of each machine (agent, before any rank)
-//   node-K.ndjson     the log of node K (only its agent writes it)
+//   node-K.ndjson     the log of node K (only its agent writes it; agent 0 and viewers keep byte-identical copies elsewhere)
+//   join.json         while agent 0 of several nodes waits for them: where it listens, and the token (0600)
 //   node-K.lock       held by agent K while it lives
 //   console/rank-R.log, console/agent.log
 //   checkpoints/      when asked for
@@ -30,7 +31,8 @@ namespace lockstep {
 /// A folder for sockets, 0700, short path: $XDG_RUNTIME_DIR/lockstep, else /tmp/lockstep-UID. LOCKSTEP_HOME is hashed
 /// into the name so that tests keep apart. Created and its owner checked.
 [[nodiscard]] Result<std::string> socketFolder();
-[[nodiscard]] Result<std::string> runSocketPath(std::string_view runId); ///< for agent 0 of the run
+/// Of the agent of that node; viewers follow node 0's.
+[[nodiscard]] Result<std::string> runSocketPath(std::string_view runId, int node = 0);
 
 /// YYYYMMDDThhmmssZ-8hex; `random` gives the 8 hex digits.
 [[nodiscard]] std::string makeRunId(const Clock &clock, std::uint32_t random);
@@ -46,16 +48,23 @@ struct RunFolder {
     [[nodiscard]] std::string console(int rank) const {
         return path + "/console/rank-" + std::to_string(rank) + ".log";
     }
-    [[nodiscard]] std::string agentConsole() const { return path + "/console/agent.log"; }
+    [[nodiscard]] std::string agentConsole(int node = 0) const {
+        return path + "/console/agent" + (node > 0 ? "-" + std::to_string(node) : "") + ".log";
+    }
     [[nodiscard]] std::string checkpoints() const { return path + "/checkpoints"; }
     /// rank-R.json as each rank records them, trace.json of all.
     [[nodiscard]] std::string traces() const { return path + "/traces"; }
     [[nodiscard]] std::string summary() const { return path + "/summary.json"; }
     [[nodiscard]] std::string result() const { return path + "/result.json"; }
     [[nodiscard]] std::string notes() const { return path + "/notes.json"; }
+    [[nodiscard]] std::string join() const { return path + "/join.json"; }
     [[nodiscard]] std::string origin() const { return path + "/origin.json"; }
 };
 [[nodiscard]] RunFolder runFolder(std::string_view runId);
+/// The nodes whose logs lie in the folder, ascending.
+[[nodiscard]] std::vector<int> nodesIn(const RunFolder &folder);
+/// The node whose agent the folder is of: 0, or on the machine of another node that one's.
+[[nodiscard]] int ownNode(const RunFolder &folder);
 
 /// One GPU or CPU device as a machine record has it.
 struct DeviceRecord {
@@ -188,11 +197,13 @@ struct RunResult {
     std::optional<Watching> watching;         ///< absent: the run is older than that, or no sample was taken
     std::optional<Surroundings> surroundings; ///< likewise
     std::uint64_t logLines = 0;               ///< seq of the last line + 1: a reader knows whether it has all
+    /// The same of the other nodes' logs as far as agent 0 has them; empty for one node.
+    std::map<int, std::uint64_t> nodeLogLines;
 };
 [[nodiscard]] std::string toJson(const RunResult &result);
 [[nodiscard]] Result<RunResult> runResultFromJson(std::string_view text);
 
-/// What any reader derives from the files alone. `agentAlive`: the node-0 lock is held.
+/// What any reader derives from the files alone: result.json, and whether the agent of the lowest node here lives.
 struct RunStatus {
     enum class Kind { Starting, Running, Finished, AgentDied };
     Kind kind = Kind::Starting;
@@ -203,9 +214,19 @@ struct RunStatus {
 
 /// What lockstep-agent serve reads on stdin, as one JSON line; it answers one line on stdout:
 ///   {"type":"ready","run":"…","socket":"…","pid":123}   or   {"type":"error","message":"…","exit_code":2}
+/// Of a run on several nodes agent 0 is asked first; its answer, given once its listener is bound, also has
+///   "join":"HOST:PORT","token":"…"
+/// and goes to every other agent (node > 0) in that one's request, on stdin and nowhere else. Such an agent answers ready
+/// once agent 0 has taken it in, or why it could not join (exit code 1, 2). Ranks start when all nodes have joined.
+/// Whoever launches may leave after the answers; before, agent 0 gives up by itself after the limit.
 struct LaunchRequest {
     RunRecord record; ///< run id and start may be empty: the agent fills them in
     bool detach = true;
+    int node = 0;            ///< which of record.config->nodes the agent is of
+    std::string join, token; ///< node > 0: agent 0's answer
+    int joinPort = 0;        ///< node 0: where to listen; 0: any free port
+    double joinLimitS = 60;  ///< node 0: how long the others may take; node > 0: how long to try
+    double leaseS = 600;     ///< node > 0: how long its ranks are kept without agent 0
 };
 [[nodiscard]] std::string toJson(const LaunchRequest &request);
 [[nodiscard]] Result<LaunchRequest> launchRequestFromJson(std::string_view text);

@@ -79,6 +79,18 @@ int showCommand(const std::string &id, bool json) {
     for (const auto &[rank, info] : store.ranks())
         text += "  rank " + std::to_string(rank) + "  " + (info.device.empty() ? "-" : info.device) + "  cores " +
                 (info.cores.empty() ? "-" : info.cores) + "  " + info.host + "\n";
+    for (const auto &[node, link] : store.links()) {
+        text += "  node " + std::to_string(node) + "  " + sentenceOf(link);
+        if (link.losses > 0)
+            text += ", lost " + std::to_string(link.losses) + (link.losses == 1 ? " time" : " times");
+        if (link.clockOffsetS && link.roundTripS)
+            text += QStringLiteral(", clock %1 ms %2, round trip %3 ms")
+                        .arg(std::abs(*link.clockOffsetS) * 1e3, 0, 'f', 1)
+                        .arg(*link.clockOffsetS < 0 ? QStringLiteral("behind") : QStringLiteral("ahead"))
+                        .arg(*link.roundTripS * 1e3, 0, 'f', 2)
+                        .toStdString();
+        text += "\n";
+    }
     if (store.result() && store.result()->watching)
         text += "  " +
                 core::watchingText(*store.result()->watching,

@@ -77,6 +77,9 @@ void ProgressPrinter::changed(RunStore *store, RunStore::Changes what) {
         line(told.name + QStringLiteral("  ") + (lost ? link : QStringLiteral("link is back")));
         told.link = link;
     }
+    const bool nodeLost = store->linkToNodeLost(); // the loss itself is an alert
+    if (std::exchange(told.nodeLost, nodeLost) && !nodeLost && !store->over())
+        line(told.name + QStringLiteral("  ") + store->linksSentence());
 }
 
 void ProgressPrinter::tellAlerts(const RunStore &store, Told &told, const std::string &except) {
@@ -103,6 +106,8 @@ QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const
     QString text = told.place.isEmpty() ? told.name : told.place + QStringLiteral("  ") + told.name;
     if (store.link() == core::LinkState::Lost)
         return text + QStringLiteral("  ") + store.linkSentence();
+    if (store.linkToNodeLost())
+        text += QStringLiteral("  ") + store.linksSentence();
     if (progress.epoch && progress.epochs)
         text += QStringLiteral("  epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
     if (!store.loss().points().empty())

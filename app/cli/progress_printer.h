@@ -32,6 +32,7 @@ private:
         QString place, name;
         std::size_t epochs = 0, alerts = 0;
         QString link;
+        bool nodeLost = false;
     };
     void changed(core::RunStore *store, core::RunStore::Changes what);
     /// Alerts not told yet; the one that is the run's own last word is left to it.

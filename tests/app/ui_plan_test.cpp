@@ -78,6 +78,7 @@ private Q_SLOTS:
                                                            {"devices", "0,1"},
                                                            {"cores_per_device", "2"},
                                                            {"interface", "eth0"},
+                                                           {"nodes", "hostA%eth0:0,1;hostB%bond0:0"},
                                                            {"threads", "3"},
                                                            {"epochs", "4"},
                                                            {"batch_size", "32"},

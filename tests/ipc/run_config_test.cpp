@@ -22,6 +22,8 @@ RunConfig changed() {
     config.coresPerDevice = 3;
     config.backend = "gloo";
     config.interface = "eth0";
+    config.nodes = {{"hostA", "eth0", {"0", "1"}, "cuda", 2, "/data dir;50%", "/opt/x/lockstep-agent", "10.0.0.1"},
+                    {"", "", {"1"}, "", 0, "", "", ""}};
     config.threads = 5;
     config.epochs = 7;
     config.batchSize = 128;
@@ -92,12 +94,12 @@ private Q_SLOTS:
     void theTableHasEveryFieldOfTheStruct() {
         // A structured binding fails to compile when a member is added: add its row to the table, then a name here.
         const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
-                     backend, interface, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum, weightDecay,
-                     optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory, nonBlocking, precision,
-                     channelsLast, bucketMb, scheduling, init, saveFinal, checkpointDir, resume, initMethod,
-                     oversubscribe, trace, frames, summary] = RunConfig{};
+                     backend, interface, nodes, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum,
+                     weightDecay, optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory,
+                     nonBlocking, precision, channelsLast, bucketMb, scheduling, init, saveFinal, checkpointDir, resume,
+                     initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{41});
+        QCOMPARE(runConfigFields().size(), std::size_t{42});
     }
 
     void everyRowReadsWhatItWrites() {

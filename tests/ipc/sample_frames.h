@@ -54,6 +54,8 @@ inline std::vector<Frame> sampleFrames() {
     bodies.push_back(HeartbeatFrame{});
     bodies.push_back(ExitFrame{13, "box", std::nullopt, 9, "SIGKILL", "killed by SIGKILL"});
     bodies.push_back(ExitFrame{13, "box", 0, std::nullopt, "", ""});
+    bodies.push_back(LinkFrame{1, "box2", "lost", "nothing was heard for 6 s", 4711, -0.002, 0.0003});
+    bodies.push_back(LinkFrame{2, "", "up", "", {}, {}, {}});
 
     std::vector<Frame> frames;
     for (std::size_t i = 0; i < bodies.size(); ++i) {

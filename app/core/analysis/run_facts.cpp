@@ -37,7 +37,7 @@ RunFacts factsOf(const RunOutcome &outcome) {
 }
 
 bool isMeant(std::string_view key) {
-    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas";
+    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas" || key == "nodes";
 }
 
 std::string unlikeText(const RunFacts &a, const RunFacts &b, const std::vector<std::string> &varies) {

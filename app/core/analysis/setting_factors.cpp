@@ -16,7 +16,7 @@ struct Group {
 /// A baseline has one device, so method and devices can't be changed one by one.
 const std::vector<Group> &groups() {
     static const std::vector<Group> all = {
-        {"method", {"method", "devices", "device", "cores_per_device", "backend", "dp_replicas", "interface"}},
+        {"method", {"method", "devices", "device", "cores_per_device", "backend", "dp_replicas", "interface", "nodes"}},
         {"workers", {"workers", "worker_cores"}},
         {"batch_size", {"batch_size", "batch_per_device"}},
         {"optimizer", {"optimizer", "lr", "lr_rule", "momentum", "weight_decay"}}};

@@ -6,6 +6,7 @@
 
 #include "follow/run_follower.h"
 #include "ipc/logging.h"
+#include "launch/nodes_launcher.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -75,9 +76,12 @@ void ExperimentFollower::reread() {
     lookAtSeat();
     const bool changed = owned != m_owned || rewritten || before != m_heldElsewhere;
     m_owned = owned;
-    Result<CommandPrefix> prefix = prefixFor(m_experiment.host, m_experiment.remoteAgent);
-    for (int i = 0; i < int(m_experiment.entries.size()) && prefix; ++i) {
+    const Result<CommandPrefix> where = prefixFor(m_experiment.host, m_experiment.remoteAgent);
+    for (int i = 0; i < int(m_experiment.entries.size()) && where; ++i) {
         const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
+        const Result<CommandPrefix> prefix = prefixOfAgent0(entry.planned.config, *where);
+        if (!prefix)
+            continue; // its launch says why
         if (const auto known = m_stores.find(i);
             known != m_stores.end() && known->second->runId().toStdString() != entry.run)
             forget(i);

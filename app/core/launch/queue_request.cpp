@@ -14,6 +14,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/unix_socket.h"
+#include "launch/nodes_launcher.h"
 
 namespace lockstep::core {
 namespace {
@@ -154,7 +155,7 @@ Result<void> applyHere(std::string_view id, const QueueRequest &request) {
         ExperimentEntry &entry = experiment->entries[std::size_t(*current)];
         if (const Result<CommandPrefix> prefix = prefixFor(experiment->host, experiment->remoteAgent);
             prefix && !entry.run.empty())
-            asked = askToStop(*prefix, entry.run, request.by);
+            asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
         entry.state = EntryState::Stopped;
         entry.reason = "stopped by " + request.by;
         if (request.kind == Kind::Skip) {

@@ -41,7 +41,7 @@ void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
 }
 
 bool isMeantByItself(std::string_view key) {
-    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas";
+    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas" || key == "nodes";
 }
 
 } // namespace

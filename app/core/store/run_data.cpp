@@ -24,4 +24,14 @@ std::string_view toString(LinkState state) {
     return "";
 }
 
+std::string sentenceOf(const NodeLink &link) {
+    const std::string who = link.host.empty() ? "node " + std::to_string(link.node) : link.host;
+    if (link.ended)
+        return who + " has ended";
+    if (link.up)
+        return "link to " + who + " is up";
+    return "link to " + who + " lost, its training state unknown" +
+           (link.reason.empty() ? "" : " (" + link.reason + ")");
+}
+
 } // namespace lockstep::core

@@ -97,6 +97,18 @@ struct Progress {
 enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed };
 [[nodiscard]] std::string_view toString(LinkState state); ///< a sentence: "link lost, training state unknown", …
 
+/// How agent 0 of a run stands to another node's agent, as it last told. Says nothing of that node's ranks.
+struct NodeLink {
+    int node = 1;
+    std::string host;
+    bool up = false, ended = false;
+    std::string reason;                             ///< one sentence, when lost
+    std::int64_t sinceWallUs = 0;                   ///< when that was told
+    int losses = 0;                                 ///< how often it was lost so far
+    std::optional<double> clockOffsetS, roundTripS; ///< its wall clock less node 0's
+};
+[[nodiscard]] std::string sentenceOf(const NodeLink &link); ///< "link to hostB lost, its training state unknown (…)"
+
 /// The machine and the circumstances of a run, for whether two can be compared; from its record, result and log.
 struct RunConditions {
     std::vector<MachineRecord> machines;

@@ -1,6 +1,7 @@
 #include "store/run_store.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "store/phase_sums.h"
 
@@ -50,6 +51,16 @@ void RunStore::flush() {
 
 void RunStore::take(const Frame &frame) {
     ++m_frames;
+    const auto link = frame.node ? m_links.find(*frame.node) : m_links.end();
+    if (link != m_links.end() && link->second.clockOffsetS) {
+        Frame here = frame;
+        here.wallUs -= std::llround(*link->second.clockOffsetS * 1e6);
+        return takeHere(here);
+    }
+    takeHere(frame);
+}
+
+void RunStore::takeHere(const Frame &frame) {
     m_lastWallUs = std::max(m_lastWallUs, frame.wallUs);
     std::visit([&](const auto &body) { takeBody(frame, body); }, frame.body);
 }
@@ -156,6 +167,9 @@ void RunStore::takeBody(const Frame &, const HeaderFrame &body) {
 
 void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
     m_stateChanges.push_back({frame.wallUs, frame.rank, body.state, body.detail, body.epoch});
+    if (!frame.rank && frame.node.value_or(0) > 0) {
+        return; // an agent of another node: what the run as a whole does is agent 0's to say
+    }
     if (!frame.rank) {
         m_state = body.state;
         m_stateDetail = body.detail;
@@ -362,10 +376,12 @@ void RunStore::takeBody(const Frame &frame, const DeviceFrame &body) {
             info.cpuCores = process.cpuCores;
             info.rssBytes = process.rssBytes;
         }
-    if (body.agent)
-        m_agentSample = body.agent;
-    m_viewers = body.viewers;
-    takeViewers(frame.wallUs, body);
+    if (frame.node.value_or(0) == 0) { // viewers follow agent 0
+        if (body.agent)
+            m_agentSample = body.agent;
+        m_viewers = body.viewers;
+        takeViewers(frame.wallUs, body);
+    }
     tell(Devices);
 }
 
@@ -404,6 +420,46 @@ void RunStore::takeBody(const Frame &frame, const ExitFrame &body) {
     appendConsole({frame.wallUs, frame.rank, fine ? "info" : "error", "agent",
                    body.reason.empty() ? who + " ended" : body.reason});
     tell(State);
+}
+
+void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
+    NodeLink &link = m_links[body.ofNode];
+    link.node = body.ofNode;
+    if (!body.host.empty())
+        link.host = body.host;
+    const bool lost = body.link == "lost";
+    if (lost && link.up)
+        ++link.losses;
+    link.up = body.link == "up";
+    link.ended = body.link == "ended";
+    link.reason = body.reason;
+    link.sinceWallUs = frame.wallUs;
+    if (body.clockOffsetS)
+        link.clockOffsetS = body.clockOffsetS;
+    if (body.roundTripS)
+        link.roundTripS = body.roundTripS;
+    tell(Link | State);
+}
+
+bool RunStore::linkToNodeLost() const {
+    return !over() && std::any_of(m_links.begin(), m_links.end(),
+                                  [](const auto &link) { return !link.second.up && !link.second.ended; });
+}
+
+QString RunStore::linksSentence() const {
+    if (m_links.empty())
+        return {};
+    QStringList lost;
+    int ended = 0;
+    for (const auto &[node, link] : m_links) {
+        if (!link.up && !link.ended)
+            lost << QString::fromStdString(sentenceOf(link));
+        ended += link.ended ? 1 : 0;
+    }
+    if (!lost.isEmpty())
+        return lost.join(QStringLiteral("; "));
+    const QString nodes = QStringLiteral("%1 nodes, ").arg(m_links.size() + 1);
+    return nodes + (ended == int(m_links.size()) ? QStringLiteral("all ended") : QStringLiteral("all links up"));
 }
 
 void RunStore::takeBody(const Frame &, const UnknownFrame &) {

@@ -44,6 +44,8 @@ public:
     explicit RunStore(QString runId = {}, QObject *parent = nullptr);
 
     // Fed by a follower.
+    /// Frames of one node in the order of its seq, nodes interleaved in any way. The wall times of a node whose clock is
+    /// known to differ from node 0's are brought to that one's.
     void take(const Frame &frame);
     void setRecord(const RunRecord &record);
     void setResult(const RunResult &result);
@@ -111,6 +113,12 @@ public:
     [[nodiscard]] std::uint64_t frames() const { return m_frames; }
     [[nodiscard]] std::int64_t lastWallUs() const { return m_lastWallUs; } ///< newest frame; 0: none
 
+    /// The other nodes of the run by number, as far as agent 0 has told; empty for one node.
+    [[nodiscard]] const std::map<int, NodeLink> &links() const { return m_links; }
+    /// One line for people: "3 nodes, all links up", "link to hostB lost, …"; empty for one node.
+    [[nodiscard]] QString linksSentence() const;
+    [[nodiscard]] bool linkToNodeLost() const; ///< of any node, while the run goes on
+
     [[nodiscard]] Progress progress() const;
     [[nodiscard]] RunOutcome outcome() const;
 
@@ -118,6 +126,7 @@ Q_SIGNALS:
     void changed(lockstep::core::RunStore::Changes what);
 
 private:
+    void takeHere(const Frame &frame);
     void takeBody(const Frame &frame, const StateFrame &body);
     void takeBody(const Frame &frame, const StepsFrame &body);
     void takeBody(const Frame &frame, const EpochFrame &body);
@@ -129,6 +138,7 @@ private:
     void takeBody(const Frame &frame, const HeartbeatFrame &body);
     void takeBody(const Frame &frame, const ExitFrame &body);
     void takeBody(const Frame &frame, const HeaderFrame &body);
+    void takeBody(const Frame &frame, const LinkFrame &body);
     void takeBody(const Frame &frame, const UnknownFrame &body);
     void takeAbout(RankInfo &info, const About &about);
     void takeViewers(std::int64_t wallUs, const DeviceFrame &body);
@@ -188,6 +198,7 @@ private:
     std::uint64_t m_consoleDropped = 0;
     std::vector<AlertLine> m_alerts;
     std::vector<StateChange> m_stateChanges;
+    std::map<int, NodeLink> m_links;
     std::vector<LogGap> m_gaps;
     std::uint64_t m_damaged = 0, m_undecodable = 0, m_unknown = 0, m_frames = 0;
     std::int64_t m_lastWallUs = 0;

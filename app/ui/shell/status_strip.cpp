@@ -130,7 +130,9 @@ void StatusStrip::refresh() {
     set(m_left, running ? strip.left : QString());
     const QString elsewhere = m_workspace.runningElsewhere(), heldBy = m_workspace.heldBy();
     const bool paused = !strip.pausedBy.isEmpty();
-    set(m_state, !heldBy.isEmpty() && strip.active   ? tr("read-only: %1 controls it").arg(heldBy)
+    const QString lost = m_workspace.lostNodes();
+    set(m_state, !lost.isEmpty() && running          ? lost
+                 : !heldBy.isEmpty() && strip.active ? tr("read-only: %1 controls it").arg(heldBy)
                  : paused && !running                ? strip.state
                  : paused && any && strip.active     ? tr("pauses after this run")
                  : !any                              ? tr("choose what to run on Plan")

@@ -351,9 +351,17 @@ QString Workspace::linkSentence() const {
     const core::RunStore *store = follower ? follower->current() : m_run.get();
     if (!store)
         return {};
-    return store->linkSentence().isEmpty() ? QString::fromUtf8(core::toString(store->link()).data(),
-                                                               qsizetype(core::toString(store->link()).size()))
-                                           : store->linkSentence();
+    const QString own =
+        store->linkSentence().isEmpty()
+            ? QString::fromUtf8(core::toString(store->link()).data(), qsizetype(core::toString(store->link()).size()))
+            : store->linkSentence();
+    return store->links().empty() ? own : own + QStringLiteral("; ") + store->linksSentence();
+}
+
+QString Workspace::lostNodes() const {
+    const core::ExperimentFollower *follower = m_strip.follower();
+    const core::RunStore *store = follower ? follower->current() : m_run.get();
+    return store && store->linkToNodeLost() ? store->linksSentence() : QString();
 }
 
 QString Workspace::runningElsewhere() const {

@@ -74,7 +74,8 @@ public:
     /// The strip: what runs now, else what is open.
     [[nodiscard]] core::ExperimentModel::Strip strip() const;
     [[nodiscard]] QString stripMethod() const;  ///< of the run that the strip names
-    [[nodiscard]] QString linkSentence() const; ///< how the window stands to it
+    [[nodiscard]] QString linkSentence() const; ///< how the window stands to it, and its nodes to each other
+    [[nodiscard]] QString lostNodes() const;    ///< of several nodes, while a link between them is lost; else empty
     /// The strip speaks of another experiment than the open one; its id.
     [[nodiscard]] QString runningElsewhere() const;
 

@@ -1,0 +1,226 @@
+// A run on several nodes as the core has it: lines of all nodes, clocks that disagree, links, launch and follow.
+#include <QSignalSpy>
+#include <QtTest>
+
+#include "core_queue_support.h"
+#include "follow/run_follower.h"
+#include "launch/nodes_launcher.h"
+#include "launch/plan.h"
+#include "store/node_lines.h"
+#include "store/nodes_replay.h"
+#include "store/run_store.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+constexpr std::int64_t hourMs = 3'600'000;
+
+std::string sealed(const Frame &one, int node, std::uint64_t seq) {
+    return sealLine(encode(one), node, seq);
+}
+
+LinkFrame link(const char *state, std::optional<double> offsetS = {}) {
+    LinkFrame frame;
+    frame.ofNode = 1;
+    frame.host = "hostB";
+    frame.link = state;
+    if (std::string_view(state) == "lost")
+        frame.reason = "nothing was heard for 6 s";
+    frame.clockOffsetS = offsetS;
+    frame.roundTripS = 0.001;
+    return frame;
+}
+
+RunConfig onNodes(const char *text) {
+    RunConfig config;
+    config.method = Method::Ddp;
+    config.oversubscribe = true;
+    config.nodes = nodesFromText(text).value();
+    config.batchSize = 32 * deviceCount(config);
+    return config;
+}
+
+LaunchRequest requestOf(const RunConfig &config) {
+    LaunchRequest request;
+    request.record.config = config;
+    request.record.name = "nodes";
+    request.record.processes = processCount(config);
+    return request;
+}
+
+} // namespace
+
+class CoreSeveralNodesTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<Home> m_home;
+
+private Q_SLOTS:
+    void init() {
+        m_home = std::make_unique<Home>();
+        qputenv("FAKE_RANK", "epochs=1;steps=20");
+    }
+    void cleanup() {
+        endAll();
+        m_home.reset();
+    }
+
+    void linesOfSeveralNodesAreEachCheckedByTheirOwnNumbers() {
+        NodeLines lines;
+        using Verdict = LineChecker::Verdict;
+        const Frame beat = frame(HeartbeatFrame{}, std::nullopt, 1);
+        QVERIFY(lines.check(sealed(beat, 0, 0)) == Verdict::Good);
+        QVERIFY(lines.check(sealed(beat, 1, 0)) == Verdict::Good);
+        QVERIFY(lines.check(sealed(beat, 1, 1)) == Verdict::Good);
+        QVERIFY(lines.check(sealed(beat, 1, 0)) == Verdict::Doubled);
+        QVERIFY(lines.check(sealed(beat, 0, 3)) == Verdict::Good); // 1 and 2 never came
+        std::string bad = sealed(beat, 1, 2);
+        bad[10] ^= 1;
+        QVERIFY(lines.check(bad, 1) == Verdict::Damaged);
+        QCOMPARE(lines.nextSeq(0), std::uint64_t(4));
+        QVERIFY(lines.nextSeqsBut(0) == (std::map<int, std::uint64_t>{{1, 2}}));
+        QVERIFY(lines.gaps() == std::vector<LogGap>{(LogGap{1, 2})});
+        QCOMPARE(lines.damagedLines(), std::uint64_t(1));
+        RunResult result;
+        result.logLines = 4;
+        result.nodeLogLines = {{1, 2}};
+        QVERIFY(lines.complete(result));
+        result.nodeLogLines = {{1, 5}};
+        QVERIFY(lines.missing(result) == std::vector<LogGap>{(LogGap{2, 4})});
+    }
+
+    void logsAreReadInTheOrderOfTimeThoughAClockIsAnHourOff_data() {
+        QTest::addColumn<qint64>("offsetMs");
+        QTest::newRow("ahead") << qint64(hourMs);
+        QTest::newRow("behind") << qint64(-hourMs);
+    }
+    void logsAreReadInTheOrderOfTimeThoughAClockIsAnHourOff() {
+        QFETCH(qint64, offsetMs);
+        const RunFolder folder = runFolder(makeRunId());
+        QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
+        std::string first = sealed(frame(link("up", double(offsetMs) / 1e3), std::nullopt, 0), 0, 0) + "\n", second;
+        for (int i = 1; i <= 5; ++i) { // ten lines a second apart, in turns
+            first +=
+                sealed(frame(LogFrame{"info", std::to_string(2 * i), "agent"}, {}, 2000 * i), 0, std::uint64_t(i)) +
+                "\n";
+            second +=
+                sealed(frame(LogFrame{"info", std::to_string(2 * i + 1), "agent"}, {}, 2000 * i + 1000 + offsetMs), 1,
+                       std::uint64_t(i - 1)) +
+                "\n";
+        }
+        QVERIFY(realFileSystem().writeAtomically(folder.log(0), first).has_value());
+        QVERIFY(realFileSystem().writeAtomically(folder.log(1), second).has_value());
+        NodesReplay replay;
+        RunStore store;
+        Decoder decoder;
+        replay.open(folder);
+        while (replay.slice([&](std::string_view line, int) { store.take(decoder.decode(line).value()); })) {
+        }
+        QCOMPARE(store.console().size(), std::size_t(10));
+        for (int i = 0; i < 10; ++i) {
+            const ConsoleLine &line = store.console()[std::size_t(i)];
+            QCOMPARE(line.message, std::to_string(i + 2));
+            QCOMPARE(line.wallUs, frame(HeartbeatFrame{}, {}, 1000 * (i + 2)).wallUs); // by node 0's clock
+        }
+    }
+
+    void aLostLinkIsSaidApartFromTheRunsState() {
+        RunStore store;
+        const auto take = [&](FrameBody body, int node, std::int64_t atMs) {
+            Frame one = frame(std::move(body), std::nullopt, atMs);
+            one.node = node;
+            store.take(one);
+        };
+        StateFrame training;
+        training.state = RunState::Training;
+        take(training, 0, 1);
+        take(link("up", 0.0), 0, 2);
+        QCOMPARE(store.linksSentence(), QStringLiteral("2 nodes, all links up"));
+        take(link("lost"), 0, 3);
+        QVERIFY(store.linkToNodeLost());
+        QCOMPARE(store.linksSentence(),
+                 QStringLiteral("link to hostB lost, its training state unknown (nothing was heard for 6 s)"));
+        QCOMPARE(store.stateSentence(), QStringLiteral("training"));
+        StateFrame failed;
+        failed.state = RunState::Failed;
+        take(failed, 1, 4); // that node's agent speaks for its own ranks
+        QCOMPARE(store.stateSentence(), QStringLiteral("training"));
+        take(link("up"), 0, 5);
+        QVERIFY(!store.linkToNodeLost());
+        QCOMPARE(store.links().at(1).losses, 1);
+        QVERIFY(store.links().at(1).clockOffsetS.has_value());
+    }
+
+    void aRecipeOnNodesTrainsItsBaselineOnOneDeviceAndLeavesDpOut() {
+        Recipe recipe;
+        for (const Method method : {Method::Baseline, Method::Dp, Method::Ddp}) {
+            RunSpec &spec = recipe.runs.emplace_back();
+            spec.config.method = method;
+            spec.config.batchSize = 63;
+        }
+        PlanOptions options;
+        options.set = {{"nodes", "hostA%eth0:0,1;hostB%eth0:0"}};
+        MachineFacts facts;
+        facts.allowedCores = {0};
+        const auto plan = expand(recipe, facts, options);
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        std::map<std::string, PlannedRun> runs;
+        for (const PlannedRun &run : plan->runs)
+            runs[std::string(toString(run.config.method))] = run;
+        QCOMPARE(toText(runs["baseline"].config.nodes), std::string("hostA%eth0:0"));
+        QVERIFY2(runs["dp"].notRunReason.find("can't reach over 2 nodes") != std::string::npos,
+                 runs["dp"].notRunReason.c_str());
+        QVERIFY(runs["ddp"].runnable());
+        QCOMPARE(runs["ddp"].name, std::string("DDP ×3"));
+        const std::string torchrun = torchrunCommand(runs["ddp"].config);
+        QVERIFY2(torchrun.find("--nnodes 2 --node-rank 1 --nproc-per-node 1 --master-addr hostA") != std::string::npos,
+                 torchrun.c_str());
+    }
+
+    void allAgentsAreStartedAndTheRunIsFollowedWhole() {
+        if (!useFakeRanks())
+            QSKIP("lockstep-agent or fake_rank is not built");
+        NodesLauncher launcher;
+        QSignalSpy ready(&launcher, &NodesLauncher::ready), failed(&launcher, &NodesLauncher::failed);
+        launcher.start({}, requestOf(onNodes(".:0,1;.:0;.:0,1,2")));
+        QVERIFY(ready.wait(20'000));
+        QVERIFY(failed.isEmpty());
+        const QString run = ready[0][0].toString();
+        RunStore store(run);
+        RunFollower follower(&store, run);
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(30'000));
+        QVERIFY2(store.link() == LinkState::Finished, qPrintable(store.linkSentence()));
+        QCOMPARE(store.stateSentence(), QStringLiteral("done"));
+        QCOMPARE(store.ranks().size(), std::size_t(6));
+        QVERIFY(store.gaps().empty());
+        QCOMPARE(store.linksSentence(), QStringLiteral("3 nodes, all ended"));
+        QCOMPARE(store.record()->machines.size(), std::size_t(3));
+
+        RunStore replayed(run);
+        QVERIFY(loadRun(replayed, runFolder(run.toStdString())).has_value());
+        QCOMPARE(replayed.frames(), store.frames());
+        QCOMPARE(replayed.loss().points().size(), store.loss().points().size());
+    }
+
+    void aNodeThatCannotStartEndsTheLaunchAndLeavesNothing() {
+        if (!useFakeRanks())
+            QSKIP("lockstep-agent or fake_rank is not built");
+        RunConfig config = onNodes(".:0;.:0");
+        config.nodes[1].agent = "/no/such/lockstep-agent";
+        NodesLauncher launcher;
+        QSignalSpy ready(&launcher, &NodesLauncher::ready), failed(&launcher, &NodesLauncher::failed);
+        launcher.start({}, requestOf(config));
+        QVERIFY(failed.wait(30'000));
+        QVERIFY(ready.isEmpty());
+        const std::string what = failed[0][0].value<Error>().what;
+        QVERIFY2(what.find("node 1 (this machine)") == 0, what.c_str());
+        QVERIFY(QDir(QString::fromStdString(runsFolder())).entryList(QDir::Dirs | QDir::NoDotAndDotDot).isEmpty());
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreSeveralNodesTest)
+#include "core_several_nodes_test.moc"

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""One run over three hosts in network namespaces, each with its own sshd, launched from a fourth as a person does it: DDP over
+Gloo on the interfaces that are named, with the real trainer. Its parameters are those of one host's run with as many ranks;
+a link that is cut and restored loses and doubles no line; a stop leaves no process on any host."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from netns_lab import Lab  # noqa: E402
+
+arguments = None
+
+
+def wait_for(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def runs_in(home):
+    runs = pathlib.Path(home) / "runs"
+    return sorted(runs.iterdir()) if runs.is_dir() else []
+
+
+def lines_of(log):
+    """node → seqs as they stand in a log."""
+    seqs = {}
+    for line in log.read_bytes().splitlines():
+        frame = json.loads(line)
+        seqs.setdefault(frame["node"], []).append(frame["seq"])
+    return seqs
+
+
+class ThreeHosts(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="lockstep-lab-")
+        environment = {"LOCKSTEP_TRAINER": arguments.trainer} if arguments.trainer else {}
+        self.lab = Lab(self.folder.name, {"hostA": "bond0", "hostB": "eno1", "hostC": "eth0"}, environment)
+        self.lab.__enter__()
+
+    def tearDown(self):
+        self.lab.close()
+        self.folder.cleanup()
+
+    def recipe(self, **config):
+        base = {
+            "model": "lenet",
+            "dataset": "fashion-mnist",
+            "device": "cpu",
+            "epochs": 2,
+            "batch_size": 63,
+            "train_samples": 3780,
+            "oversubscribe": True,
+        }
+        path = pathlib.Path(self.folder.name) / "recipe.json"
+        recipe = {
+            "name": "nodes",
+            "title": "Nodes",
+            "summary": "DDP over nodes.",
+            "question": "Is it one run?",
+            "base": {**base, **config},
+            "runs": [{"method": "ddp", "devices": [0, 1, 2]}],
+            "repeats": 1,
+        }
+        path.write_text(json.dumps(recipe))
+        return path
+
+    def start(self, recipe, *words):
+        ctl = pathlib.Path(arguments.bin) / "lockstepctl"
+        agent = pathlib.Path(arguments.bin) / "lockstep-agent"
+        return self.lab.start(
+            [ctl, "run", recipe, "--remote-agent", agent, *words], env=self.lab.laptop_environment()
+        )
+
+    def nodes(self, a="0,1", b="0", **more):
+        agent = pathlib.Path(arguments.bin) / "lockstep-agent"
+        return f"hostA%bond0:{a} agent={agent};hostB%eno1:{b} agent={agent}"
+
+    def finish(self, process, seconds=240):
+        out, err = process.communicate(timeout=seconds)
+        self.assertEqual(process.returncode, 0, out + err)
+        return out
+
+    def result_on(self, host):
+        runs = runs_in(self.lab.hosts[host].home)
+        self.assertTrue(runs, f"no run on {host}")
+        return runs[-1], json.loads((runs[-1] / "result.json").read_text())
+
+    def assert_nobody_left(self):
+        for host in self.lab.hosts:
+            wait_for(lambda host=host: not self.lab.processes(host), 15, f"{host} to be empty: {self.lab.processes(host)}")
+
+    def assert_copies_are_whole(self, run):
+        """The first host's copy of the second's log, and the laptop's copies of both: byte for byte, 0 lost, 0 doubled."""
+        second = self.lab.hosts["hostB"].home / "runs" / run.name
+        here = self.lab.laptop_home / "runs" / run.name
+        for node, original in ((0, run / "node-0.ndjson"), (1, second / "node-1.ndjson")):
+            log = original.read_bytes()
+            self.assertEqual(lines_of(original), {node: list(range(log.count(b"\n")))})
+            self.assertEqual(log, (run / original.name).read_bytes(), f"agent 0's copy of node {node}")
+            self.assertEqual(log, (here / original.name).read_bytes(), f"the laptop's copy of node {node}")
+
+    def test_two_plus_one_over_gloo_gives_one_hosts_parameters(self):
+        self.finish(self.start(self.recipe(), "--set", f"nodes={self.nodes()}"))
+        run, over = self.result_on("hostA")
+        self.assertEqual(over["state"], "done", over)
+        self.assertEqual([rank["host"] for rank in over["ranks"]], ["hostA", "hostA", "hostB"])
+        self.assertEqual(over["summary"]["world_size"], 3)
+        self.assert_copies_are_whole(run)
+        record = json.loads((run / "config.json").read_text())
+        self.assertEqual([machine["host"] for machine in record["machines"]], ["hostA", "hostB"])
+
+        self.finish(self.start(self.recipe(), "--host", "hostC"))
+        _, alone = self.result_on("hostC")
+        self.assertEqual(alone["summary"]["world_size"], 3)
+        self.assertTrue(alone["summary"]["parameters_sha256"])
+        self.assertEqual(over["summary"]["parameters_sha256"], alone["summary"]["parameters_sha256"])
+        print("sha256 of both", alone["summary"]["parameters_sha256"][:16], file=sys.stderr)
+        self.assert_nobody_left()
+
+    def test_the_traffic_stays_on_the_named_interfaces(self):
+        process = self.start(self.recipe(epochs=50), "--set", f"nodes={self.nodes()}")
+        sockets = wait_for(
+            lambda: [line for line in self.trainer_sockets("hostA") if "10.77.1.12" in line], 60, "ranks that talk"
+        )
+        foreign = [line for line in self.trainer_sockets("hostA") if "10.77.2." in line or "0.0.0.0:" in line]
+        self.assertFalse(foreign, foreign)
+        self.assertTrue(sockets)
+        process.terminate()
+        process.communicate(timeout=60)
+        self.assert_nobody_left()
+
+    def trainer_sockets(self, host):
+        """Listening and connected TCP sockets of the host's agent and ranks: local and remote address."""
+        listed = self.lab.run(["ss", "-Htanp"], host).stdout.splitlines()
+        return [" ".join(line.split()[3:5]) for line in listed if "lockstep" in line]
+
+    def test_a_link_cut_and_restored_in_the_run_loses_and_doubles_nothing(self):
+        process = self.start(self.recipe(epochs=30), "--set", f"nodes={self.nodes()}")
+        run = wait_for(lambda: runs_in(self.lab.hosts["hostA"].home), 60, "a run")[0]
+        log = run / "node-1.ndjson"
+        wait_for(lambda: log.exists() and b'"type":"steps"' in log.read_bytes(), 60, "steps of the second host")
+        started = time.monotonic()
+        self.lab.cut("hostB")
+        first = run / "node-0.ndjson"
+        wait_for(lambda: b'"link":"lost"' in first.read_bytes(), 15, "the link to be called lost")
+        print(f"lost after {time.monotonic() - started:.1f} s", file=sys.stderr)
+        self.assertIn(b"its training state unknown", first.read_bytes())
+        self.assertNotIn(b'"state":"failed"', first.read_bytes())
+        self.lab.restore("hostB")
+        wait_for(lambda: first.read_bytes().count(b'"link":"up"') >= 2, 30, "the link to come back")
+        self.finish(process)
+        run, result = self.result_on("hostA")
+        self.assertEqual(result["state"], "done", result)
+        self.assert_copies_are_whole(run)
+        self.assert_nobody_left()
+
+    def test_a_stop_leaves_no_process_on_any_host(self):
+        process = self.start(self.recipe(epochs=1000), "--set", f"nodes={self.nodes()}")
+        run = wait_for(lambda: runs_in(self.lab.hosts["hostA"].home), 60, "a run")[0]
+        log = run / "node-1.ndjson"
+        wait_for(lambda: log.exists() and b'"type":"steps"' in log.read_bytes(), 60, "steps of the second host")
+        for host, ranks in (("hostA", 2), ("hostB", 1)):
+            names = list(self.lab.processes(host).values())
+            self.assertEqual(sum(name.startswith("lockstep-train") for name in names), ranks, names)
+        started = time.monotonic()
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assert_nobody_left()
+        print(f"stopped and gone after {time.monotonic() - started:.1f} s", file=sys.stderr)
+        _, result = self.result_on("hostA")
+        self.assertEqual(result["state"], "stopped", result)
+
+    def test_a_host_without_an_agent_is_named_and_nothing_is_left_of_the_others(self):
+        nodes = self.nodes().replace("hostB%eno1:0 agent=", "hostB%eno1:0 agent=/no/such")
+        process = self.start(self.recipe(), "--set", f"nodes={nodes}")
+        out, err = process.communicate(timeout=60)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn("node 1 (hostB)", out + err)
+        self.assertIn("lockstep-agent", out + err)
+        self.assert_nobody_left()
+
+    def test_an_interface_that_is_not_there_is_named(self):
+        process = self.start(self.recipe(), "--set", f"nodes={self.nodes().replace('%eno1', '%eth7')}")
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 2, out + err)
+        self.assertIn("node 1 (hostB)", out + err)
+        self.assertIn("eth7", out + err)
+        self.assertIn("eno1", out + err)  # what there is
+        self.assert_nobody_left()
+
+
+def main():
+    global arguments
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--trainer", default="")
+    arguments, rest = parser.parse_known_args()
+    if reason := Lab.missing():
+        print("skipped: " + reason)
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
