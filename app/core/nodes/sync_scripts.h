@@ -33,7 +33,7 @@ umask 077
 b="$1/sync/$2"; n="$b/incoming-$3"
 if [ -f "$b/versions/$3/.manifest" ]; then cd "$b/versions/$3"; cat > /dev/null
   if sha256sum -c .manifest >/dev/null 2>&1; then echo "present"; exit 0; fi
-  mkdir -p "$n"; cp .manifest "$n/.manifest";
+  mkdir -p "$n"; cp .manifest "$n/.manifest"
 else mkdir -p "$n"; cat > "$n/.manifest.new"; mv "$n/.manifest.new" "$n/.manifest"
 fi
 cd "$n"
@@ -45,9 +45,8 @@ while read -r h p; do
   done
 done < .manifest
 sha256sum -c .manifest 2>/dev/null | sed -n 's/: FAILED.*$//p' | while read -r p; do
-  if [ -e "$p" ] && [ "$(stat -c %h "$p")" = 1 ];
-then echo "part $(stat -c %s " $p ") $(sha256sum < " $p " | cut -c 1-64) $p" else rm - f "$p";
-echo "missing $p"; fi
+  if [ -e "$p" ] && [ "$(stat -c %h "$p")" = 1 ]; then echo "part $(stat -c %s "$p") $(sha256sum < "$p" | cut -c 1-64) $p"
+  else rm -f "$p"; echo "missing $p"; fi
 done
 echo planned)SH";
 
