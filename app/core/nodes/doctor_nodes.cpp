@@ -1,11 +1,11 @@
 // What the doctor says of each node by itself, and of versions against each other.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include <QString>
 
-#include "analysis/format.h"
 #include "nodes/doctor_checks_detail.h"
 
 namespace lockstep::core {
