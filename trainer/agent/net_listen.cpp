@@ -73,10 +73,10 @@ struct Listener {
     Json said; ///< what is announced of it
 };
 
-Listener listenAt(const std::string &address, int port, bool resolve) {
+Listener listenAt(const std::string &address, int port) {
     Listener out;
     out.said = {{"address", address}, {"port", port}};
-    const auto where = netAddress(address, port, resolve);
+    const auto where = netAddress(address, port);
     if (!where) {
         out.said["error"] = where.error().what;
         return out;
@@ -128,19 +128,19 @@ void serve(const std::vector<Listener> &listeners, const std::string &token) {
 } // namespace
 
 int netListenCommand() {
-    const Json request = Json::parse(readStdinLine(), nullptr, false);
-    if (!request.is_object() || !request.contains("token") || !request.contains("addresses")) {
-        std::fprintf(stderr, "net listen reads {\"token\":…,\"addresses\":[…],\"port\":…} on stdin\n");
-        return 2;
-    }
-    const auto token = request["token"].get<std::string>();
-    const int port = request.value("port", 0);
-    const bool resolve = request.value("resolve", false);
     std::vector<Listener> listeners;
+    std::string token;
     Json said = {{"type", "listening"}, {"sockets", Json::array()}};
-    for (const auto &address : request["addresses"]) {
-        listeners.push_back(listenAt(address.get<std::string>(), port, resolve));
-        said["sockets"].push_back(listeners.back().said);
+    try {
+        const Json request = Json::parse(readStdinLine());
+        token = request.at("token").get<std::string>();
+        for (const auto &address : request.at("addresses")) {
+            listeners.push_back(listenAt(address.get<std::string>(), request.value("port", 0)));
+            said["sockets"].push_back(listeners.back().said);
+        }
+    } catch (const std::exception &exception) {
+        std::fprintf(stderr, "net listen reads {\"token\":…,\"addresses\":[…],\"port\":…} on stdin: %s\n", exception.what());
+        return 2;
     }
     std::printf("%s\n", said.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
     std::fflush(stdout);

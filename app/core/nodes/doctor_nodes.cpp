@@ -116,6 +116,11 @@ void checkGpus(const NodeLook &node, Findings &out) {
             "if they hang on one PCIe switch, look at IOMMU and ACS settings");
 }
 
+/// "2.11.0" of "2.11.0+cu130": the build for CPUs alone speaks with the one for GPUs.
+std::string release(const std::string &version) {
+    return version.substr(0, version.find('+'));
+}
+
 /// The usable nodes by what `value` says of them; those that say nothing are left out.
 std::map<std::string, std::vector<std::string>> groups(const DoctorLook &look,
                                                        const std::function<std::string(const NodeFacts &)> &value) {
@@ -169,7 +174,7 @@ void checkNodes(const DoctorLook &look, Findings &out) {
 
 void checkVersions(const DoctorLook &look, Findings &out) {
     checkAgents(look, out);
-    if (const auto torch = groups(look, [](const NodeFacts &facts) { return facts.torch; }); torch.size() > 1)
+    if (const auto torch = groups(look, [](const NodeFacts &facts) { return release(facts.torch); }); torch.size() > 1)
         say(out, "torch_differs", Severity::Error, "all nodes",
             "the nodes have unlike versions of PyTorch: " + told(torch),
             "install one version everywhere, or let it be brought there: lockstepctl nodes sync --torch");

@@ -1,5 +1,6 @@
 #include "nodes/node_shell.h"
 
+#include <algorithm>
 #include <csignal>
 #include <sys/prctl.h>
 #include <unistd.h>

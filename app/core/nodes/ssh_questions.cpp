@@ -1,5 +1,6 @@
 #include "nodes/ssh_questions.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/socket.h>
