@@ -307,12 +307,11 @@ private Q_SLOTS:
             look.knownSha256["a"] = "1";
             look.data = {{0, "/d", {{"a", "1"}}}, {1, "/d", {{"a", "2"}}}};
         });
-        for (const auto &[code, trouble] : {std::pair("unreachable", NodeTrouble::Unreachable),
-                                            {"name_unknown", NodeTrouble::NameUnknown},
-                                            {"key_refused", NodeTrouble::KeyRefused},
-                                            {"host_key_unknown", NodeTrouble::HostKeyUnknown},
-                                            {"host_key_changed", NodeTrouble::HostKeyChanged},
-                                            {"no_agent", NodeTrouble::NoAgent}})
+        const std::pair<const char *, NodeTrouble> lost[] = {
+            {"unreachable", NodeTrouble::Unreachable},         {"name_unknown", NodeTrouble::NameUnknown},
+            {"key_refused", NodeTrouble::KeyRefused},          {"host_key_unknown", NodeTrouble::HostKeyUnknown},
+            {"host_key_changed", NodeTrouble::HostKeyChanged}, {"no_agent", NodeTrouble::NoAgent}};
+        for (const auto &[code, trouble] : lost)
             row(code, [trouble = trouble](DoctorLook &look) {
                 NodeLook lost;
                 lost.node = look.nodes[1].node;
@@ -451,8 +450,6 @@ private Q_SLOTS:
             QVERIFY2(!makeBundle("b", {{path, file, {}, 0, false}}), path);
     }
 };
-
-Q_DECLARE_METATYPE(std::function<void(lockstep::core::DoctorLook &)>)
 
 QTEST_GUILESS_MAIN(CoreNodesTest)
 #include "core_nodes_test.moc"

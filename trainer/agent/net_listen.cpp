@@ -139,7 +139,8 @@ int netListenCommand() {
             said["sockets"].push_back(listeners.back().said);
         }
     } catch (const std::exception &exception) {
-        std::fprintf(stderr, "net listen reads {\"token\":…,\"addresses\":[…],\"port\":…} on stdin: %s\n", exception.what());
+        std::fprintf(stderr, "net listen reads {\"token\":…,\"addresses\":[…],\"port\":…} on stdin: %s\n",
+                     exception.what());
         return 2;
     }
     std::printf("%s\n", said.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
