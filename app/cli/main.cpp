@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "history_options.h"
 #include "ipc/logging.h"
+#include "nodes_options.h"
 
 using namespace lockstep;
 
@@ -146,6 +147,9 @@ void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
 
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
+    // ssh starts its SSH_ASKPASS with the question as the only word; a subcommand could not be named there.
+    if (argc == 2 && qEnvironmentVariableIsSet("LOCKSTEP_ASKPASS"))
+        return core::askForSsh(argv[1]);
     QCoreApplication application(argc, argv);
     QCoreApplication::setApplicationName(QStringLiteral("lockstepctl"));
     LoggingOptions logging;
@@ -176,6 +180,9 @@ int main(int argc, char **argv) {
     addLab(app, lab, exitCode);
     cli::ForecastOptions forecast;
     addForecast(app, forecast, exitCode);
+    cli::NodesOptions nodes;
+    cli::DoctorCommandOptions doctor;
+    cli::addNodes(app, nodes, doctor, exitCode);
     cli::HistoryOptions history;
     cli::addHistory(app, history, exitCode);
     auto *recipes = app.add_subcommand("recipes", "List the recipes and their published figures");

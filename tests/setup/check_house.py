@@ -19,6 +19,7 @@ ROOMS = [
     ("trainer/agent/", None, ("trainer/agent/", "ipc/"), rf"{TORCH}|{QT}|spdlog/"),
     ("trainer/", "trainer/agent/", ("trainer/", "ipc/"), rf"{QT}|spdlog/"),
     ("app/core/", None, ("app/core/", "ipc/"), rf"{TORCH}|{GUI}|spdlog/"),
+    ("app/core/nodes/", None, ("app/core/nodes/", "app/core/launch/", "app/core/data/", "ipc/"), rf"{TORCH}|{GUI}|spdlog/"),
     ("app/cli/", None, ("app/cli/", "app/core/", "ipc/"), rf"{TORCH}|{GUI}|spdlog/"),
     ("app/ui/", None, ("app/ui/", "app/core/", "ipc/"), rf"{TORCH}|spdlog/"),
 ]

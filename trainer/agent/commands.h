@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,5 +38,15 @@ int machineCommand(int coresPerDevice);
 
 /// How this machine's devices stand now, and who uses them, as one line of JSON.
 int devicesCommand(int coresPerDevice);
+
+/// How this node stands, as one line of JSON; with `every` a line each time until stdin ends, and `ping N` on stdin is
+/// answered with the clock.
+int nodeCommand(int coresPerDevice, std::optional<std::chrono::milliseconds> every);
+
+/// TCP between two nodes, tried and measured (net_talk.h). Each reads one line of JSON on stdin, tokens among it, and says
+/// one: what is bound, before it serves until stdin ends; what came of each target; what names resolve to here.
+int netListenCommand();
+int netConnectCommand();
+int netResolveCommand();
 
 } // namespace lockstep::agent

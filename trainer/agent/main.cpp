@@ -110,10 +110,21 @@ int main(int argc, char **argv) {
         app.add_subcommand("machine", "Print this machine's record as JSON: CPU, devices, driver, interfaces.");
     auto *devices =
         app.add_subcommand("devices", "Print how this machine's devices stand now and who uses them, as JSON.");
-    for (CLI::App *command : {machine, devices})
+    auto *node =
+        app.add_subcommand("node", "Print how this node stands as JSON: devices, load, disk, versions, interfaces, "
+                                   "limits, clock.");
+    for (CLI::App *command : {machine, devices, node})
         command->add_option("--cores-per-device", coresPerDevice, "Cores of a CPU device")
             ->check(CLI::Range(1, 4096))
             ->capture_default_str();
+    double everySeconds = 1;
+    auto *every = node->add_option("--every", everySeconds, "Print it again so often (seconds) until stdin ends")
+                      ->check(CLI::Range(0.1, 3600.0));
+    auto *net = app.add_subcommand("net", "Try TCP between two nodes and measure it; requests are JSON on stdin.");
+    net->require_subcommand(1);
+    net->add_subcommand("listen", "Bind, say where, and serve until stdin ends.");
+    net->add_subcommand("connect", "Connect, measure round trips and bandwidth, say what came of it.");
+    net->add_subcommand("resolve", "Say what names resolve to here.");
     app.add_subcommand("version", "Print the version.");
     try {
         app.parse(argc, argv);
@@ -148,6 +159,14 @@ int main(int argc, char **argv) {
         return machineCommand(coresPerDevice);
     if (command == "devices")
         return devicesCommand(coresPerDevice);
+    if (command == "node")
+        return nodeCommand(coresPerDevice, every->count() > 0 ? std::optional(std::chrono::milliseconds(
+                                                                    static_cast<std::int64_t>(everySeconds * 1000)))
+                                                              : std::nullopt);
+    if (command == "net") {
+        const std::string what = net->get_subcommands().front()->get_name();
+        return what == "listen" ? netListenCommand() : what == "connect" ? netConnectCommand() : netResolveCommand();
+    }
     std::printf("lockstep-agent %s\n", agentVersion());
     return 0;
 }

@@ -65,6 +65,11 @@ struct Nvml::Impl {
     Return (*temperature)(Handle, int, unsigned *) = nullptr;
     Return (*throttle)(Handle, unsigned long long *) = nullptr;
     Return (*running)(Handle, unsigned *, ProcessInfo *) = nullptr;
+    Return (*pcieWidth)(Handle, unsigned *) = nullptr;
+    Return (*pcieWidthMax)(Handle, unsigned *) = nullptr;
+    Return (*pcieGeneration)(Handle, unsigned *) = nullptr;
+    Return (*pcieGenerationMax)(Handle, unsigned *) = nullptr;
+    Return (*peerStatus)(Handle, Handle, int, int *) = nullptr;
     Return (*migMode)(Handle, unsigned *, unsigned *) = nullptr;
     Return (*migCount)(Handle, unsigned *) = nullptr;
     Return (*migByIndex)(Handle, unsigned, Handle *) = nullptr;
@@ -116,6 +121,11 @@ bool Nvml::Impl::findAll() {
     if (!find(throttle, "nvmlDeviceGetCurrentClocksEventReasons"))
         find(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons");
     find(running, "nvmlDeviceGetComputeRunningProcesses_v3");
+    find(pcieWidth, "nvmlDeviceGetCurrPcieLinkWidth");
+    find(pcieWidthMax, "nvmlDeviceGetMaxPcieLinkWidth");
+    find(pcieGeneration, "nvmlDeviceGetCurrPcieLinkGeneration");
+    find(pcieGenerationMax, "nvmlDeviceGetMaxPcieLinkGeneration");
+    find(peerStatus, "nvmlDeviceGetP2PStatus");
     find(migMode, "nvmlDeviceGetMigMode");
     find(migCount, "nvmlDeviceGetMaxMigDeviceCount");
     find(migByIndex, "nvmlDeviceGetMigDeviceHandleByIndex");
@@ -264,6 +274,25 @@ DeviceSample Nvml::sample(std::size_t index) {
         sample.throttle = throttleWords(bits);
     sample.smActivity = m_impl->smActivity(device);
     return sample;
+}
+
+Nvml::Link Nvml::link(std::size_t index) const {
+    const Handle handle = m_impl->devices[index].handle;
+    const auto asked = [&](Return (*ask)(Handle, unsigned *)) {
+        unsigned value = 0;
+        return ask && ask(handle, &value) == 0 ? std::optional<int>(static_cast<int>(value)) : std::nullopt;
+    };
+    return {asked(m_impl->pcieWidth), asked(m_impl->pcieWidthMax), asked(m_impl->pcieGeneration),
+            asked(m_impl->pcieGenerationMax)};
+}
+
+std::optional<bool> Nvml::peerToPeer(std::size_t gpu, std::size_t other) const {
+    constexpr int capabilityRead = 0, statusOk = 0;
+    int status = 0;
+    if (!m_impl->peerStatus ||
+        m_impl->peerStatus(m_impl->devices[gpu].handle, m_impl->devices[other].handle, capabilityRead, &status) != 0)
+        return std::nullopt;
+    return status == statusOk;
 }
 
 std::vector<Nvml::Process> Nvml::processes(std::size_t index) {

@@ -36,6 +36,13 @@ public:
         int pid = 0;
         std::optional<double> memoryBytes; ///< absent where the driver does not tell
     };
+    /// How a GPU is joined to its host; what NVML does not tell is absent.
+    struct Link {
+        std::optional<int> pcieWidth, pcieWidthMax, pcieGeneration, pcieGenerationMax;
+    };
+    [[nodiscard]] Link link(std::size_t gpu) const;
+    /// Whether two GPUs read each other's memory directly; absent where NVML does not tell.
+    [[nodiscard]] std::optional<bool> peerToPeer(std::size_t gpu, std::size_t other) const;
     /// Programs that compute on it now; takes milliseconds.
     [[nodiscard]] std::vector<Process> processes(std::size_t gpu);
 

@@ -69,6 +69,8 @@ tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std:
     CLI::App app("Trains one rank: alone, or as one of the processes that lockstep-agent run, torchrun or srun starts.",
                  "lockstep-trainer");
     app.set_version_flag("--version", "lockstep-trainer " LOCKSTEP_VERSION);
+    bool facts = false;
+    app.add_flag("--facts", facts, "Print versions and libraries as JSON and exit");
     app.allow_extras();
     app.get_formatter()->column_width(36);
     std::map<const FieldSpec *, std::string> given;
@@ -113,6 +115,7 @@ tl::expected<Arguments, std::vector<Error>> readArguments(const std::vector<std:
     }
     if (!mistakes.empty())
         return tl::unexpected(mistakes);
+    result.facts = facts;
     return result;
 }
 

@@ -16,6 +16,7 @@
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/session.h"
 #include "trainer/engine/stop_flag.h"
+#include "trainer/engine/trainer_facts.h"
 #include "trainer/engine/training.h"
 #include "trainer/lab/lab_rank.h"
 
@@ -156,6 +157,10 @@ int main(int argc, char **argv) {
     }
     if (!arguments->text.empty()) {
         std::cout << arguments->text;
+        return exitDone;
+    }
+    if (arguments->facts) {
+        std::cout << trainerFactsJson() << std::endl;
         return exitDone;
     }
     const auto refuse = [](const Error &error) {

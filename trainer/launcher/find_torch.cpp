@@ -60,6 +60,8 @@ std::string environmentTorch(const std::string &environment) {
 TorchPlaces torchPlaces() {
     TorchPlaces places;
     places.own = dataHome() + "/torch";
+    places.synced = dataHome() + "/sync/torch/current";
+    places.syncedFirst = fs::exists(dataHome() + "/sync/torch/prefer");
     if (const char *named = std::getenv("LOCKSTEP_TORCH"); named && *named) {
         places.named = named;
         return places;
@@ -86,6 +88,10 @@ Result<std::string> findTorch(const TorchPlaces &places) {
             why, "name the folder of a PyTorch " + std::string(supported) + ", or unset it and " + setUp,
             "LOCKSTEP_TORCH"));
     }
+    const std::string synced = places.synced.empty() ? "" : torchFolder(places.synced);
+    const bool syncedFits = !synced.empty() && unfit(synced).empty();
+    if (syncedFits && places.syncedFirst)
+        return synced;
     std::string why = "python3 imports none";
     if (const std::string torch = places.imported.empty() ? "" : torchFolder(places.imported); !torch.empty()) {
         why = unfit(torch);
@@ -98,6 +104,8 @@ Result<std::string> findTorch(const TorchPlaces &places) {
         if (own.empty())
             return torch;
     }
+    if (syncedFits)
+        return synced;
     return fail(Error::badArgument("no PyTorch " + std::string(supported) + " was found: " + why + ", and " + own,
                                    setUp + ", or name the folder of one in LOCKSTEP_TORCH"));
 }

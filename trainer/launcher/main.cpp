@@ -49,7 +49,11 @@ int main(int argc, char **argv) {
     const auto torch = findTorch(torchPlaces());
     if (!torch)
         return refuse(torch.error());
-    setLibraryPath(libraryFolders(*torch));
+    std::vector<std::string> folders = libraryFolders(*torch);
+    if (const auto brought = self.parent_path().parent_path() / "lib/lockstep";
+        std::filesystem::is_directory(brought, error))
+        folders.push_back(brought.string()); // by a sync, after torch's own
+    setLibraryPath(folders);
     ::execv(program.c_str(), argv);
     return refuse(Error::system(program + " can't be run", errno, "install Lockstep again"));
 }

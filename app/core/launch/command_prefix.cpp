@@ -89,12 +89,10 @@ std::string quoteForShell(std::string_view word) {
 
 std::vector<std::string> agentCommand(const CommandPrefix &prefix, const std::vector<std::string> &arguments) {
     std::vector<std::string> words = prefix.words;
-    if (prefix.local())
-        words.push_back(prefix.agent);
-    else
-        words.push_back(quoteForShell(prefix.agent));
+    const bool asTheyAre = prefix.local() || !prefix.shell;
+    words.push_back(asTheyAre ? prefix.agent : quoteForShell(prefix.agent));
     for (const std::string &argument : arguments)
-        words.push_back(prefix.local() ? argument : quoteForShell(argument));
+        words.push_back(asTheyAre ? argument : quoteForShell(argument));
     return words;
 }
 

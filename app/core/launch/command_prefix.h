@@ -12,6 +12,7 @@ struct CommandPrefix {
     std::vector<std::string> words;       ///< empty: this machine
     std::string host;                     ///< empty: this machine
     std::string agent = "lockstep-agent"; ///< the agent's path there
+    bool shell = true; ///< a shell reads the words there, as behind ssh; false: they arrive as they are
     [[nodiscard]] bool local() const { return words.empty(); }
     bool operator==(const CommandPrefix &) const = default;
 };

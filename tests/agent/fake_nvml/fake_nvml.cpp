@@ -61,6 +61,23 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *, unsigned long long *bits) 
     return *bits = 0x20 | 0x1, 0;
 }
 
+// The first GPU sits in a slot of 16 lanes and has 8 of them; the two do not reach each other's memory.
+int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *width) {
+    return *width = numberOf(device) == 0 ? 8 : 16, 0;
+}
+int nvmlDeviceGetMaxPcieLinkWidth(void *, unsigned *width) {
+    return *width = 16, 0;
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(void *, unsigned *generation) {
+    return *generation = 1, 0; // an idle link slows down
+}
+int nvmlDeviceGetMaxPcieLinkGeneration(void *, unsigned *generation) {
+    return *generation = 4, 0;
+}
+int nvmlDeviceGetP2PStatus(void *, void *, int, int *status) {
+    return *status = 1, 0; // chipset not supported
+}
+
 struct ProcessInfo {
     unsigned pid;
     unsigned long long memory;

@@ -1,0 +1,117 @@
+// doctor: looks at the nodes and at the ways between them, and says what is wrong with its fix.
+#include <cstdio>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/format.h"
+#include "nodes/doctor.h"
+#include "nodes/torchrun_lines.h"
+#include "nodes_options.h"
+#include "output.h"
+
+namespace lockstep::cli {
+namespace {
+
+using core::DoctorLook;
+using core::Finding;
+
+std::string findingsText(const std::vector<Finding> &findings) {
+    std::string text;
+    for (const Finding &one : findings)
+        text += std::string(core::toString(one.severity)) + "  " + one.where + ": " + one.what +
+                "\n         fix: " + one.fix + "\n";
+    return text.empty() ? "nothing is wrong\n" : text;
+}
+
+/// Nodes against nodes: round trip and bandwidth from the row's to the column's.
+std::string matrixText(const DoctorLook &look) {
+    if (look.links.empty())
+        return {};
+    std::vector<std::vector<std::string>> rows = {{"from \\ to"}};
+    for (const core::NodeLook &node : look.nodes)
+        rows.front().push_back(node.node.name);
+    for (std::size_t from = 0; from < look.nodes.size(); ++from) {
+        std::vector<std::string> row = {look.nodes[from].node.name};
+        for (std::size_t to = 0; to < look.nodes.size(); ++to) {
+            std::string cell = "-";
+            for (const core::LinkMeasure &link : look.links)
+                if (link.from == from && link.to == to)
+                    cell = link.ok ? core::shortTime(link.roundTripS).toStdString() + ", " +
+                                         core::bandwidth(link.bandwidthBytesS).toStdString()
+                                   : "no way";
+            row.push_back(std::move(cell));
+        }
+        rows.push_back(std::move(row));
+    }
+    return "Round trip and bandwidth of one TCP stream:\n" + aligned(rows);
+}
+
+std::string choicesText(const DoctorLook &look) {
+    std::string text;
+    for (std::size_t i = 0; i < look.choices.size(); ++i)
+        if (!look.choices[i].interface.empty())
+            text += look.nodes[i].node.name + ": GLOO_SOCKET_IFNAME=" + look.choices[i].interface +
+                    " NCCL_SOCKET_IFNAME=" + look.choices[i].interface +
+                    (look.choices[i].address.empty() ? "" : "  (" + look.choices[i].address + ")") +
+                    (look.choices[i].pinned ? ", set by you" : "") + "\n";
+    return text.empty() ? text : "Interfaces, found by trying:\n" + text;
+}
+
+Result<std::vector<core::TorchrunLine>> linesOf(const std::vector<std::string> &commands) {
+    std::vector<core::TorchrunLine> lines;
+    for (const std::string &command : commands) {
+        auto line = core::readTorchrun(command);
+        if (!line)
+            return fail(line.error());
+        lines.push_back(std::move(*line));
+    }
+    return lines;
+}
+
+} // namespace
+
+int doctorCommand(const DoctorCommandOptions &options) {
+    const auto lines = linesOf(options.commands);
+    if (!lines)
+        return complain(lines.error());
+    // Commands alone contradict each other or not; the nodes are looked at when they are named.
+    std::vector<core::NodeEntry> nodes;
+    if (options.commands.empty() || !options.names.empty()) {
+        auto chosen = core::chosenNodes(options.names);
+        if (!chosen)
+            return complain(chosen.error());
+        nodes = std::move(*chosen);
+        if (nodes.empty())
+            return complain(Error::badArgument("there is no node to look at", "add one: lockstepctl nodes add NAME"));
+    }
+    core::DoctorOptions wanted;
+    wanted.port = options.port;
+    wanted.dataset = options.dataset;
+    wanted.dataFolder = options.dataFolder;
+    wanted.bandwidthS = options.bandwidthS;
+    if (!wanted.port && !lines->empty() && lines->front().masterPort)
+        wanted.port = lines->front().masterPort;
+    const bool terminal = ::isatty(STDERR_FILENO) == 1;
+    const DoctorLook look = core::lookAround(nodes, wanted, terminalAnswers(), [&](const std::string &what) {
+        std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", what.c_str());
+    });
+    if (terminal)
+        std::fprintf(stderr, "\r\033[K");
+    std::vector<Finding> findings = core::findingsOf(look);
+    if (!lines->empty()) {
+        const auto more = core::torchrunFindings(*lines, nodes.empty() ? nullptr : &look);
+        findings.insert(findings.end(), more.begin(), more.end());
+        core::sortFindings(findings);
+    }
+    if (options.keep && nodes.size() > 1)
+        if (auto kept = core::keepChoices(look); !kept)
+            return complain(kept.error());
+    if (options.json)
+        print(core::toJson(look, findings));
+    else
+        print(findingsText(findings) + choicesText(look) + matrixText(look));
+    return core::anyError(findings) ? Failed : Done;
+}
+
+} // namespace lockstep::cli

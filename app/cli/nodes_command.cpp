@@ -1,0 +1,269 @@
+// nodes: the machines that runs may be put on; their state, live or once; and what they need brought to them.
+#include <cstdio>
+#include <fcntl.h>
+#include <memory>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <QCoreApplication>
+#include <QProcess>
+
+#include "ipc/unix_socket.h"
+#include "nodes/node_book.h"
+#include "nodes/node_watch.h"
+#include "nodes/sync.h"
+#include "nodes_options.h"
+#include "output.h"
+#include "stop_signals.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using core::NodeEntry;
+
+std::string orDash(const std::string &text) {
+    return text.empty() ? "-" : text;
+}
+
+int listThem(bool json) {
+    const auto nodes = core::readNodes();
+    if (!nodes)
+        return complain(nodes.error());
+    if (json) {
+        print(core::toJson(*nodes));
+        return Done;
+    }
+    std::vector<std::vector<std::string>> rows = {{"node", "by", "host", "interface", "PyTorch", "agent"}};
+    for (const NodeEntry &node : *nodes)
+        rows.push_back(
+            {node.name, node.how, node.how == "slurm" ? node.host + " in " + node.partition : orDash(node.host),
+             orDash(node.interface) + (node.interfacePinned ? " (set)" : ""), orDash(node.torch), orDash(node.agent)});
+    print(nodes->empty() ? "no node yet; `lockstepctl nodes add NAME` adds one\n" : aligned(rows));
+    return Done;
+}
+
+/// Nodes of a partition as Slurm lists them.
+Result<std::vector<std::string>> partitionNodes(const std::string &partition) {
+    NodeEntry probe{"x", "slurm", "x", partition, {}, {}, false, {}};
+    if (auto right = core::checkNode(probe); !right)
+        return fail(right.error());
+    QProcess sinfo;
+    sinfo.start(QStringLiteral("sinfo"),
+                {QStringLiteral("--noheader"), QStringLiteral("--Node"),
+                 QStringLiteral("--partition=") + QString::fromStdString(partition), QStringLiteral("--format=%N")});
+    if (!sinfo.waitForFinished(20'000) || sinfo.exitCode() != 0)
+        return fail(
+            Error::badArgument("sinfo gives no nodes of partition " + partition + ": " +
+                                   (sinfo.error() == QProcess::FailedToStart
+                                        ? "it is not installed"
+                                        : QString::fromUtf8(sinfo.readAllStandardError()).trimmed().toStdString()),
+                               "look at `sinfo`", "--partition"));
+    std::vector<std::string> names;
+    for (const QString &line : QString::fromUtf8(sinfo.readAllStandardOutput()).split(u'\n', Qt::SkipEmptyParts))
+        names.push_back(line.trimmed().toStdString());
+    if (names.empty())
+        return fail(Error::badArgument("there is no partition " + partition + ", or it has no nodes", "look at `sinfo`",
+                                       "--partition"));
+    return names;
+}
+
+int addPartition(const NodesOptions &options) {
+    const auto names = partitionNodes(options.partition);
+    if (!names)
+        return complain(names.error());
+    for (const std::string &name : *names) {
+        NodeEntry node{name, "slurm", name, options.partition, options.agent, {}, false, {}};
+        if (auto added = core::addNode(node); !added)
+            return complain(added.error());
+        print("added " + name + " of partition " + options.partition + "\n");
+    }
+    return Done;
+}
+
+std::string figuresText(const core::NodeLook &look) {
+    std::string text = look.node.name + "\n";
+    std::vector<std::vector<std::string>> rows;
+    for (const auto &[title, value] : core::nodeFigures(look))
+        rows.push_back({"  " + title, value});
+    return text + aligned(rows);
+}
+
+Json lookJson(const core::NodeLook &look) {
+    Json json = {
+        {"node", look.node.name}, {"usable", look.usable()}, {"problem", look.problem}, {"figures", Json::array()}};
+    for (const auto &[title, value] : core::nodeFigures(look))
+        json["figures"].push_back({{"name", title}, {"value", value}});
+    if (look.clock) {
+        json["clock_offset_s"] = look.clock->offsetS;
+        json["clock_error_s"] = look.clock->errorS;
+    }
+    return json;
+}
+
+} // namespace
+
+core::SshAnswers terminalAnswers() {
+    // A terminal is not our stdin: somebody may pipe something in and still sit there.
+    const Fd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
+    return {terminal.valid() ? core::SshAnswers::Who::Terminal : core::SshAnswers::Who::Nobody, {}};
+}
+
+int nodesListCommand(bool json) {
+    return listThem(json);
+}
+
+int nodesAddCommand(const NodesOptions &options) {
+    if (!options.partition.empty())
+        return addPartition(options);
+    if (options.names.size() != 1)
+        return complain(Error::badArgument("a node is added by its name", "lockstepctl nodes add NAME [--host HOST]"));
+    NodeEntry node;
+    node.name = options.names.front();
+    node.how = options.local ? "local" : "ssh";
+    node.host = options.local ? "" : options.host.empty() ? node.name : options.host;
+    node.agent = options.agent;
+    node.interface = options.interface;
+    node.interfacePinned = !options.interface.empty();
+    if (auto right = core::checkNode(node); !right)
+        return complain(right.error());
+    core::NodeLook look;
+    if (!options.untried) {
+        look = core::lookAtNode(node, terminalAnswers());
+        using core::NodeTrouble;
+        // Without an agent it can still be synced; what can't be reached is not added by mistake.
+        if (look.trouble != NodeTrouble::None && look.trouble != NodeTrouble::NoAgent &&
+            look.trouble != NodeTrouble::OldAgent)
+            return complain(Error::badArgument(look.problem, look.wayOut + " (--untried adds it even so)"));
+    }
+    if (auto added = core::addNode(node); !added)
+        return complain(added.error());
+    print("added " + node.name + "\n" + (options.untried ? "" : figuresText(look)));
+    return Done;
+}
+
+int nodesSetCommand(const NodesOptions &options) {
+    const auto nodes = core::chosenNodes(options.names);
+    if (!nodes)
+        return complain(nodes.error());
+    for (NodeEntry node : *nodes) {
+        if (options.interfaceGiven) {
+            node.interface = options.interface == "auto" ? "" : options.interface;
+            node.interfacePinned = !node.interface.empty();
+        }
+        if (!options.host.empty())
+            node.host = options.host;
+        if (!options.agent.empty())
+            node.agent = options.agent;
+        if (auto set = core::replaceNode(node); !set)
+            return complain(set.error());
+    }
+    return Done;
+}
+
+int nodesRemoveCommand(const NodesOptions &options) {
+    for (const std::string &name : options.names)
+        if (auto removed = core::removeNode(name); !removed)
+            return complain(removed.error());
+    return Done;
+}
+
+int nodesShowCommand(const NodesOptions &options) {
+    const auto nodes = core::chosenNodes(options.names);
+    if (!nodes)
+        return complain(nodes.error());
+    Json all = Json::array();
+    bool well = true;
+    for (const NodeEntry &node : *nodes) {
+        const core::NodeLook look = core::lookAtNode(node, terminalAnswers());
+        well = well && look.usable();
+        if (options.json)
+            all.push_back(lookJson(look));
+        else
+            print(figuresText(look));
+    }
+    if (options.json)
+        print(all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    return well ? Done : Failed;
+}
+
+int nodesWatchCommand(const NodesOptions &options) {
+    const auto nodes = core::chosenNodes(options.names);
+    if (!nodes)
+        return complain(nodes.error());
+    std::vector<std::unique_ptr<core::NodeWatch>> watches;
+    int left = options.times;
+    const core::SshAnswers answers = terminalAnswers();
+    for (const NodeEntry &node : *nodes) {
+        watches.push_back(std::make_unique<core::NodeWatch>(node, answers));
+        QObject::connect(watches.back().get(), &core::NodeWatch::changed, [&, watch = watches.back().get()] {
+            print(options.json ? lookJson(watch->look()).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                               : figuresText(watch->look()));
+            if (options.times > 0 && --left <= 0)
+                QCoreApplication::exit();
+        });
+        QMetaObject::invokeMethod(watches.back().get(), &core::NodeWatch::start, Qt::QueuedConnection);
+    }
+    const StopSignals signals([] { QCoreApplication::exit(); });
+    QCoreApplication::exec();
+    return Done;
+}
+
+int nodesSyncCommand(const NodesOptions &options) {
+    auto nodes = core::chosenNodes(options.names);
+    if (!nodes)
+        return complain(nodes.error());
+    if (options.names.empty())
+        std::erase_if(*nodes, [](const NodeEntry &node) { return node.how == "local"; });
+    const bool terminal = ::isatty(STDERR_FILENO) == 1;
+    std::string last;
+    const auto told = [&](const core::SyncProgress &progress) {
+        const std::string line = progress.node + ": " + progress.bundle + " " + progress.what +
+                                 (progress.totalBytes > 0 && progress.what == "copying"
+                                      ? " " + std::to_string(int(progress.doneBytes / progress.totalBytes * 100)) +
+                                            " % of " + std::to_string(int(progress.totalBytes / 1e6)) + " MB"
+                                      : "");
+        if (terminal ? line != last : progress.what != last)
+            std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", line.c_str());
+        last = terminal ? line : progress.what;
+    };
+    core::SyncOptions wanted;
+    wanted.datasets = options.datasets;
+    wanted.ownTorch = !options.torch;
+    wanted.way = options.tar ? core::SyncWay::Tar : core::SyncWay::Best;
+    Json all = Json::array();
+    std::vector<std::vector<std::string>> rows = {{"node", "what", "version", "files", "size", "sent", "by"}};
+    int code = Done;
+    for (const NodeEntry &node : *nodes) {
+        const auto reports = core::syncNode(node, wanted, terminalAnswers(), told);
+        if (terminal)
+            std::fprintf(stderr, "\r\033[K");
+        if (!reports) {
+            code = complain(reports.error());
+            continue;
+        }
+        for (const core::SyncReport &one : *reports) {
+            all.push_back({{"node", one.node},
+                           {"bundle", one.bundle},
+                           {"version", one.version},
+                           {"folder", one.folder},
+                           {"files", one.files},
+                           {"bytes", one.bytes},
+                           {"moved_files", one.movedFiles},
+                           {"moved_bytes", one.movedBytes},
+                           {"by", one.by}});
+            const auto megabytes = [](double bytes) {
+                return QString::number(bytes / 1e6, 'f', 1).toStdString() + " MB";
+            };
+            rows.push_back({one.node, one.bundle, one.version,
+                            std::to_string(one.movedFiles) + " of " + std::to_string(one.files), megabytes(one.bytes),
+                            megabytes(one.movedBytes), orDash(one.by)});
+        }
+    }
+    print(options.json      ? all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"
+          : rows.size() > 1 ? aligned(rows)
+                            : "");
+    return code;
+}
+
+} // namespace lockstep::cli

@@ -1,0 +1,338 @@
+#include "nodes/doctor.h"
+
+#include <algorithm>
+#include <sys/prctl.h>
+#include <sys/random.h>
+
+#include <nlohmann/json.hpp>
+#include <QMetaObject>
+
+#include "data/dataset_source.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace std::chrono_literals;
+
+/// 128 random bits as hex: who connects must have been told it.
+std::string makeToken() {
+    unsigned char bytes[16] = {};
+    if (::getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
+        std::abort(); // the kernel's own source does not fail once it is set up
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        text += "0123456789abcdef"[byte >> 4];
+        text += "0123456789abcdef"[byte & 15];
+    }
+    return text;
+}
+
+struct Socket {
+    std::string address;
+    int port = 0;
+    bool named = false;
+};
+
+/// `net listen` on one node, serving until its stdin is closed.
+struct Listening {
+    std::unique_ptr<QProcess> process;
+    std::string token = makeToken();
+    std::vector<Socket> sockets;
+};
+
+class Round {
+public:
+    Round(const DoctorOptions &options, const SshAnswers &answers,
+          const std::function<void(const std::string &)> &progress, std::stop_token stop)
+        : m_options(options), m_answers(answers), m_progress(progress), m_stop(std::move(stop)) {}
+
+    DoctorLook run(const std::vector<NodeEntry> &nodes) {
+        m_look.ownVersion = LOCKSTEP_VERSION;
+        m_look.port = m_options.port;
+        m_look.dataset = m_options.dataset;
+        m_look.neededBytes = m_options.neededBytes;
+        for (const NodeEntry &node : nodes)
+            meet(node);
+        m_look.choices.resize(nodes.size());
+        if (usable() >= 2 && !m_stop.stop_requested()) {
+            resolveNames();
+            tryAddresses();
+            m_look.choices = chooseInterfaces(m_look);
+            measureLinks();
+        }
+        if (!m_options.dataset.empty())
+            lookAtData();
+        return std::move(m_look);
+    }
+
+private:
+    void tell(const std::string &what) const {
+        if (m_progress)
+            m_progress(what);
+    }
+
+    [[nodiscard]] std::size_t usable() const {
+        return std::size_t(std::count_if(m_look.nodes.begin(), m_look.nodes.end(),
+                                         [](const NodeLook &node) { return node.usable(); }));
+    }
+
+    void meet(const NodeEntry &node) {
+        tell("looking at " + node.name);
+        auto shell = NodeShell::open(node, m_answers, m_stop);
+        m_look.nodes.push_back(shell ? lookAtNode(**shell) : troubledLook(node, shell.error()));
+        m_shells.push_back(shell ? std::move(*shell) : nullptr);
+    }
+
+    /// The agent's one line of JSON to a request on stdin.
+    Json ask(std::size_t node, const std::vector<std::string> &arguments, const Json &request,
+             std::chrono::milliseconds limit) {
+        const Said said = m_shells[node]->agent(arguments, request.dump() + "\n", limit);
+        Json json = Json::parse(said.out, nullptr, false);
+        return json.is_object() ? json : Json::object();
+    }
+
+    void resolveNames() {
+        tell("resolving names");
+        Json names = Json::array();
+        for (const NodeLook &node : m_look.nodes)
+            if (node.usable())
+                names.push_back(node.facts->host);
+        for (std::size_t i = 0; i < m_look.nodes.size(); ++i) {
+            if (!m_look.nodes[i].usable())
+                continue;
+            const Json answer = ask(i, {"net", "resolve"}, {{"names", names}}, 30s);
+            for (const Json &one : answer.value("names", Json::array()))
+                m_look.names.push_back({i, one.value("name", ""), one.value("addresses", std::vector<std::string>()),
+                                        one.value("error", "")});
+        }
+    }
+
+    static std::vector<std::string> addressesOf(const NodeFacts &facts) {
+        std::vector<std::string> addresses;
+        for (const NodeFacts::Interface &interface : facts.interfaces)
+            if (!interface.loopback)
+                addresses.insert(addresses.end(), interface.addresses.begin(), interface.addresses.end());
+        return addresses;
+    }
+
+    void listen(std::size_t node, std::optional<int> port, std::vector<Listening> &all) {
+        Listening one;
+        one.process = m_shells[node]->startAgent({"net", "listen"});
+        const Json request = {
+            {"token", one.token}, {"addresses", addressesOf(*m_look.nodes[node].facts)}, {"port", port.value_or(0)}};
+        one.process->write(QByteArray::fromStdString(request.dump() + "\n"));
+        one.process->waitForBytesWritten(3000);
+        const Json said = Json::parse(m_shells[node]->readLine(*one.process, 15s).value_or(""), nullptr, false);
+        if (said.is_object() && said.contains("sockets"))
+            for (const Json &socket : said["sockets"]) {
+                if (!socket.contains("error"))
+                    one.sockets.push_back({socket.value("address", ""), socket.value("port", 0), port.has_value()});
+                else if (port)
+                    m_look.ports.push_back({node, socket.value("address", ""), socket.value("holder", ""),
+                                            socket.value("error", ""), socket.value("in_use", false)});
+            }
+        all.push_back(std::move(one));
+    }
+
+    static void endListening(std::vector<Listening> &all) {
+        for (Listening &one : all)
+            one.process->closeWriteChannel();
+        for (Listening &one : all)
+            if (!one.process->waitForFinished(3000)) {
+                one.process->kill();
+                one.process->waitForFinished(1000);
+            }
+        all.clear();
+    }
+
+    /// Every node to every address of every other one, at a free port and at the run's.
+    void tryAddresses() {
+        tell("trying which interfaces reach each other");
+        std::vector<Listening> all;
+        std::vector<std::size_t> of;
+        for (std::size_t i = 0; i < m_look.nodes.size(); ++i)
+            if (m_look.nodes[i].usable()) {
+                listen(i, std::nullopt, all);
+                of.push_back(i);
+                if (m_options.port) {
+                    listen(i, m_options.port, all);
+                    of.push_back(i);
+                }
+            }
+        for (std::size_t from = 0; from < m_look.nodes.size(); ++from) {
+            if (!m_look.nodes[from].usable())
+                continue;
+            Json targets = Json::array();
+            std::vector<NetTry> tries;
+            for (std::size_t k = 0; k < all.size(); ++k)
+                for (const Socket &socket : all[k].sockets) {
+                    if (of[k] == from)
+                        continue;
+                    targets.push_back({{"address", socket.address},
+                                       {"port", socket.port},
+                                       {"token", all[k].token},
+                                       {"pings", 3},
+                                       {"patience_ms", 2500}});
+                    NetTry one;
+                    one.from = from;
+                    one.to = of[k];
+                    one.address = socket.address;
+                    one.named = socket.named;
+                    tries.push_back(one);
+                }
+            const Json answer = ask(from, {"net", "connect"}, {{"targets", targets}}, 30s);
+            const Json results = answer.value("results", Json::array());
+            for (std::size_t i = 0; i < tries.size(); ++i) {
+                const Json result = i < results.size() ? results[i] : Json::object();
+                tries[i].ok = result.value("ok", false);
+                tries[i].error = result.value("error", tries[i].ok ? "" : "the agent gave no answer");
+                if (result.contains("round_trip_s"))
+                    tries[i].roundTripS = result["round_trip_s"].get<double>();
+                m_look.tries.push_back(tries[i]);
+            }
+        }
+        endListening(all);
+    }
+
+    [[nodiscard]] bool hasWay(std::size_t node) const {
+        return m_look.nodes[node].usable() && !m_look.choices[node].address.empty();
+    }
+
+    /// One direction of one pair after the other, so that none shares the wire with another.
+    void measureLinks() {
+        for (std::size_t to = 0; to < m_look.nodes.size(); ++to) {
+            if (!hasWay(to))
+                continue;
+            std::vector<Listening> listening;
+            listen(to, std::nullopt, listening);
+            for (std::size_t from = 0; from < m_look.nodes.size() && !m_stop.stop_requested(); ++from)
+                if (from != to && hasWay(from))
+                    measure(from, to, listening.front());
+            endListening(listening);
+        }
+    }
+
+    void measure(std::size_t from, std::size_t to, const Listening &listening) {
+        tell("measuring " + m_look.nodes[from].node.name + " → " + m_look.nodes[to].node.name);
+        LinkMeasure link;
+        link.from = from;
+        link.to = to;
+        link.interface = m_look.choices[from].interface;
+        link.address = m_look.choices[to].address;
+        const auto socket = std::find_if(listening.sockets.begin(), listening.sockets.end(),
+                                         [&](const Socket &one) { return one.address == link.address; });
+        if (socket == listening.sockets.end()) {
+            link.error = "nothing can listen at " + link.address;
+            m_look.links.push_back(link);
+            return;
+        }
+        Json target = {
+            {"address", link.address}, {"port", socket->port},           {"token", listening.token},   {"pings", 50},
+            {"patience_ms", 3000},     {"bulk_s", m_options.bandwidthS}, {"interface", link.interface}};
+        const bool sameFamily = (m_look.choices[from].address.find(':') == std::string::npos) ==
+                                (link.address.find(':') == std::string::npos);
+        if (sameFamily)
+            target["source"] = m_look.choices[from].address;
+        const Json answer = ask(from, {"net", "connect"}, {{"targets", Json::array({target})}},
+                                std::chrono::milliseconds(30'000 + int(m_options.bandwidthS * 1000)));
+        const Json results = answer.value("results", Json::array());
+        const Json result = results.empty() ? Json::object() : results[0];
+        link.ok = result.value("ok", false);
+        link.stalled = result.value("stalled", false);
+        link.error = result.value("error", link.ok ? "" : "the agent gave no answer");
+        const auto number = [&](const char *key) {
+            return result.contains(key) ? std::optional(result[key].get<double>()) : std::nullopt;
+        };
+        link.roundTripS = number("round_trip_s");
+        link.bandwidthBytesS = number("bandwidth_bytes_s");
+        if (result.contains("segment_bytes"))
+            link.segmentBytes = result["segment_bytes"].get<int>();
+        m_look.links.push_back(link);
+    }
+
+    void lookAtData() {
+        // "DIR folder", then sha256sum's lines, of the first folder that has something.
+        constexpr const char *hashes = R"(home="${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}"
+name=$1; shift
+for d in "$@" "/usr/share/datasets/$name" "$home/data/$name"; do
+  [ -n "$d" ] && cd "$d" 2>/dev/null || continue
+  set -- *; [ -f "$1" ] || continue
+  echo "DIR $d"; sha256sum -- * 2>/dev/null; exit 0
+done; exit 0)";
+        const auto source = findDataset(knownDatasets(), m_options.dataset);
+        if (source)
+            for (const DatasetFile &file : source->files)
+                m_look.knownSha256[file.name] = file.sha256;
+        for (std::size_t i = 0; i < m_look.nodes.size() && !m_stop.stop_requested(); ++i) {
+            if (!m_shells[i])
+                continue;
+            tell("comparing " + m_options.dataset + " on " + m_look.nodes[i].node.name);
+            std::vector<std::string> arguments = {m_options.dataset};
+            if (!m_options.dataFolder.empty())
+                arguments.push_back(m_options.dataFolder);
+            const Said said = m_shells[i]->script(hashes, arguments, {}, 10min);
+            DataLook look;
+            look.node = i;
+            for (const QString &line : QString::fromStdString(said.out).split(u'\n', Qt::SkipEmptyParts)) {
+                if (line.startsWith(u"DIR "))
+                    look.folder = line.mid(4).toStdString();
+                else if (line.size() > 66)
+                    look.sha256[line.mid(66).toStdString()] = line.left(64).toStdString();
+            }
+            m_look.data.push_back(std::move(look));
+        }
+    }
+
+    const DoctorOptions &m_options;
+    const SshAnswers &m_answers;
+    const std::function<void(const std::string &)> &m_progress;
+    std::stop_token m_stop;
+    DoctorLook m_look;
+    std::vector<std::unique_ptr<NodeShell>> m_shells; ///< one a node; null where there is none
+};
+
+} // namespace
+
+DoctorLook lookAround(const std::vector<NodeEntry> &nodes, const DoctorOptions &options, const SshAnswers &answers,
+                      const std::function<void(const std::string &)> &progress, std::stop_token stop) {
+    return Round(options, answers, progress, std::move(stop)).run(nodes);
+}
+
+Result<void> keepChoices(const DoctorLook &look) {
+    return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
+        for (std::size_t i = 0; i < look.choices.size(); ++i)
+            for (NodeEntry &node : nodes)
+                if (node.name == look.nodes[i].node.name && !node.interfacePinned && !look.choices[i].interface.empty())
+                    node.interface = look.choices[i].interface;
+        return {};
+    });
+}
+
+DoctorJob::DoctorJob(QObject *parent) : QObject(parent) {
+    qRegisterMetaType<DoctorLook>();
+    qRegisterMetaType<std::vector<Finding>>();
+}
+
+DoctorJob::~DoctorJob() = default; // the thread is told to stop, and waited for
+
+void DoctorJob::stop() {
+    m_thread.request_stop();
+}
+
+void DoctorJob::start(std::vector<NodeEntry> nodes, DoctorOptions options, SshAnswers answers) {
+    m_thread = std::jthread([this, nodes = std::move(nodes), options = std::move(options),
+                             answers = std::move(answers)](std::stop_token stop) {
+        ::prctl(PR_SET_NAME, "lockstep-nodes");
+        const DoctorLook look = lookAround(
+            nodes, options, answers,
+            [this](const std::string &what) {
+                Q_EMIT progressed(QString::fromStdString(what)); // queued: this thread is not the receiver's
+            },
+            stop);
+        if (!stop.stop_requested())
+            Q_EMIT finished(look, findingsOf(look));
+    });
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "nodes/doctor_look.h"
+#include "nodes/finding.h"
+
+namespace lockstep::core {
+
+/// Everything worth saying of what was looked at, each with its fix; the worst first. Pure.
+[[nodiscard]] std::vector<Finding> findingsOf(const DoctorLook &look);
+
+/// Findings and figures for scripts: {"findings":[…],"nodes":[…],"interfaces":[…],"links":[…]}.
+[[nodiscard]] std::string toJson(const DoctorLook &look, const std::vector<Finding> &findings);
+
+} // namespace lockstep::core

@@ -1,0 +1,19 @@
+#pragma once
+#include "nodes/doctor_checks.h"
+
+namespace lockstep::core {
+
+using Findings = std::vector<Finding>;
+
+void checkNodes(const DoctorLook &look, Findings &out);    ///< each by itself: reach, disk, limits, clock, GPUs
+void checkVersions(const DoctorLook &look, Findings &out); ///< against each other
+void checkNetwork(const DoctorLook &look, Findings &out);  ///< interfaces, ports, links, MTU
+void checkNames(const DoctorLook &look, Findings &out);
+void checkData(const DoctorLook &look, Findings &out);
+
+inline void say(Findings &out, std::string code, Finding::Severity severity, std::string where, std::string what,
+                std::string fix) {
+    out.push_back({std::move(code), severity, std::move(what), std::move(where), std::move(fix)});
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,275 @@
+// What the doctor says of the way between nodes: interfaces, ports, MTU, bandwidth, names.
+#include <algorithm>
+#include <set>
+
+#include <QString>
+
+#include "nodes/doctor_checks_detail.h"
+
+namespace lockstep::core {
+namespace {
+
+using Severity = Finding::Severity;
+
+constexpr double slowShare = 0.5;  ///< of the link's own speed
+constexpr double unlikeWays = 2.0; ///< one direction this much faster than the other
+
+std::string sentenceOf(const std::string &error) {
+    if (error == "refused")
+        return "the connection is refused";
+    if (error == "no_answer")
+        return "nothing comes back";
+    if (error == "no_route")
+        return "there is no route";
+    if (error == "somebody_else")
+        return "another program answers there";
+    return error;
+}
+
+std::string mbit(double bytesS) {
+    const double value = bytesS * 8 / 1e6;
+    return value >= 1000 ? QString::number(value / 1000, 'g', 3).toStdString() + " Gbit/s"
+                         : QString::number(value, 'g', 3).toStdString() + " Mbit/s";
+}
+
+std::string addressesOf(const NodeFacts &facts, std::string_view interface) {
+    const auto *found = findInterface(facts, interface);
+    std::string out;
+    for (const std::string &address : found ? found->addresses : std::vector<std::string>())
+        out += (out.empty() ? "" : ", ") + address;
+    return out.empty() ? "no address" : out;
+}
+
+/// An interface of the node that would do in place of a pinned one.
+InterfaceChoice alternative(const DoctorLook &look, std::size_t node) {
+    DoctorLook free = look;
+    free.nodes[node].node.interfacePinned = false;
+    return chooseInterfaces(free)[node];
+}
+
+void checkPinned(const DoctorLook &look, std::size_t i, Findings &out) {
+    const NodeLook &node = look.nodes[i];
+    const std::string &name = node.node.name, &interface = look.choices[i].interface;
+    const InterfaceChoice other = alternative(look, i);
+    const std::string fix = other.interface.empty()
+                                ? "check cables, addresses and firewalls of both nodes"
+                                : "use " + other.interface + ": lockstepctl nodes set " + name + " --interface " +
+                                      other.interface + " (by hand: GLOO_SOCKET_IFNAME=" + other.interface +
+                                      " NCCL_SOCKET_IFNAME=" + other.interface + ")";
+    if (!findInterface(*node.facts, interface))
+        return say(out, "wrong_interface", Severity::Error, name, name + " has no interface " + interface, fix);
+    if (!look.choices[i].address.empty() && reachedByAll(look, i, look.choices[i].address))
+        return;
+    std::string who;
+    for (std::size_t from = 0; from < look.nodes.size(); ++from) {
+        const auto reached = std::any_of(look.tries.begin(), look.tries.end(), [&](const NetTry &one) {
+            return one.from == from && one.to == i && !one.named && one.ok && one.address == look.choices[i].address;
+        });
+        if (from != i && look.nodes[from].usable() && !reached)
+            who += (who.empty() ? "" : " and ") + look.nodes[from].node.name;
+    }
+    say(out, "wrong_interface", Severity::Error, name,
+        interface + " of " + name + " (" + addressesOf(*node.facts, interface) + ") is not reached from " + who, fix);
+}
+
+void checkNoInterface(const DoctorLook &look, std::size_t i, Findings &out) {
+    const std::string &name = look.nodes[i].node.name;
+    std::string told;
+    std::set<std::string> seen;
+    for (const NetTry &one : look.tries)
+        if (one.to == i && !one.named && !one.ok && seen.insert(one.address + std::to_string(one.from)).second &&
+            seen.size() <= 6) {
+            const auto *interface = interfaceOf(*look.nodes[i].facts, one.address);
+            told += (told.empty() ? "" : ", ") + (interface ? interface->name + " " : std::string()) + one.address +
+                    " from " + look.nodes[one.from].node.name + ": " + sentenceOf(one.error);
+        }
+    say(out, "no_interface", Severity::Error, name,
+        "no interface of " + name + " is reached by every other node" + (told.empty() ? "" : " (" + told + ")"),
+        "join the nodes by one network, and open TCP between them in their firewalls (Gloo and NCCL use any port)");
+}
+
+void checkInterfaces(const DoctorLook &look, Findings &out) {
+    const auto usable =
+        std::count_if(look.nodes.begin(), look.nodes.end(), [](const NodeLook &node) { return node.usable(); });
+    if (usable < 2)
+        return;
+    for (std::size_t i = 0; i < look.nodes.size(); ++i) {
+        if (!look.nodes[i].usable())
+            continue;
+        const InterfaceChoice &choice = look.choices[i];
+        if (choice.pinned)
+            checkPinned(look, i, out);
+        else if (choice.interface.empty())
+            checkNoInterface(look, i, out);
+    }
+}
+
+void checkPorts(const DoctorLook &look, Findings &out) {
+    if (!look.port)
+        return;
+    const std::string port = std::to_string(*look.port);
+    for (const PortLook &one : look.ports) {
+        if (one.address != look.choices[one.node].address)
+            continue;
+        const std::string &name = look.nodes[one.node].node.name;
+        if (one.inUse)
+            say(out, "port_in_use", Severity::Error, name,
+                "port " + port + " of " + name + " is in use" +
+                    (one.holder.empty() ? " by another user's process" : " by " + one.holder),
+                "end that process, or take another port (left out, Lockstep finds a free one)");
+        else
+            say(out, "port_refused", Severity::Error, name,
+                "port " + port + " of " + name + " can't be bound: " + one.error, "take a port above 1023");
+    }
+    for (const NetTry &one : look.tries) {
+        if (!one.named || one.ok || one.address != look.choices[one.to].address)
+            continue;
+        const bool otherwise = std::any_of(look.tries.begin(), look.tries.end(), [&](const NetTry &free) {
+            return !free.named && free.ok && free.from == one.from && free.to == one.to && free.address == one.address;
+        });
+        if (otherwise)
+            say(out, "closed_port", Severity::Error,
+                look.nodes[one.from].node.name + " → " + look.nodes[one.to].node.name,
+                "port " + port + " of " + look.nodes[one.to].node.name + " (" + one.address + ") is closed for " +
+                    look.nodes[one.from].node.name + ": " + sentenceOf(one.error) + ", while other ports are open",
+                "open TCP port " + port + " in the firewall of " + look.nodes[one.to].node.name +
+                    ", or take another port");
+    }
+}
+
+const LinkMeasure *back(const DoctorLook &look, const LinkMeasure &link) {
+    const auto found = std::find_if(look.links.begin(), look.links.end(),
+                                    [&](const LinkMeasure &one) { return one.from == link.to && one.to == link.from; });
+    return found == look.links.end() ? nullptr : &*found;
+}
+
+std::optional<double> ownSpeed(const DoctorLook &look, const LinkMeasure &link) {
+    std::optional<double> least;
+    for (const std::size_t end : {link.from, link.to}) {
+        const auto *interface = findInterface(*look.nodes[end].facts, look.choices[end].interface);
+        if (!interface || !interface->speedMbit)
+            return std::nullopt;
+        const double speed = *interface->speedMbit * 1e6 / 8;
+        least = std::min(least.value_or(speed), speed);
+    }
+    return least;
+}
+
+void checkLink(const DoctorLook &look, const LinkMeasure &link, Findings &out) {
+    const std::string &from = look.nodes[link.from].node.name, &to = look.nodes[link.to].node.name;
+    const std::string where = from + " → " + to;
+    const LinkMeasure *other = back(look, link);
+    if (!link.ok)
+        return say(out, other && other->ok ? "one_way" : "link", Severity::Error, where,
+                   from + " does not reach " + to + " from " + link.interface + " to " + link.address + ": " +
+                       sentenceOf(link.error) + (other && other->ok ? ", though the other way works" : ""),
+                   "look at the firewall of " + to + " and at the route from " + link.interface + ": ip route get " +
+                       link.address);
+    if (link.stalled)
+        return say(out, "large_packets", Severity::Error, where,
+                   "small messages pass from " + from + " to " + to + ", large ones do not",
+                   "something on the way has a smaller MTU than the interfaces: ip link set " + link.interface +
+                       " mtu 1500 on both, or mend the switch");
+    if (!link.bandwidthBytesS)
+        return;
+    if (const auto speed = ownSpeed(look, link); speed && *link.bandwidthBytesS < *speed * slowShare)
+        say(out, "slow_link", Severity::Warning, where,
+            "from " + from + " to " + to + " pass " + mbit(*link.bandwidthBytesS) + ", the interfaces are made for " +
+                mbit(*speed),
+            "look for other traffic, a slower switch on the way, or errors: ethtool -S " + link.interface);
+    if (other && other->bandwidthBytesS && *other->bandwidthBytesS > *link.bandwidthBytesS * unlikeWays)
+        say(out, "unlike_ways", Severity::Warning, where,
+            "from " + from + " to " + to + " pass " + mbit(*link.bandwidthBytesS) + ", the other way " +
+                mbit(*other->bandwidthBytesS),
+            "look at the duplex setting and the cable: ethtool " + link.interface);
+}
+
+void checkMtu(const DoctorLook &look, Findings &out) {
+    std::set<int> sizes;
+    std::string told;
+    for (std::size_t i = 0; i < look.nodes.size(); ++i) {
+        const auto *interface =
+            look.nodes[i].usable() ? findInterface(*look.nodes[i].facts, look.choices[i].interface) : nullptr;
+        if (!interface || !interface->mtu)
+            continue;
+        sizes.insert(*interface->mtu);
+        told += (told.empty() ? "" : ", ") + std::to_string(*interface->mtu) + " on " + look.nodes[i].node.name + " (" +
+                interface->name + ")";
+    }
+    if (sizes.size() > 1)
+        say(out, "mtu_differs", Severity::Warning, "all nodes", "the MTU differs: " + told,
+            "set one on all, e.g. ip link set " + look.choices.front().interface + " mtu " +
+                std::to_string(*sizes.begin()));
+}
+
+} // namespace
+
+void checkNetwork(const DoctorLook &look, Findings &out) {
+    checkInterfaces(look, out);
+    checkPorts(look, out);
+    for (const LinkMeasure &link : look.links)
+        checkLink(look, link, out);
+    checkMtu(look, out);
+}
+
+void checkNames(const DoctorLook &look, Findings &out) {
+    for (const NameLook &one : look.names) {
+        const NodeLook &on = look.nodes[one.on];
+        const auto owner = std::find_if(look.nodes.begin(), look.nodes.end(), [&](const NodeLook &node) {
+            return node.usable() && node.facts->host == one.name;
+        });
+        if (owner == look.nodes.end())
+            continue;
+        const auto loopback = [](const std::string &address) {
+            return address.starts_with("127.") || address == "::1";
+        };
+        const bool loops = std::any_of(one.addresses.begin(), one.addresses.end(), loopback);
+        const std::size_t place = std::size_t(owner - look.nodes.begin());
+        const std::string line =
+            (look.choices[place].address.empty() ? "ADDRESS" : look.choices[place].address) + " " + one.name;
+        if (place == one.on && loops)
+            say(out, "own_name_loopback", Severity::Note, on.node.name,
+                one.name + " means " + one.addresses.front() +
+                    " on itself, where Gloo would listen if no interface were named",
+                "Lockstep names the interface; for torchrun by hand set GLOO_SOCKET_IFNAME, or put '" + line +
+                    "' into /etc/hosts there");
+        else if (place != one.on && (loops || one.addresses.empty()))
+            say(out, "name_resolution", Severity::Warning, on.node.name,
+                loops ? "on " + on.node.name + " the name " + one.name + " means " + one.addresses.front() +
+                            ", which is " + on.node.name + " itself"
+                      : on.node.name + " does not know the name " + one.name + " (" + one.error + ")",
+                "Lockstep uses addresses; for torchrun by hand put '" + line + "' into /etc/hosts there");
+    }
+}
+
+void checkData(const DoctorLook &look, Findings &out) {
+    if (look.dataset.empty())
+        return;
+    std::map<std::string, std::map<std::string, std::vector<std::string>>> byFile; // file → sha256 → nodes
+    for (const DataLook &one : look.data) {
+        const std::string &name = look.nodes[one.node].node.name;
+        if (one.folder.empty() || one.sha256.empty()) {
+            say(out, "data_missing", Severity::Error, name, name + " has no " + look.dataset,
+                "bring it there: lockstepctl nodes sync " + name + " --data " + look.dataset);
+            continue;
+        }
+        for (const auto &[file, hash] : one.sha256) {
+            byFile[file][hash].push_back(name);
+            if (const auto known = look.knownSha256.find(file);
+                known != look.knownSha256.end() && known->second != hash)
+                say(out, "data_damaged", Severity::Error, name,
+                    file + " in " + one.folder + " on " + name + " is not the published file",
+                    "bring it there anew: lockstepctl nodes sync " + name + " --data " + look.dataset);
+        }
+    }
+    for (const auto &[file, hashes] : byFile)
+        if (hashes.size() > 1 && !look.knownSha256.contains(file)) {
+            std::string told;
+            for (const auto &[hash, nodes] : hashes)
+                told += (told.empty() ? "" : ", ") + hash.substr(0, 12) + "… on " + nodes.front();
+            say(out, "data_differs", Severity::Error, "all nodes", file + " is not the same everywhere: " + told,
+                "bring one copy to all: lockstepctl nodes sync --data " + look.dataset);
+        }
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "nodes/doctor_look.h"
+
+namespace lockstep::core {
+namespace {
+
+bool isPlain(std::string_view address) {
+    return address.find(':') == std::string_view::npos;
+}
+
+/// The first of the interface's addresses that all reach; IPv4 comes first in the list.
+std::string reachedAddress(const DoctorLook &look, std::size_t node, const NodeFacts::Interface &interface) {
+    for (const std::string &address : interface.addresses)
+        if (reachedByAll(look, node, address))
+            return address;
+    return {};
+}
+
+/// Of two that will do, which is the better one.
+bool better(const NodeFacts::Interface &a, const std::string &addressA, const NodeFacts::Interface &b,
+            const std::string &addressB) {
+    if (a.real != b.real)
+        return a.real;
+    if (a.speedMbit.value_or(0) != b.speedMbit.value_or(0))
+        return a.speedMbit.value_or(0) > b.speedMbit.value_or(0);
+    return isPlain(addressA) && !isPlain(addressB);
+}
+
+InterfaceChoice chooseFor(const DoctorLook &look, std::size_t node) {
+    InterfaceChoice choice;
+    const NodeLook &own = look.nodes[node];
+    if (!own.usable())
+        return choice;
+    if (own.node.interfacePinned && !own.node.interface.empty()) {
+        choice.pinned = true;
+        choice.interface = own.node.interface;
+        if (const auto *pinned = findInterface(*own.facts, own.node.interface)) {
+            choice.address = reachedAddress(look, node, *pinned);
+            if (choice.address.empty() && !pinned->addresses.empty())
+                choice.address = pinned->addresses.front();
+        }
+        return choice;
+    }
+    const NodeFacts::Interface *best = nullptr;
+    for (const NodeFacts::Interface &interface : own.facts->interfaces) {
+        if (interface.loopback)
+            continue;
+        const std::string address = reachedAddress(look, node, interface);
+        if (address.empty() || (best && !better(interface, address, *best, choice.address)))
+            continue;
+        best = &interface;
+        choice.interface = interface.name;
+        choice.address = address;
+    }
+    return choice;
+}
+
+} // namespace
+
+bool reachedByAll(const DoctorLook &look, std::size_t to, std::string_view address) {
+    bool any = false;
+    for (std::size_t from = 0; from < look.nodes.size(); ++from) {
+        if (from == to || !look.nodes[from].usable())
+            continue;
+        any = true;
+        if (std::none_of(look.tries.begin(), look.tries.end(), [&](const NetTry &one) {
+                return one.from == from && one.to == to && !one.named && one.ok && one.address == address;
+            }))
+            return false;
+    }
+    return any;
+}
+
+std::vector<InterfaceChoice> chooseInterfaces(const DoctorLook &look) {
+    std::vector<InterfaceChoice> choices;
+    for (std::size_t i = 0; i < look.nodes.size(); ++i)
+        choices.push_back(chooseFor(look, i));
+    return choices;
+}
+
+} // namespace lockstep::core

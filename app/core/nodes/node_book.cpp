@@ -1,0 +1,218 @@
+#include "nodes/node_book.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/file_system.h"
+#include "ipc/run_folder.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace std::chrono_literals;
+
+std::string bookPath() {
+    return dataHome() + "/nodes.json";
+}
+
+bool isNodeName(std::string_view name) {
+    constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return !name.empty() && name.size() <= 64 && name.front() != '-' && name.front() != '.' &&
+           name.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+std::string printable(std::string_view text) {
+    std::string out;
+    for (const char c : text.substr(0, 80))
+        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    return out;
+}
+
+bool hasControl(std::string_view text) {
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+} // namespace
+
+Result<std::vector<NodeEntry>> nodesFromJson(std::string_view text) {
+    try {
+        std::vector<NodeEntry> nodes;
+        const Json root = Json::parse(text);
+        for (const Json &json : root.at("nodes")) {
+            NodeEntry node;
+            node.name = json.at("name").get<std::string>();
+            node.how = json.value("how", "ssh");
+            node.host = json.value("host", "");
+            node.partition = json.value("partition", "");
+            node.agent = json.value("agent", "");
+            node.interface = json.value("interface", "");
+            node.interfacePinned = json.value("interface_pinned", false);
+            node.torch = json.value("torch", "");
+            if (auto right = checkNode(node); !right)
+                return fail(right.error());
+            nodes.push_back(std::move(node));
+        }
+        return nodes;
+    } catch (const std::exception &exception) {
+        return fail(Error::failed(bookPath() + " is not understood: " + exception.what(),
+                                  "move it away and add the nodes again"));
+    }
+}
+
+std::string toJson(const std::vector<NodeEntry> &nodes) {
+    Json root = {{"nodes", Json::array()}};
+    for (const NodeEntry &node : nodes)
+        root["nodes"].push_back({{"name", node.name},
+                                 {"how", node.how},
+                                 {"host", node.host},
+                                 {"partition", node.partition},
+                                 {"agent", node.agent},
+                                 {"interface", node.interface},
+                                 {"interface_pinned", node.interfacePinned},
+                                 {"torch", node.torch}});
+    return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::vector<NodeEntry>> readNodes() {
+    const auto text = realFileSystem().readAll(bookPath());
+    return text ? nodesFromJson(*text) : Result<std::vector<NodeEntry>>();
+}
+
+Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change) {
+    if (auto made = realFileSystem().makeFolders(dataHome()); !made)
+        return made;
+    auto lock = FileLock::acquire(bookPath() + ".lock");
+    for (int tries = 0; !lock && tries < 50; ++tries) { // whoever holds it does so for milliseconds
+        std::this_thread::sleep_for(20ms);
+        lock = FileLock::acquire(bookPath() + ".lock");
+    }
+    if (!lock)
+        return fail(lock.error());
+    auto nodes = readNodes();
+    if (!nodes)
+        return fail(nodes.error());
+    if (auto changed = change(*nodes); !changed)
+        return changed;
+    return realFileSystem().writeAtomically(bookPath(), toJson(*nodes));
+}
+
+Result<void> checkNode(const NodeEntry &node) {
+    if (!isNodeName(node.name))
+        return fail(Error::badArgument("node name '" + printable(node.name) +
+                                           "' is refused: only letters, digits and ._- may stand in it",
+                                       "call it something like node1", "name"));
+    if (node.how != "local" && node.how != "ssh" && node.how != "slurm")
+        return fail(Error::badArgument("a node is reached by ssh, by slurm or is this machine, not by '" +
+                                       printable(node.how) + "'"));
+    if (node.how != "local" && node.host.empty())
+        return fail(
+            Error::badArgument("node " + node.name + " has no host", "give the name that ssh knows it by", "host"));
+    if (hasControl(node.agent))
+        return fail(Error::badArgument("the agent's path of " + node.name + " holds a control character",
+                                       "give a plain path", "agent"));
+    if (node.interface.size() > 15 || hasControl(node.interface) ||
+        node.interface.find_first_of(" /'\"\\$;`") != std::string::npos)
+        return fail(Error::badArgument("'" + printable(node.interface) + "' is no name of a network interface",
+                                       "give one as `ip link` shows it", "interface"));
+    if (!node.partition.empty() && !isNodeName(node.partition))
+        return fail(Error::badArgument("'" + printable(node.partition) + "' is no name of a partition",
+                                       "give one as `sinfo` shows it", "partition"));
+    if (node.how == "local")
+        return {};
+    const auto prefix = prefixFor(node.host, node.agent); // host names are its to judge
+    return prefix ? Result<void>() : fail(prefix.error());
+}
+
+Result<void> addNode(const NodeEntry &node) {
+    if (auto right = checkNode(node); !right)
+        return right;
+    return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
+        if (std::any_of(nodes.begin(), nodes.end(), [&](const NodeEntry &one) { return one.name == node.name; }))
+            return fail(Error::badArgument("there is a node " + node.name + " already",
+                                           "take another name, or remove that one", "name"));
+        nodes.push_back(node);
+        return {};
+    });
+}
+
+Result<void> removeNode(std::string_view name) {
+    return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
+        if (std::erase_if(nodes, [&](const NodeEntry &one) { return one.name == name; }) == 0)
+            return fail(
+                Error::badArgument("there is no node " + printable(name), "`lockstepctl nodes` lists them", "name"));
+        return {};
+    });
+}
+
+Result<void> replaceNode(const NodeEntry &node) {
+    if (auto right = checkNode(node); !right)
+        return right;
+    return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
+        const auto found =
+            std::find_if(nodes.begin(), nodes.end(), [&](const NodeEntry &one) { return one.name == node.name; });
+        if (found == nodes.end())
+            return fail(Error::badArgument("there is no node " + node.name, "`lockstepctl nodes` lists them", "name"));
+        *found = node;
+        return {};
+    });
+}
+
+Result<std::vector<NodeEntry>> chosenNodes(const std::vector<std::string> &names) {
+    auto all = readNodes();
+    if (!all || names.empty())
+        return all;
+    std::vector<NodeEntry> chosen;
+    for (const std::string &name : names) {
+        const auto found =
+            std::find_if(all->begin(), all->end(), [&](const NodeEntry &one) { return one.name == name; });
+        if (found == all->end()) {
+            std::string known;
+            for (const NodeEntry &one : *all)
+                known += (known.empty() ? "" : ", ") + one.name;
+            return fail(Error::badArgument("there is no node " + printable(name),
+                                           known.empty() ? "add it: lockstepctl nodes add NAME" : "there are " + known,
+                                           "node"));
+        }
+        if (std::find(chosen.begin(), chosen.end(), *found) == chosen.end())
+            chosen.push_back(*found);
+    }
+    return chosen;
+}
+
+Result<CommandPrefix> prefixFor(const NodeEntry &node) {
+    if (auto right = checkNode(node); !right)
+        return fail(right.error());
+    if (node.how == "local") {
+        CommandPrefix prefix;
+        if (!node.agent.empty()) {
+            prefix.agent = node.agent;
+            return prefix;
+        }
+        auto agent = findAgent();
+        if (!agent)
+            return fail(agent.error());
+        prefix.agent = *agent;
+        return prefix;
+    }
+    auto prefix = prefixFor(node.host, node.agent);
+    if (prefix && node.how == "slurm") {
+        // A step of its own, which waits in the queue like any job; srun hands words on as they are.
+        prefix->words = {"srun",
+                         "--quiet",
+                         "--nodes=1",
+                         "--ntasks=1",
+                         "--time=5",
+                         "--partition=" + node.partition,
+                         "--nodelist=" + node.host};
+        prefix->shell = false;
+    }
+    return prefix;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,53 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep::core {
+
+/// How a node stands, as `lockstep-agent node` tells it. Unknown is empty or absent; bytes and shares (0..1) are plain numbers.
+struct NodeFacts {
+    struct Interface {
+        std::string name, state;            ///< "up", "down", …
+        std::vector<std::string> addresses; ///< IPv4 before IPv6
+        std::optional<int> mtu, speedMbit;
+        bool loopback = false, real = false; ///< real: a device stands behind it
+    };
+    struct Gpu {
+        std::string uuid, name;
+        std::optional<double> busy, memoryUsedBytes, memoryTotalBytes, temperatureC;
+        std::vector<std::string> throttle;
+        std::optional<int> pcieWidth, pcieWidthMax, pcieGeneration, pcieGenerationMax;
+        std::vector<std::optional<bool>> peerToPeer; ///< with each GPU of the node; absent for itself and where unknown
+    };
+    struct Limit {
+        std::optional<std::int64_t> soft, hard; ///< -1: unlimited
+    };
+    std::string host, arch, os, kernel, glibc, cpuModel, allowedCores, gpuDriver;
+    std::string agent, trainer, torch, nccl, trainerProblem; ///< versions; why the trainer said none
+    std::optional<int> threads;
+    int allowedCoreCount = 0;
+    std::optional<double> load1min, cpuBusy, memoryTotalBytes, memoryAvailableBytes;
+    std::string home; ///< its data home
+    std::optional<double> diskTotalBytes, diskFreeBytes;
+    bool homeWritable = true;
+    Limit nofile, memlock;
+    std::vector<Interface> interfaces;
+    std::vector<std::string> rdma; ///< InfiniBand and RoCE devices
+    std::vector<Gpu> gpus;
+    std::int64_t wallUs = 0;
+};
+
+/// From one line. What it does not know is left unknown, so an older agent's line is read too.
+[[nodiscard]] Result<NodeFacts> nodeFactsFromJson(std::string_view line);
+
+[[nodiscard]] const NodeFacts::Interface *findInterface(const NodeFacts &facts, std::string_view name);
+/// The interface that has this address.
+[[nodiscard]] const NodeFacts::Interface *interfaceOf(const NodeFacts &facts, std::string_view address);
+
+} // namespace lockstep::core

@@ -1,0 +1,117 @@
+#include "nodes/node_probe.h"
+
+#include <nlohmann/json.hpp>
+#include <QString>
+
+#include "ipc/clock.h"
+
+namespace lockstep::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int roundTrips = 9;
+
+std::string lastLine(const std::string &text) {
+    return QString::fromUtf8(text).trimmed().section(u'\n', -1).toStdString();
+}
+
+/// The view with the shortest round trip: the others waited for something.
+std::optional<ClockView> askClock(const NodeShell &shell, QProcess &agent) {
+    const SystemClock clock;
+    std::optional<ClockView> best;
+    for (int i = 0; i < roundTrips; ++i) {
+        const std::int64_t sent = clock.wallUs();
+        agent.write(QByteArray("ping ") + QByteArray::number(i) + '\n');
+        agent.waitForBytesWritten(1000);
+        const auto line = shell.readLine(agent, 3s);
+        const std::int64_t got = clock.wallUs();
+        const auto json = nlohmann::json::parse(line.value_or(""), nullptr, false);
+        if (!json.is_object() || json.value("type", "") != "pong" || !json.contains("wall_us"))
+            break;
+        const ClockView view = clockView(sent, json["wall_us"].get<std::int64_t>(), got);
+        if (!best || view.errorS < best->errorS)
+            best = view;
+    }
+    return best;
+}
+
+} // namespace
+
+ClockView clockView(std::int64_t sentUs, std::int64_t thereUs, std::int64_t gotUs) {
+    ClockView view;
+    view.offsetS = double(thereUs - (sentUs + (gotUs - sentUs) / 2)) / 1e6;
+    view.errorS = double(gotUs - sentUs) / 2e6;
+    return view;
+}
+
+NodeLook troubledLook(const NodeEntry &node, const NodeError &error) {
+    NodeLook look;
+    look.node = node;
+    look.trouble = error.trouble;
+    look.problem = error.error.what;
+    look.wayOut = error.error.wayOut;
+    return look;
+}
+
+NodeError agentError(const NodeEntry &node, const Said &said) {
+    const std::string words = lastLine(said.err);
+    if (said.code == 255 && node.how == "ssh")
+        return sshError(node.host, said.err);
+    if (said.code == 127 || said.code == 126)
+        return {NodeTrouble::NoAgent, Error::badArgument(node.name + " has no lockstep-agent" +
+                                                             (node.agent.empty() ? "" : " at " + node.agent),
+                                                         "bring it there: lockstepctl nodes sync " + node.name)};
+    if (said.late)
+        return {NodeTrouble::Unreachable, Error::failed("lockstep-agent on " + node.name + " did not answer in time",
+                                                        "look at that machine, then try again")};
+    return {NodeTrouble::OldAgent,
+            Error::badArgument("lockstep-agent on " + node.name + " can't tell how the node stands: " +
+                                   (words.empty() ? "exit code " + std::to_string(said.code) : words),
+                               "bring it to this version: lockstepctl nodes sync " + node.name)};
+}
+
+NodeLook lookAtNode(NodeShell &shell) {
+    NodeLook look;
+    look.node = shell.node();
+    const auto agent = shell.startAgent({"node", "--every", "3600"});
+    if (const auto line = shell.readLine(*agent, 40s)) {
+        auto facts = nodeFactsFromJson(*line);
+        if (!facts)
+            return troubledLook(look.node, {NodeTrouble::OldAgent, facts.error()});
+        look.agentVersion = facts->agent;
+        look.facts = std::move(*facts);
+        look.clock = askClock(shell, *agent);
+        agent->closeWriteChannel();
+        if (!agent->waitForFinished(3000))
+            agent->kill();
+        agent->waitForFinished(1000);
+        return look;
+    }
+    Said said;
+    said.late = !agent->waitForFinished(500);
+    if (said.late) {
+        agent->kill();
+        agent->waitForFinished(1000);
+    }
+    said.code = agent->error() == QProcess::FailedToStart ? 127 : agent->exitCode();
+    said.err = agent->readAllStandardError().toStdString();
+    look = troubledLook(look.node, agentError(look.node, said));
+    if (look.trouble == NodeTrouble::OldAgent) {
+        const Said version = shell.agent({"version"});
+        const std::string words = lastLine(version.out);
+        if (version.code == 0 && words.starts_with("lockstep-agent ")) {
+            look.agentVersion = words.substr(15, 40);
+            look.problem = "lockstep-agent on " + look.node.name + " is version " + look.agentVersion +
+                           " and can't tell how the node stands";
+        }
+    }
+    return look;
+}
+
+NodeLook lookAtNode(const NodeEntry &node, const SshAnswers &answers, std::stop_token stop) {
+    auto shell = NodeShell::open(node, answers, std::move(stop));
+    return shell ? lookAtNode(**shell) : troubledLook(node, shell.error());
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,261 @@
+#include "nodes/node_shell.h"
+
+#include <algorithm>
+#include <csignal>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <QCryptographicHash>
+#include <QDeadlineTimer>
+#include <QFile>
+#include <QRandomGenerator>
+#include <QRegularExpression>
+
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto questionsLimit = 180s; ///< a person reads and types
+constexpr auto connectLimit = 20s;
+constexpr const char *linkWord = "lockstep-link-is-up";
+
+std::unique_ptr<QProcess> start(std::vector<std::string> words) {
+    auto process = std::make_unique<QProcess>();
+    QStringList list;
+    for (const std::string &word : words)
+        list << QString::fromStdString(word);
+    process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+    process->setProgram(list.takeFirst());
+    process->setArguments(list);
+    return process;
+}
+
+void end(QProcess &process) {
+    if (process.state() == QProcess::NotRunning)
+        return;
+    process.closeWriteChannel();
+    if (process.waitForFinished(1000))
+        return;
+    process.terminate();
+    if (!process.waitForFinished(1000)) {
+        process.kill();
+        process.waitForFinished(1000);
+    }
+}
+
+std::string oneLine(const std::string &text) {
+    QStringList lines;
+    for (const QString &line : QString::fromUtf8(text).split(u'\n')) {
+        const QString plain = line.trimmed();
+        if (!plain.isEmpty() && !plain.startsWith(u"@@@") && !plain.startsWith(u"Warning: Permanently added"))
+            lines << plain;
+    }
+    return lines.join(QStringLiteral("; ")).toStdString();
+}
+
+NodeError hostKeyChanged(const std::string &host, const QString &text) {
+    static const QRegularExpression sent(
+        QStringLiteral("(\\S+) key sent by the remote host is\\s+(SHA256:[A-Za-z0-9+/=]+)"));
+    static const QRegularExpression offending(QStringLiteral("(?:Offending|offending) \\S+ key in (.+):(\\d+)"));
+    const auto now = sent.match(text);
+    const auto place = offending.match(text);
+    const std::string file = place.captured(1).toStdString();
+    const std::string known = file.empty() ? std::string() : knownFingerprint(file, place.captured(2).toInt());
+    std::string what = host + " shows another host key than the one known: it sent " +
+                       (now.hasMatch() ? now.captured(2).toStdString() : "one that ssh did not name") + ", known is " +
+                       (known.empty() ? "one that can't be read" : known);
+    if (!file.empty())
+        what += " (" + file + " line " + place.captured(2).toStdString() + ")";
+    return {
+        NodeTrouble::HostKeyChanged,
+        Error::badArgument(what,
+                           "it may be another machine: ask who runs it, and only when the new fingerprint is right, "
+                           "ssh-keygen -R " +
+                               quoteForShell(host),
+                           "host")};
+}
+
+} // namespace
+
+std::string knownFingerprint(const std::string &file, int line) {
+    QFile known(QString::fromStdString(file));
+    if (!known.open(QIODevice::ReadOnly))
+        return {};
+    const QList<QByteArray> lines = known.readAll().split('\n');
+    if (line < 1 || line > lines.size())
+        return {};
+    QList<QByteArray> words = lines[line - 1].simplified().split(' ');
+    if (!words.isEmpty() && words.front().startsWith('@')) // @revoked, @cert-authority
+        words.removeFirst();
+    if (words.size() < 3)
+        return {};
+    const QByteArray hash = QCryptographicHash::hash(QByteArray::fromBase64(words[2]), QCryptographicHash::Sha256);
+    return "SHA256:" + hash.toBase64(QByteArray::OmitTrailingEquals).toStdString();
+}
+
+NodeError sshError(const std::string &host, const std::string &said) {
+    const QString text = QString::fromUtf8(said.data(), qsizetype(said.size()));
+    const auto says = [&](const char *words) { return text.contains(QString::fromLatin1(words), Qt::CaseInsensitive); };
+    const std::string lines = oneLine(said);
+    if (says("HOST IDENTIFICATION HAS CHANGED") || (says("Offending") && says("Host key verification failed")))
+        return hostKeyChanged(host, text);
+    if (says("Host key verification failed"))
+        return {NodeTrouble::HostKeyUnknown,
+                Error::badArgument("the host key of " + host + " is not known and was not confirmed",
+                                   "connect once by hand and compare the fingerprint: ssh " + host + " true", "host")};
+    if (says("Permission denied") || says("Too many authentication failures"))
+        return {NodeTrouble::KeyRefused, Error::badArgument(host + " accepts none of your keys: " + lines,
+                                                            "put your key there: ssh-copy-id " + host, "host")};
+    if (says("Could not resolve hostname"))
+        return {NodeTrouble::NameUnknown,
+                Error::badArgument("no host is called " + host + ": " + lines,
+                                   "give the name that ssh knows it by, or a Host block in ~/.ssh/config", "host")};
+    return {NodeTrouble::Unreachable,
+            Error::badArgument(host + " can't be reached: " + (lines.empty() ? "ssh gave no word" : lines),
+                               "try: ssh " + host + " true", "host")};
+}
+
+tl::expected<std::unique_ptr<NodeShell>, NodeError> NodeShell::open(const NodeEntry &node, const SshAnswers &answers,
+                                                                    std::stop_token stop) {
+    std::unique_ptr<NodeShell> shell(new NodeShell);
+    shell->m_node = node;
+    shell->m_stop = std::move(stop);
+    const auto prefix = prefixFor(node);
+    if (!prefix)
+        return tl::unexpected(NodeError{NodeTrouble::Unreachable, prefix.error()});
+    shell->m_prefix = *prefix;
+    if (node.how == "ssh")
+        if (auto connected = shell->connectMaster(answers); !connected)
+            return tl::unexpected(connected.error());
+    return shell;
+}
+
+NodeShell::~NodeShell() {
+    if (m_master)
+        end(*m_master); // it takes its socket along
+    if (!m_control.empty())
+        ::unlink(m_control.c_str());
+}
+
+tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers) {
+    const auto unreachable = [](const Error &error) {
+        return tl::unexpected(NodeError{NodeTrouble::Unreachable, error});
+    };
+    const auto folder = socketFolder();
+    if (!folder)
+        return unreachable(folder.error());
+    const auto environment = answers.environment();
+    if (!environment)
+        return unreachable(environment.error());
+    m_control = *folder + "/link-" + QString::number(QRandomGenerator::system()->generate(), 16).toStdString();
+    const std::vector<std::string> control = {"-oControlPath=" + m_control, "-oConnectTimeout=10"};
+
+    std::vector<std::string> words = m_prefix.words; // ends in the host
+    words.insert(words.end() - 1, control.begin(), control.end());
+    m_prefix.words = words;
+    m_prefix.words.insert(m_prefix.words.end() - 1, "-oControlMaster=no");
+    if (answers.who != SshAnswers::Who::Nobody)
+        std::replace(words.begin(), words.end(), std::string("-oBatchMode=yes"), std::string("-oBatchMode=no"));
+    words.insert(words.end() - 1, {"-oControlMaster=yes", "-oControlPersist=no"});
+    // Its session says that all is up, and ends with our end of its stdin.
+    words.push_back(std::string("echo ") + linkWord + " && exec cat");
+    m_master = start(words);
+    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
+    for (const auto &[name, value] : *environment)
+        variables.insert(QString::fromStdString(name), QString::fromStdString(value));
+    m_master->setProcessEnvironment(variables);
+    m_master->start();
+    const auto limit = answers.who == SshAnswers::Who::Nobody ? connectLimit : questionsLimit;
+    const QDeadlineTimer deadline{std::chrono::milliseconds(limit)};
+    for (;;) {
+        const auto line = readLine(*m_master, std::chrono::milliseconds(deadline.remainingTime()));
+        if (line == linkWord)
+            return {};
+        if (line) // a greeting of the host's
+            continue;
+        if (stopped())
+            return unreachable(Error::failed("connecting to " + m_node.host + " was cancelled"));
+        if (m_master->error() == QProcess::FailedToStart)
+            return unreachable(Error::badArgument("ssh can't be started", "install openssh-client"));
+        if (m_master->state() == QProcess::NotRunning || m_master->waitForFinished(500))
+            return tl::unexpected(sshError(m_node.host, m_master->readAllStandardError().toStdString()));
+        return unreachable(
+            Error::badArgument(m_node.host + " did not answer within " + std::to_string(limit.count()) + " s",
+                               "try: ssh " + m_node.host + " true", "host"));
+    }
+}
+
+std::optional<std::string> NodeShell::readLine(QProcess &process, Limit limit) const {
+    const QDeadlineTimer deadline(limit);
+    process.setReadChannel(QProcess::StandardOutput);
+    while (!process.canReadLine()) {
+        if (stopped() || deadline.hasExpired() || process.state() == QProcess::NotRunning)
+            return std::nullopt;
+        process.waitForReadyRead(int(std::min<qint64>(200, std::max<qint64>(1, deadline.remainingTime()))));
+    }
+    QByteArray line = process.readLine();
+    line.chop(line.endsWith('\n') ? 1 : 0);
+    return line.toStdString();
+}
+
+std::vector<std::string> NodeShell::scriptWords(const std::string &text,
+                                                const std::vector<std::string> &arguments) const {
+    std::vector<std::string> words = m_prefix.words;
+    std::vector<std::string> command = {"sh", "-c", text, "lockstep"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const bool asTheyAre = m_prefix.local() || !m_prefix.shell;
+    for (const std::string &word : command)
+        words.push_back(asTheyAre ? word : quoteForShell(word));
+    return words;
+}
+
+Said NodeShell::run(std::vector<std::string> words, const std::string &input, Limit limit) {
+    Said said;
+    const auto process = start(std::move(words));
+    process->start();
+    process->write(input.data(), qint64(input.size()));
+    process->closeWriteChannel();
+    const QDeadlineTimer deadline(limit);
+    while (process->state() != QProcess::NotRunning && !deadline.hasExpired() && !stopped())
+        process->waitForFinished(100);
+    if (process->state() != QProcess::NotRunning) {
+        said.late = true;
+        process->kill();
+        process->waitForFinished(1000);
+    }
+    said.out = process->readAllStandardOutput().toStdString();
+    said.err = process->readAllStandardError().toStdString();
+    if (process->error() == QProcess::FailedToStart) {
+        said.code = 127;
+        said.err = process->program().toStdString() + " can't be started";
+    } else {
+        said.code = process->exitStatus() == QProcess::NormalExit ? process->exitCode() : 128 + process->exitCode();
+    }
+    return said;
+}
+
+Said NodeShell::agent(const std::vector<std::string> &arguments, const std::string &input, Limit limit) {
+    return run(agentCommand(m_prefix, arguments), input, limit);
+}
+
+Said NodeShell::script(const std::string &text, const std::vector<std::string> &arguments, const std::string &input,
+                       Limit limit) {
+    return run(scriptWords(text, arguments), input, limit);
+}
+
+std::unique_ptr<QProcess> NodeShell::startAgent(const std::vector<std::string> &arguments) {
+    auto process = start(agentCommand(m_prefix, arguments));
+    process->start();
+    return process;
+}
+
+std::unique_ptr<QProcess> NodeShell::startScript(const std::string &text, const std::vector<std::string> &arguments) {
+    auto process = start(scriptWords(text, arguments));
+    process->start();
+    return process;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,92 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <QByteArray>
+#include <QProcess>
+
+#include "launch/command_prefix.h"
+#include "nodes/node_book.h"
+#include "nodes/ssh_questions.h"
+
+namespace lockstep::core {
+
+/// Why a node can't be used, for whoever tells what to do about it.
+enum class NodeTrouble {
+    None,
+    Unreachable,
+    NameUnknown,
+    KeyRefused,
+    HostKeyUnknown,
+    HostKeyChanged,
+    NoAgent,
+    OldAgent
+};
+
+struct NodeError {
+    NodeTrouble trouble = NodeTrouble::Unreachable;
+    Error error;
+};
+
+/// What a command said, whole. `code` is 128 + signal when it was killed.
+struct Said {
+    int code = 0;
+    std::string out, err;
+    bool late = false; ///< it took longer than allowed and was killed
+};
+
+/// Commands on one node over one connection: for ssh a master connection of our own, which asks once and ends with this
+/// object. Blocks; used by the thread that opened it, and never by the GUI's. A stop ends every wait.
+class NodeShell {
+public:
+    using Limit = std::chrono::milliseconds;
+
+    /// Connects; may ask the person (SshAnswers), so it may take long.
+    [[nodiscard]] static tl::expected<std::unique_ptr<NodeShell>, NodeError>
+    open(const NodeEntry &node, const SshAnswers &answers, std::stop_token stop = {});
+    ~NodeShell();
+    NodeShell(const NodeShell &) = delete;
+    NodeShell &operator=(const NodeShell &) = delete;
+
+    /// The same node through this connection: for anything else that takes a prefix, while this object lives.
+    [[nodiscard]] const CommandPrefix &prefix() const { return m_prefix; }
+    [[nodiscard]] const NodeEntry &node() const { return m_node; }
+
+    /// lockstep-agent with these arguments.
+    [[nodiscard]] Said agent(const std::vector<std::string> &arguments, const std::string &input = {},
+                             Limit limit = std::chrono::seconds(30));
+    /// A POSIX shell script with $1, $2, … = `arguments`; nothing in them is read as script.
+    [[nodiscard]] Said script(const std::string &text, const std::vector<std::string> &arguments = {},
+                              const std::string &input = {}, Limit limit = std::chrono::seconds(60));
+    /// Starts one and leaves it running; the caller ends it by closing its stdin.
+    [[nodiscard]] std::unique_ptr<QProcess> startAgent(const std::vector<std::string> &arguments);
+    [[nodiscard]] std::unique_ptr<QProcess> startScript(const std::string &text,
+                                                        const std::vector<std::string> &arguments);
+    /// The next line of its stdout, without the newline; nothing at its end, after the limit or at a stop.
+    [[nodiscard]] std::optional<std::string> readLine(QProcess &process, Limit limit) const;
+    [[nodiscard]] bool stopped() const { return m_stop.stop_requested(); }
+
+private:
+    NodeShell() = default;
+    [[nodiscard]] tl::expected<void, NodeError> connectMaster(const SshAnswers &answers);
+    [[nodiscard]] std::vector<std::string> scriptWords(const std::string &text,
+                                                       const std::vector<std::string> &arguments) const;
+    [[nodiscard]] Said run(std::vector<std::string> words, const std::string &input, Limit limit);
+    NodeEntry m_node;
+    CommandPrefix m_prefix;
+    std::stop_token m_stop;
+    std::unique_ptr<QProcess> m_master;
+    std::string m_control; ///< the master's socket
+};
+
+/// Makes a sentence of ssh's own words: what is wrong and the way out. Both fingerprints of a changed host key are in it.
+[[nodiscard]] NodeError sshError(const std::string &host, const std::string &said);
+
+/// "SHA256:…" of the key in a line of a known_hosts file; empty when there is none.
+[[nodiscard]] std::string knownFingerprint(const std::string &file, int line);
+
+} // namespace lockstep::core

@@ -1,0 +1,165 @@
+#include "nodes/node_watch.h"
+
+#include <algorithm>
+#include <csignal>
+#include <sys/prctl.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/clock.h"
+
+namespace lockstep::core {
+namespace {
+
+QString number(double value, int decimals) {
+    return QString::number(value, 'f', decimals);
+}
+
+std::string gigabytes(const std::optional<double> &bytes) {
+    return bytes ? number(*bytes / 1e9, *bytes < 1e10 ? 1 : 0).toStdString() + " GB" : "-";
+}
+
+std::string of(const std::optional<double> &used, const std::optional<double> &total) {
+    return used || total ? gigabytes(used) + " of " + gigabytes(total) : "-";
+}
+
+std::string orDash(const std::string &text) {
+    return text.empty() ? "-" : text;
+}
+
+} // namespace
+
+NodeWatch::NodeWatch(NodeEntry node, SshAnswers answers, QObject *parent)
+    : QObject(parent), m_node(std::move(node)), m_answers(std::move(answers)) {
+    m_look.node = m_node;
+    m_again.setSingleShot(true);
+    m_again.setInterval(againMs);
+    connect(&m_again, &QTimer::timeout, this, &NodeWatch::start);
+}
+
+NodeWatch::~NodeWatch() {
+    if (!m_process)
+        return;
+    m_process->disconnect(this);
+    m_process->closeWriteChannel(); // the agent ends with its stdin
+    m_process->terminate();
+    if (!m_process->waitForFinished(500))
+        m_process->kill();
+    m_process->waitForFinished(500);
+}
+
+void NodeWatch::start() {
+    auto prefix = prefixFor(m_node);
+    const auto environment = m_answers.environment();
+    if (!prefix || !environment)
+        return fail({NodeTrouble::Unreachable, prefix ? environment.error() : prefix.error()});
+    std::vector<std::string> words = agentCommand(*prefix, {"node", "--every", "1"});
+    if (!environment->empty())
+        std::replace(words.begin(), words.end(), std::string("-oBatchMode=yes"), std::string("-oBatchMode=no"));
+    QStringList list;
+    for (const std::string &word : words)
+        list << QString::fromStdString(word);
+    m_process = std::make_unique<QProcess>();
+    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
+    for (const auto &[name, value] : *environment)
+        variables.insert(QString::fromStdString(name), QString::fromStdString(value));
+    m_process->setProcessEnvironment(variables);
+    m_process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
+    connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &NodeWatch::read);
+    connect(m_process.get(), &QProcess::finished, this, &NodeWatch::over);
+    connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            fail({NodeTrouble::NoAgent, Error::badArgument(m_process->program().toStdString() + " can't be started",
+                                                           "build it with ./run, or install it")});
+    });
+    const QString program = list.takeFirst();
+    m_process->start(program, list);
+}
+
+void NodeWatch::read() {
+    const std::int64_t nowUs = SystemClock().wallUs();
+    while (m_process->canReadLine()) {
+        const std::string line = m_process->readLine().trimmed().toStdString();
+        const auto json = nlohmann::json::parse(line, nullptr, false);
+        if (json.is_object() && json.value("type", "") == "pong" && json.contains("wall_us")) {
+            const ClockView view = clockView(m_pingedUs, json["wall_us"].get<std::int64_t>(), nowUs);
+            // The closest view so far; one that is much older says less than a new one.
+            if (!m_look.clock || view.errorS <= m_look.clock->errorS * 1.5)
+                m_look.clock = view;
+            continue;
+        }
+        auto facts = nodeFactsFromJson(line);
+        if (!facts)
+            continue;
+        m_look.trouble = NodeTrouble::None;
+        m_look.problem.clear();
+        m_look.wayOut.clear();
+        m_look.agentVersion = facts->agent;
+        m_look.facts = std::move(*facts);
+        m_live = true;
+        m_pingedUs = SystemClock().wallUs();
+        m_process->write("ping 1\n");
+        Q_EMIT changed();
+    }
+}
+
+void NodeWatch::over() {
+    Said said;
+    said.code = m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode() : 128;
+    said.err = m_process->readAllStandardError().toStdString();
+    fail(agentError(m_node, said));
+}
+
+void NodeWatch::fail(const NodeError &error) {
+    m_live = false;
+    m_look.trouble = error.trouble;
+    m_look.problem = error.error.what;
+    m_look.wayOut = error.error.wayOut;
+    // A changed host key or a refused key does not mend itself, and asking again each time would be a nuisance.
+    if (error.trouble == NodeTrouble::Unreachable)
+        m_again.start();
+    Q_EMIT changed();
+}
+
+std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeLook &look) {
+    std::vector<std::pair<std::string, std::string>> rows;
+    const auto add = [&](const char *title, std::string value) { rows.emplace_back(title, std::move(value)); };
+    if (!look.facts) {
+        add("state", look.problem.empty() ? "-" : look.problem + (look.wayOut.empty() ? "" : "; " + look.wayOut));
+        return rows;
+    }
+    const NodeFacts &facts = *look.facts;
+    add("host", facts.host + ", " + facts.os + ", " + facts.arch + ", glibc " + orDash(facts.glibc));
+    add("processor",
+        orDash(facts.cpuModel) + ", " + std::to_string(facts.allowedCoreCount) + " cores (" + facts.allowedCores + ")");
+    add("busy", facts.cpuBusy ? number(*facts.cpuBusy * 100, 0).toStdString() + " %" : "-");
+    add("load", facts.load1min ? number(*facts.load1min, 2).toStdString() : "-");
+    add("memory free", of(facts.memoryAvailableBytes, facts.memoryTotalBytes));
+    add("disk free", of(facts.diskFreeBytes, facts.diskTotalBytes) + " in " + facts.home);
+    for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
+        const NodeFacts::Gpu &gpu = facts.gpus[i];
+        add("GPU", std::to_string(i) + ": " + gpu.name + ", busy " +
+                       (gpu.busy ? number(*gpu.busy * 100, 0).toStdString() + " %" : "-") + ", memory " +
+                       of(gpu.memoryUsedBytes, gpu.memoryTotalBytes));
+    }
+    add("versions", "agent " + orDash(facts.agent) + ", PyTorch " + orDash(facts.torch) + ", NCCL " +
+                        orDash(facts.nccl) + ", driver " + orDash(facts.gpuDriver));
+    if (facts.torch.empty() && !facts.trainerProblem.empty())
+        add("trainer", facts.trainerProblem);
+    add("clock", look.clock ? number(look.clock->offsetS * 1e3, 1).toStdString() + " ms ± " +
+                                  number(look.clock->errorS * 1e3, 1).toStdString() + " ms"
+                            : "-");
+    for (const NodeFacts::Interface &one : facts.interfaces) {
+        if (one.loopback)
+            continue;
+        std::string text = one.name + " " + one.state;
+        for (const std::string &address : one.addresses)
+            text += " " + address;
+        text += ", MTU " + (one.mtu ? std::to_string(*one.mtu) : "-");
+        text += ", " + (one.speedMbit ? std::to_string(*one.speedMbit) + " Mbit/s" : std::string("speed -"));
+        add("interface", text + (one.name == look.node.interface ? " (chosen)" : ""));
+    }
+    return rows;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,293 @@
+#include "nodes/sync.h"
+
+#include <algorithm>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+
+#include <QCryptographicHash>
+#include <QDeadlineTimer>
+#include <QFile>
+#include <QRegularExpression>
+#include <QStandardPaths>
+
+#include "ipc/run_folder.h"
+#include "ipc/unix_socket.h"
+#include "nodes/node_probe.h"
+#include "nodes/sync_scripts.h"
+#include "nodes/sync_transfer.h"
+
+namespace lockstep::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto hashingLimit = 30min; ///< a slow disk reads some gigabytes
+
+std::string value(const QString &text, const char *key) {
+    for (const QString &line : text.split(u'\n'))
+        if (line.startsWith(QString::fromLatin1(key) + u'='))
+            return line.section(u'=', 1).trimmed().toStdString();
+    return {};
+}
+
+std::string gigabytes(double bytes) {
+    return bytes >= 1e9 ? QString::number(bytes / 1e9, 'f', 1).toStdString() + " GB"
+                        : QString::number(bytes / 1e6, 'f', 1).toStdString() + " MB";
+}
+
+Error cutOff(const NodeShell &shell, const Said &said, const std::string &what) {
+    const std::string words = QString::fromStdString(said.err).trimmed().section(u'\n', -1).toStdString();
+    if (words.find("No space left") != std::string::npos)
+        return Error::failed("the disk of " + shell.node().name + " is full",
+                             "free some there, or set LOCKSTEP_HOME on it to a folder on another disk");
+    return Error::failed(what + " on " + shell.node().name + " broke off" + (words.empty() ? "" : ": " + words),
+                         "start it again: it goes on where it was left");
+}
+
+/// What the node says it lacks.
+Result<SyncPlan> makePlan(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle) {
+    const Said said =
+        shell.script(scripts::plan, {node.home, bundle.name, bundle.version()}, bundle.manifest(), hashingLimit);
+    const QStringList lines = QString::fromStdString(said.out).split(u'\n', Qt::SkipEmptyParts);
+    if (said.code != 0 || lines.isEmpty() || (lines.back() != u"planned" && lines.back() != u"present"))
+        return fail(cutOff(shell, said, "comparing " + bundle.name));
+    SyncPlan plan;
+    plan.present = lines.back() == u"present";
+    const auto find = [&](const QString &path) {
+        return std::find_if(bundle.files.begin(), bundle.files.end(),
+                            [&](const SyncFile &file) { return file.path == path.toStdString(); });
+    };
+    for (const QString &line : lines) {
+        const QStringList words = line.split(u' ');
+        if (words.size() == 2 && words[0] == u"missing") {
+            if (const auto file = find(words[1]); file != bundle.files.end())
+                plan.missing.push_back({*file, 0});
+        } else if (words.size() == 4 && words[0] == u"part") {
+            const auto file = find(words[3]);
+            if (file == bundle.files.end())
+                continue;
+            const std::int64_t there = words[1].toLongLong();
+            const bool same =
+                there > 0 && there < file->bytes && beginningSha256(file->source, there) == words[2].toStdString();
+            plan.missing.push_back({*file, same ? there : 0});
+        }
+    }
+    return plan;
+}
+
+Result<void> checkSpace(const SyncSurvey &node, const SyncPlan &plan, const std::string &name) {
+    constexpr double margin = 1e6;
+    if (node.freeBytes && *node.freeBytes < plan.bytes() + margin)
+        return fail(Error::badArgument("the disk of " + name + " has " + gigabytes(*node.freeBytes) + " left in " +
+                                           node.home + ", and " + gigabytes(plan.bytes() + margin) + " are needed",
+                                       "free some there, or set LOCKSTEP_HOME on it to a folder on another disk"));
+    return {};
+}
+
+Result<void> finish(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle) {
+    std::string executables;
+    for (const SyncFile &file : bundle.files)
+        if (file.executable)
+            executables += file.path + "\n";
+    const Said said =
+        shell.script(scripts::finish, {node.home, bundle.name, bundle.version()}, executables, hashingLimit);
+    if (said.code == 0 && QString::fromStdString(said.out).trimmed().endsWith(u"switched"))
+        return {};
+    const QString wrong = QString::fromStdString(said.out).section(u'\n', 0, 0);
+    if (wrong.startsWith(u"wrong "))
+        return fail(Error::failed(wrong.mid(6).toStdString() + " arrived damaged on " + shell.node().name +
+                                      "; nothing was switched",
+                                  "start it again: only that file is sent anew"));
+    return fail(cutOff(shell, said, "verifying " + bundle.name));
+}
+
+/// The way a node gets its PyTorch.
+std::string majorMinor(const std::string &version) {
+    return QString::fromStdString(version).section(u'.', 0, 1).toStdString();
+}
+
+} // namespace
+
+double SyncPlan::bytes() const {
+    double sum = 0;
+    for (const SyncPiece &piece : missing)
+        sum += double(piece.file.bytes - piece.there);
+    return sum;
+}
+
+Result<SyncSurvey> survey(NodeShell &shell) {
+    const Said said = shell.script(scripts::survey);
+    const QString text = QString::fromStdString(said.out);
+    SyncSurvey out;
+    out.arch = value(text, "arch");
+    out.home = value(text, "home");
+    if (out.arch.empty() || !out.home.starts_with('/'))
+        return fail(agentError(shell.node(), said).error);
+    out.glibc = value(text, "glibc");
+    out.rsync = value(text, "rsync") == "yes";
+    out.tar = value(text, "tar") == "yes";
+    out.gpus = value(text, "gpus") == "yes";
+    out.torchFolder = value(text, "torch");
+    out.torchVersion = value(text, "torch_version");
+    bool known = false;
+    const double kib = QString::fromStdString(value(text, "free_kib")).toDouble(&known);
+    if (known)
+        out.freeBytes = kib * 1024;
+    return out;
+}
+
+Result<void> fits(const SyncSurvey &node, const std::string &ownArch, const std::string &neededGlibc,
+                  const std::string &name) {
+    if (node.arch != ownArch)
+        return fail(Error::badArgument(name + " is " + node.arch + " and this machine's programs are for " + ownArch,
+                                       "build Lockstep on " + name + ", and name its agent: lockstepctl nodes set " +
+                                           name + " --agent PATH"));
+    if (!neededGlibc.empty() && compareVersions(node.glibc, neededGlibc) < 0)
+        return fail(Error::badArgument(name + " has " + (node.glibc.empty() ? "no glibc" : "glibc " + node.glibc) +
+                                           " and this machine's programs need " + neededGlibc,
+                                       "build Lockstep on the machine with the oldest system, and sync from there"));
+    if (!node.tar)
+        return fail(Error::badArgument(name + " has no tar or no sha256sum", "install tar and coreutils there"));
+    return {};
+}
+
+Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle, const SyncTold &told,
+                              SyncWay way) {
+    SyncProgress progress{shell.node().name, bundle.name, "comparing", 0, 0};
+    const auto tell = [&](const char *what) {
+        progress.what = what;
+        if (told)
+            told(progress);
+    };
+    tell("comparing");
+    const auto plan = makePlan(shell, node, bundle);
+    if (!plan)
+        return fail(plan.error());
+    SyncReport report;
+    report.node = shell.node().name;
+    report.bundle = bundle.name;
+    report.version = bundle.version();
+    report.folder = node.home + "/sync/" + bundle.name + "/current";
+    report.files = bundle.files.size();
+    report.bytes = double(bundle.bytes());
+    report.movedFiles = plan->missing.size();
+    if (!plan->missing.empty()) {
+        if (auto enough = checkSpace(node, *plan, shell.node().name); !enough)
+            return fail(enough.error());
+        progress.totalBytes = plan->bytes();
+        const auto moved = [&](double bytes) {
+            progress.doneBytes = std::min(bytes, progress.totalBytes);
+            tell("copying");
+        };
+        const bool byRsync = way == SyncWay::Best && mayRsync(shell, node);
+        report.by = byRsync ? "rsync" : "tar";
+        const Transfer transfer{shell, node, bundle, *plan, moved};
+        const auto sent = byRsync ? sendByRsync(transfer) : sendByTar(transfer);
+        if (!sent)
+            return fail(sent.error());
+        report.movedBytes = *sent;
+    }
+    tell("verifying");
+    if (auto done = finish(shell, node, bundle); !done)
+        return fail(done.error());
+    tell("switched");
+    return report;
+}
+
+Result<std::vector<SyncReport>> syncNode(const NodeEntry &entry, const SyncOptions &options, const SshAnswers &answers,
+                                         const SyncTold &told, std::stop_token stop) {
+    if (entry.how == "local")
+        return fail(
+            Error::badArgument(entry.name + " is this machine: nothing has to be brought there", "name another node"));
+    const auto lock =
+        FileLock::acquire(dataHome() + "/sync-" + entry.name + ".lock"); // two at once would fill one folder
+    if (!lock)
+        return fail(
+            Error::failed("another sync of " + entry.name + " is at work: " + lock.error().what, "wait for it"));
+    auto shell = NodeShell::open(entry, answers, stop);
+    if (!shell)
+        return fail(shell.error().error);
+    const auto node = survey(**shell);
+    if (!node)
+        return fail(node.error());
+    const auto trainer = localTrainer(node->gpus);
+    if (!trainer)
+        return fail(trainer.error());
+    const auto programs = programBundle(*trainer);
+    if (!programs)
+        return fail(programs.error());
+    utsname own{};
+    ::uname(&own);
+    if (auto fit = fits(*node, own.machine, neededGlibc(*programs), entry.name); !fit)
+        return fail(fit.error());
+
+    std::vector<SyncBundle> bundles;
+    const bool own_ok = options.ownTorch && !node->torchVersion.empty() &&
+                        majorMinor(node->torchVersion) == majorMinor(trainer->torchVersion);
+    if (!own_ok) {
+        auto torch = torchBundle(*trainer, node->gpus);
+        if (!torch)
+            return fail(torch.error());
+        bundles.push_back(std::move(*torch));
+    }
+    for (const std::string &dataset : options.datasets) {
+        auto data = dataBundle(dataset);
+        if (!data)
+            return fail(data.error());
+        bundles.push_back(std::move(*data));
+    }
+    bundles.push_back(*programs); // last: a new agent never meets an old torch
+    std::vector<SyncReport> reports;
+    for (const SyncBundle &bundle : bundles) {
+        auto report = syncBundle(**shell, *node, bundle, told, options.way);
+        if (!report)
+            return fail(report.error());
+        reports.push_back(std::move(*report));
+    }
+    (void)(*shell)->script(scripts::preferTorch, {node->home, own_ok ? "no" : "yes"});
+    auto kept = changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
+        for (NodeEntry &one : nodes)
+            if (one.name == entry.name) {
+                one.agent = reports.back().folder + "/bin/lockstep-agent";
+                one.torch =
+                    own_ok ? node->torchVersion + " in " + node->torchFolder : trainer->torchVersion + " by sync";
+            }
+        return {};
+    });
+    if (!kept)
+        return fail(kept.error());
+    return reports;
+}
+
+SyncJob::SyncJob(QObject *parent) : QObject(parent) {
+    qRegisterMetaType<SyncProgress>();
+    qRegisterMetaType<std::vector<SyncReport>>();
+    qRegisterMetaType<lockstep::Error>();
+}
+
+SyncJob::~SyncJob() = default; // the thread is told to stop, and waited for
+
+void SyncJob::stop() {
+    m_thread.request_stop();
+}
+
+void SyncJob::start(std::vector<NodeEntry> nodes, SyncOptions options, SshAnswers answers) {
+    m_thread = std::jthread([this, nodes = std::move(nodes), options = std::move(options),
+                             answers = std::move(answers)](std::stop_token stop) {
+        ::prctl(PR_SET_NAME, "lockstep-nodes");
+        for (const NodeEntry &node : nodes) {
+            if (stop.stop_requested())
+                break;
+            const auto reports = syncNode(
+                node, options, answers, [this](const SyncProgress &progress) { Q_EMIT progressed(progress); }, stop);
+            const QString name = QString::fromStdString(node.name);
+            if (reports)
+                Q_EMIT nodeDone(name, *reports);
+            else
+                Q_EMIT nodeFailed(name, reports.error());
+        }
+        Q_EMIT finished();
+    });
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,298 @@
+#include "nodes/sync_bundle.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include <nlohmann/json.hpp>
+#include <QCryptographicHash>
+#include <QFile>
+#include <QFileInfo>
+#include <QProcess>
+
+#include "data/dataset_source.h"
+#include "ipc/run_folder.h"
+#include "launch/command_prefix.h"
+
+namespace lockstep::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool plainPath(std::string_view path) {
+    constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/";
+    return !path.empty() && path.front() != '/' && path.front() != '-' &&
+           path.find_first_not_of(allowed) == std::string_view::npos &&
+           ("/" + std::string(path) + "/").find("/../") == std::string::npos;
+}
+
+Result<void> read(SyncFile &file) {
+    QFile source(QString::fromStdString(file.source));
+    QCryptographicHash hash(QCryptographicHash::Sha256);
+    if (!source.open(QIODevice::ReadOnly) || !hash.addData(&source))
+        return fail(Error::failed(file.source + " can't be read: " + source.errorString().toStdString(),
+                                  "look whether it is there"));
+    file.bytes = source.size();
+    file.sha256 = hash.result().toHex().toStdString();
+    file.executable = QFileInfo(source).isExecutable();
+    return {};
+}
+
+/// Libraries that belong to the C library: every machine has its own, and must.
+bool ofGlibc(const std::string &name) {
+    static const char *const parts[] = {"ld-linux",   "libc.so",    "libm.so",         "libpthread.so",     "libdl.so",
+                                        "librt.so",   "libutil.so", "libresolv.so",    "libanl.so",         "libnss_",
+                                        "libmvec.so", "libnsl.so",  "libthread_db.so", "libBrokenLocale.so"};
+    return std::any_of(std::begin(parts), std::end(parts), [&](const char *part) { return name.starts_with(part); });
+}
+
+/// As the dynamic linker of this machine finds them.
+Result<std::vector<std::string>> librariesOf(const std::string &program) {
+    QProcess ldd;
+    ldd.start(QStringLiteral("ldd"), {QString::fromStdString(program)});
+    if (!ldd.waitForFinished(20'000) || ldd.exitCode() != 0)
+        return fail(Error::failed("ldd can't tell which libraries " + program + " needs",
+                                  "look whether ldd (libc-bin) works here"));
+    std::vector<std::string> out;
+    for (const QString &line : QString::fromUtf8(ldd.readAllStandardOutput()).split(u'\n')) {
+        const QString path = line.section(QStringLiteral("=> "), 1).section(QStringLiteral(" ("), 0, 0).trimmed();
+        if (path.startsWith(u'/'))
+            out.push_back(path.toStdString());
+    }
+    return out;
+}
+
+std::string fileName(const std::string &path) {
+    return fs::path(path).filename().string();
+}
+
+bool within(const std::string &path, const std::string &folder) {
+    return !folder.empty() && path.starts_with(folder + "/");
+}
+
+/// Where torch and its nvidia folder lie: site-packages.
+std::string siteOf(const LocalTrainer &trainer) {
+    return trainer.torchFolder.empty() ? std::string()
+                                       : fs::path(trainer.torchFolder).parent_path().lexically_normal().string();
+}
+
+std::string normal(const std::string &path) {
+    return fs::path(path).lexically_normal().string();
+}
+
+/// The launcher of lockstep-trainer: installed beside the agent, in a build tree in a folder of its own.
+std::string launcherBeside(const std::string &agent, const std::string &trainer) {
+    std::error_code error;
+    for (const fs::path &candidate : {fs::path(agent).parent_path() / "../launcher/lockstep-trainer",
+                                      fs::path(agent).parent_path() / "lockstep-trainer"})
+        if (fs::exists(candidate, error) && !fs::equivalent(candidate, trainer, error))
+            return normal(candidate.string());
+    return {};
+}
+
+void addPython(const std::string &agent, std::vector<SyncFile> &files) {
+    std::error_code error;
+    for (const char *folder : {"../share/lockstep/python", "../../resources/python"})
+        if (const fs::path python = fs::path(agent).parent_path() / folder; fs::is_directory(python, error)) {
+            for (const auto &entry : fs::directory_iterator(python, error))
+                if (entry.path().extension() == ".py")
+                    files.push_back({"share/lockstep/python/" + entry.path().filename().string(),
+                                     normal(entry.path().string()),
+                                     {},
+                                     0,
+                                     false});
+            return;
+        }
+}
+
+} // namespace
+
+std::int64_t SyncBundle::bytes() const {
+    std::int64_t sum = 0;
+    for (const SyncFile &file : files)
+        sum += file.bytes;
+    return sum;
+}
+
+std::string SyncBundle::manifest() const {
+    std::string text;
+    for (const SyncFile &file : files)
+        text += file.sha256 + "  " + file.path + "\n";
+    return text;
+}
+
+std::string SyncBundle::version() const {
+    return QCryptographicHash::hash(QByteArray::fromStdString(manifest()), QCryptographicHash::Sha256)
+        .toHex()
+        .left(16)
+        .toStdString();
+}
+
+Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files) {
+    SyncBundle bundle;
+    bundle.name = std::move(name);
+    std::sort(files.begin(), files.end(), [](const SyncFile &a, const SyncFile &b) { return a.path < b.path; });
+    files.erase(
+        std::unique(files.begin(), files.end(), [](const SyncFile &a, const SyncFile &b) { return a.path == b.path; }),
+        files.end());
+    for (SyncFile &file : files) {
+        if (!plainPath(file.path))
+            return fail(
+                Error::badArgument("a file called '" + file.path.substr(0, 80) + "' can't be brought to other machines",
+                                   "call it by letters, digits and ._+- only"));
+        if (auto done = read(file); !done)
+            return fail(done.error());
+    }
+    bundle.files = std::move(files);
+    return bundle;
+}
+
+Result<LocalTrainer> localTrainer(bool cuda) {
+    const auto agent = findAgent();
+    if (!agent)
+        return fail(agent.error());
+    std::string program = qEnvironmentVariable("LOCKSTEP_TRAINER").toStdString();
+    if (program.empty())
+        program = (fs::path(*agent).parent_path() / "lockstep-trainer").string();
+    QProcess process;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    if (cuda)
+        environment.insert(QStringLiteral("LOCKSTEP_FACTS"), QStringLiteral("cuda"));
+    process.setProcessEnvironment(environment);
+    process.start(QString::fromStdString(program), {QStringLiteral("--facts")});
+    const bool over = process.waitForFinished(120'000);
+    const QByteArray out = process.readAllStandardOutput();
+    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
+    if (!over || !json.is_object() || !json.contains("libraries"))
+        return fail(Error::failed(
+            program + " does not say what it runs with: " +
+                QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1).toStdString(),
+            "build it with ./run, or install Lockstep again"));
+    LocalTrainer trainer;
+    trainer.program = json.value("program", program);
+    trainer.torchVersion = json.value("torch", "");
+    trainer.torchFolder = normal(json.value("torch_folder", ""));
+    for (const auto &one : json["libraries"])
+        trainer.libraries.push_back(normal(one.get<std::string>()));
+    if (json.contains("cuda_libraries"))
+        for (const auto &one : json["cuda_libraries"])
+            trainer.cudaLibraries.push_back(normal(one.get<std::string>()));
+    return trainer;
+}
+
+Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
+    const auto agent = findAgent();
+    if (!agent)
+        return fail(agent.error());
+    const std::string launcher = launcherBeside(*agent, trainer.program);
+    if (launcher.empty())
+        return fail(
+            Error::failed("lockstep-trainer's launcher is neither beside " + *agent + " nor in the build folder",
+                          "build it: ./run --setup"));
+    std::vector<SyncFile> files = {{"bin/lockstep-agent", *agent, {}, 0, true},
+                                   {"bin/lockstep-trainer", launcher, {}, 0, true},
+                                   {"libexec/lockstep/lockstep-trainer", trainer.program, {}, 0, true}};
+    std::error_code error;
+    if (const fs::path module = fs::path(trainer.program).parent_path() / "lockstep-trainer-cuda.so";
+        fs::exists(module, error))
+        files.push_back({"libexec/lockstep/lockstep-trainer-cuda.so", module.string(), {}, 0, true});
+    std::vector<std::string> libraries = trainer.libraries;
+    for (const std::string &program : {*agent, launcher}) {
+        const auto more = librariesOf(program);
+        if (!more)
+            return fail(more.error());
+        libraries.insert(libraries.end(), more->begin(), more->end());
+    }
+    for (const std::string &library : libraries)
+        if (!ofGlibc(fileName(library)) && !within(library, siteOf(trainer)))
+            files.push_back({"lib/lockstep/" + fileName(library), library, {}, 0, false});
+    addPython(*agent, files);
+    return makeBundle("programs", std::move(files));
+}
+
+Result<SyncBundle> torchBundle(const LocalTrainer &trainer, bool cuda) {
+    const std::string site = siteOf(trainer);
+    if (site.empty())
+        return fail(Error::failed("lockstep-trainer here runs without PyTorch", "build it with ./run"));
+    std::vector<SyncFile> files = {{"torch/version.py", trainer.torchFolder + "/version.py", {}, 0, false}};
+    std::vector<std::string> libraries = trainer.libraries;
+    if (cuda)
+        libraries.insert(libraries.end(), trainer.cudaLibraries.begin(), trainer.cudaLibraries.end());
+    for (const std::string &library : libraries)
+        if (within(library, site))
+            files.push_back({library.substr(site.size() + 1), library, {}, 0, false});
+    return makeBundle("torch", std::move(files));
+}
+
+Result<SyncBundle> dataBundle(const std::string &dataset) {
+    const auto source = findDataset(knownDatasets(), dataset);
+    if (!source)
+        return fail(source.error());
+    const std::string folder = presentDatasetFolder(*source);
+    if (folder.empty())
+        return fail(
+            Error::badArgument(dataset + " is not on this machine", "lockstepctl get-data " + dataset, "--data"));
+    std::vector<SyncFile> files;
+    std::error_code error;
+    for (const DatasetFile &file : source->files) {
+        std::string name = file.name; // packed; else plain
+        if (!fs::exists(folder + "/" + name, error) && name.ends_with(".gz"))
+            name.resize(name.size() - 3);
+        files.push_back({name, folder + "/" + name, {}, 0, false});
+    }
+    return makeBundle("data-" + dataset, std::move(files));
+}
+
+int compareVersions(std::string_view a, std::string_view b) {
+    while (!a.empty() || !b.empty()) {
+        int x = 0, y = 0;
+        std::from_chars(a.data(), a.data() + a.size(), x);
+        std::from_chars(b.data(), b.data() + b.size(), y);
+        if (x != y)
+            return x < y ? -1 : 1;
+        const auto rest = [](std::string_view &text) {
+            text.remove_prefix(std::min(text.find('.'), text.size() - 1) + 1);
+        };
+        if (!a.empty())
+            rest(a);
+        if (!b.empty())
+            rest(b);
+    }
+    return 0;
+}
+
+std::string neededGlibc(const std::string &file) {
+    QFile source(QString::fromStdString(file));
+    if (!source.open(QIODevice::ReadOnly) || source.size() < 4)
+        return {};
+    const uchar *data = source.map(0, source.size());
+    if (!data)
+        return {};
+    const std::string_view bytes(reinterpret_cast<const char *>(data), std::size_t(source.size()));
+    if (!bytes.starts_with("\177ELF"))
+        return {};
+    // The names of symbol versions stand in the file as plain strings, each ended by NUL.
+    constexpr std::string_view mark = "GLIBC_2.";
+    std::string newest;
+    for (auto at = bytes.find(mark); at != std::string_view::npos; at = bytes.find(mark, at + 1)) {
+        const auto from = at + 6;
+        auto end = from;
+        while (end < bytes.size() && end < from + 12 && (bytes[end] == '.' || (bytes[end] >= '0' && bytes[end] <= '9')))
+            ++end;
+        if (end < bytes.size() && bytes[end] == '\0')
+            if (std::string version(bytes.substr(from, end - from)); compareVersions(version, newest) > 0)
+                newest = std::move(version);
+    }
+    return newest;
+}
+
+std::string neededGlibc(const SyncBundle &bundle) {
+    std::string newest;
+    for (const SyncFile &file : bundle.files)
+        if (std::string needed = neededGlibc(file.source); compareVersions(needed, newest) > 0)
+            newest = std::move(needed);
+    return newest;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,35 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nodes/doctor_look.h"
+#include "nodes/finding.h"
+
+namespace lockstep::core {
+
+/// A torchrun command as somebody would paste it for one node. Absent: not named, so torchrun's own default holds.
+struct TorchrunLine {
+    std::string text;
+    std::map<std::string, std::string> environment; ///< assignments in front of it, and exports before it
+    std::optional<int> nodes, processes, nodeRank, masterPort;
+    std::string masterAddress, rendezvousId;
+    std::string script; ///< what every process runs
+    [[nodiscard]] std::string master() const { return masterAddress.empty() ? "127.0.0.1" : masterAddress; }
+    [[nodiscard]] int port() const { return masterPort.value_or(29500); }
+};
+
+/// Words as a POSIX shell takes them: quotes, backslashes and line continuations are read, nothing is expanded.
+[[nodiscard]] std::vector<std::string> shellWords(std::string_view text);
+
+/// Reads torchrun, python -m torch.distributed.run or .launch, and lockstep-agent run; anything else is a BadArgument.
+[[nodiscard]] Result<TorchrunLine> readTorchrun(std::string_view text);
+
+/// What contradicts between the commands of one run, a command a node: masters, ports, ranks, counts; with `look` (a node a
+/// command, in that order) also interfaces and addresses that the nodes do not have. Pure.
+[[nodiscard]] std::vector<Finding> torchrunFindings(const std::vector<TorchrunLine> &lines,
+                                                    const DoctorLook *look = nullptr);
+
+} // namespace lockstep::core

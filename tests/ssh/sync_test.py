@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""What a node needs is brought to it through a real sshd: by content, resumably, verified, switched at once. --soak brings the
+whole of PyTorch's CPU libraries besides and trains with them."""
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from lab_hosts import Lab, missing_programs  # noqa: E402
+
+arguments = None
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Sync(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="lockstep-sync-")
+        self.root = pathlib.Path(self.folder.name)
+        self.lab = Lab(self.root, arguments.bin)
+
+    def tearDown(self):
+        self.lab.stop()
+        self.folder.cleanup()
+
+    def host(self, **environment):
+        self.box = self.lab.add("box", environment)
+        said = self.lab.ctl("nodes", "add", "box", "--untried")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        return self.box
+
+    def sync(self, *words, code=0, **more):
+        said = self.lab.ctl("nodes", "sync", "box", "--json", *words, timeout=400, **more)
+        self.assertEqual(said.returncode, code, said.stdout + said.stderr)
+        return {one["bundle"]: one for one in json.loads(said.stdout)} if code == 0 else said
+
+    def own_torch(self):
+        return {"LOCKSTEP_TORCH": arguments.torch}
+
+    def data(self, size=3_000_000, names=4):
+        """MNIST's files as far as a sync cares: the right names, other contents."""
+        folder = self.lab.here / "data/mnist"
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, name in enumerate(("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")[:names]):
+            (folder / name).write_bytes(hashlib.shake_256(str(number).encode()).digest(size if number == 0 else 1000))
+        return folder
+
+    def test_a_node_gets_what_it_lacks_and_the_second_time_next_to_nothing(self):
+        box = self.host(**self.own_torch())
+        self.data()
+        first = self.sync("--data", "mnist", "--tar")
+        self.assertNotIn("torch", first, "the node has a PyTorch of the right version")
+        moved = sum(one["moved_bytes"] for one in first.values())
+        self.assertGreaterEqual(moved, sum(one["bytes"] for one in first.values()))
+        shown = self.lab.ctl("nodes", "show", "box")
+        self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+        self.assertIn("agent ", shown.stdout)
+        self.assertRegex(shown.stdout, r"PyTorch 2\.\d+")  # the trainer that was brought starts there
+        listed = json.loads((self.lab.here / "nodes.json").read_text())["nodes"][0]
+        self.assertEqual(listed["agent"], f"{box.home}/sync/programs/current/bin/lockstep-agent")
+        self.assertIn(" in " + arguments.torch.rstrip("/"), listed["torch"])
+        for name in ("train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+            self.assertEqual(sha256(box.home / "data/mnist" / name), sha256(self.lab.here / "data/mnist" / name))
+        again = self.sync("--data", "mnist", "--tar")
+        self.assertEqual(sum(one["moved_bytes"] for one in again.values()), 0)
+        self.assertEqual({one["version"] for one in again.values()}, {one["version"] for one in first.values()})
+
+        # One small file is another one: only that travels, and the old version stays beside the new.
+        (self.lab.here / "data/mnist/t10k-labels-idx1-ubyte").write_bytes(b"z" * 900)
+        third = self.sync("--data", "mnist", "--tar")
+        moved_again = sum(one["moved_bytes"] for one in third.values())
+        self.assertLess(moved_again, 0.01 * moved, f"{moved_again} of {moved}")
+        self.assertEqual(third["data-mnist"]["moved_files"], 1)
+        versions = box.home / "sync/data-mnist/versions"
+        self.assertEqual(len(list(versions.iterdir())), 2)
+        (self.lab.here / "data/mnist/t10k-labels-idx1-ubyte").write_bytes(b"y" * 900)
+        self.sync("--data", "mnist", "--tar")
+        self.assertEqual(len(list(versions.iterdir())), 2, "old versions are not pruned")
+        self.assertEqual((box.home / "data/mnist/t10k-labels-idx1-ubyte").read_bytes(), b"y" * 900)
+        print(f"first {moved / 1e6:.1f} MB, one small file later {moved_again / 1e3:.1f} kB ({moved_again / moved:.4%})")
+
+    def test_a_cut_link_is_gone_on_with_and_never_switches_half_a_version(self):
+        box = self.host(**self.own_torch())
+        folder = self.data(size=60_000_000)
+        cut = threading.Event()
+
+        def cut_midway():
+            while not cut.is_set():
+                for part in (box.home / "sync/data-mnist").glob("incoming-*/train-images-idx3-ubyte"):
+                    if part.stat().st_size > 5_000_000:
+                        box.cut_links()
+                        cut.set()
+                        return
+                time.sleep(0.002)
+
+        watcher = threading.Thread(target=cut_midway)
+        watcher.start()
+        said = self.lab.ctl("nodes", "sync", "box", "--data", "mnist", "--tar", timeout=300)
+        was_cut = cut.is_set()
+        cut.set()
+        watcher.join()
+        self.assertTrue(was_cut, "the copy was over before the cut")
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("goes on where it was left", said.stderr)
+        self.assertFalse((box.home / "data/mnist").exists(), "half a version was switched to")
+        there = next((box.home / "sync/data-mnist").glob("incoming-*/train-images-idx3-ubyte")).stat().st_size
+        reports = self.sync("--data", "mnist", "--tar")
+        self.assertLessEqual(reports["data-mnist"]["moved_bytes"], 60_100_000 - there + 100_000)
+        self.assertEqual(sha256(box.home / "data/mnist/train-images-idx3-ubyte"), sha256(folder / "train-images-idx3-ubyte"))
+        self.assertEqual(list((box.home / "sync/data-mnist").glob("incoming-*")), [])
+        print(f"cut at {there / 1e6:.1f} of 60 MB, then {reports['data-mnist']['moved_bytes'] / 1e6:.1f} MB more")
+
+    def test_what_was_damaged_on_the_node_is_mended(self):
+        box = self.host(**self.own_torch())
+        folder = self.data()
+        self.sync("--data", "mnist", "--tar")
+        damaged = box.home / "data/mnist/train-images-idx3-ubyte"
+        damaged.write_bytes(b"x" + damaged.read_bytes()[1:])
+        reports = self.sync("--data", "mnist", "--tar")
+        self.assertEqual(reports["data-mnist"]["moved_files"], 1)
+        self.assertEqual(sha256(damaged), sha256(folder / damaged.name))
+
+    def test_a_half_sent_beginning_of_another_file_is_not_built_upon(self):
+        box = self.host(**self.own_torch())
+        folder = self.data()
+        first = self.sync("--data", "mnist", "--tar")["data-mnist"]["version"]
+        shutil.move(box.home / f"sync/data-mnist/versions/{first}", box.home / f"sync/data-mnist/incoming-{first}")
+        part = box.home / f"sync/data-mnist/incoming-{first}/train-images-idx3-ubyte"
+        part.write_bytes(b"something else")
+        self.sync("--data", "mnist", "--tar")
+        self.assertEqual(sha256(box.home / "data/mnist/train-images-idx3-ubyte"), sha256(folder / part.name))
+
+    def test_rsync_is_used_where_both_have_it(self):
+        if not shutil.which("rsync"):
+            self.skipTest("no rsync here; install rsync to test that way")
+        box = self.host(**self.own_torch(), PATH=os.environ["PATH"])
+        folder = self.data()
+        reports = self.sync("--data", "mnist")
+        self.assertEqual({one["by"] for one in reports.values()}, {"rsync"})
+        with open(folder / "train-images-idx3-ubyte", "r+b") as file:  # a change within a large file
+            file.seek(1_500_000)
+            file.write(b"changed")
+        again = self.sync("--data", "mnist")["data-mnist"]
+        self.assertLess(again["moved_bytes"], 60_000, "rsync did not build upon the version before")
+        self.assertEqual(sha256(box.home / "data/mnist/train-images-idx3-ubyte"), sha256(folder / "train-images-idx3-ubyte"))
+        print(f"seven bytes of 3 MB changed: {again['moved_bytes']:.0f} bytes sent")
+
+    def test_another_processor_is_told_before_anything_is_copied(self):
+        tools = self.root / "tools"
+        tools.mkdir()
+        for name, text in (("uname", 'if [ "$1" = -m ]; then echo riscv64; else exec /usr/bin/uname "$@"; fi\n'),):
+            (tools / name).write_text("#!/bin/sh\n" + text)
+            (tools / name).chmod(0o755)
+        box = self.host(**self.own_torch(), PATH=f"{tools}:{os.environ['PATH']}")
+        said = self.sync(code=2)
+        self.assertIn("riscv64", said.stderr)
+        self.assertFalse((box.home / "sync").exists(), "something was copied")
+
+    def test_an_older_glibc_is_told_before_anything_is_copied(self):
+        tools = self.root / "tools"
+        tools.mkdir()
+        (tools / "getconf").write_text("#!/bin/sh\necho glibc 2.17\n")
+        (tools / "getconf").chmod(0o755)
+        box = self.host(**self.own_torch(), PATH=f"{tools}:{os.environ['PATH']}")
+        said = self.sync(code=2)
+        self.assertIn("glibc 2.17", said.stderr)
+        self.assertFalse((box.home / "sync").exists(), "something was copied")
+
+    @unittest.skipUnless("--soak" in sys.argv, "half a gigabyte: with --soak only")
+    def test_pytorch_itself_is_brought_and_trains(self):
+        box = self.host(LOCKSTEP_TORCH="", PATH="/usr/local/bin:/usr/bin:/bin")
+        first = self.sync("--tar", "--torch")
+        self.assertGreater(first["torch"]["bytes"], 100e6)
+        again = self.sync("--tar", "--torch")
+        moved = sum(one["moved_bytes"] for one in again.values())
+        total = sum(one["moved_bytes"] for one in first.values())
+        self.assertLess(moved, 0.01 * total)
+        shown = self.lab.ctl("nodes", "show", "box")
+        self.assertRegex(shown.stdout, r"PyTorch 2\.\d+")
+        trainer = box.home / "sync/programs/current/bin/lockstep-trainer"
+        environment = {"LOCKSTEP_HOME": str(box.home), "PATH": "/usr/bin:/bin", "HOME": str(box.home)}
+        facts = json.loads(subprocess.run([trainer, "--facts"], env=environment, capture_output=True, text=True, check=True).stdout)
+        self.assertTrue(facts["torch_folder"].startswith(str(box.home)), facts["torch_folder"])
+        trained = subprocess.run([trainer, "--dataset", "fashion-mnist", "--train-samples", "640", "--epochs", "1", "--batch-size", "64"],
+                                 env=environment, capture_output=True, text=True)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        print(f"PyTorch's part: {first['torch']['bytes'] / 1e6:.0f} MB in {first['torch']['files']} files")
+
+
+def main():
+    global arguments
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--torch", required=True, help="the torch folder that a node has of its own")
+    parser.add_argument("--soak", action="store_true")
+    arguments, rest = parser.parse_known_args()
+    if missing := missing_programs("sshd", "ssh", "ssh-keygen", "tar"):
+        print(f"skipped: no {missing[0]} here; install openssh-server, openssh-client and tar")
+        return 77
+    result = unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2).result
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

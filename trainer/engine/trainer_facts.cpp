@@ -1,0 +1,92 @@
+#include "trainer/engine/trainer_facts.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> loadedLibraries() {
+    std::vector<std::string> names;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info *info, std::size_t, void *data) {
+            if (info->dlpi_name && info->dlpi_name[0] == '/')
+                static_cast<std::vector<std::string> *>(data)->emplace_back(info->dlpi_name);
+            return 0;
+        },
+        &names);
+    return names;
+}
+
+std::string torchFolderOf(const std::vector<std::string> &libraries) {
+    const auto found = std::find_if(libraries.begin(), libraries.end(),
+                                    [](const std::string &name) { return name.ends_with("/lib/libtorch_cpu.so"); });
+    return found == libraries.end() ? std::string() : fs::path(*found).parent_path().parent_path().string();
+}
+
+std::string torchVersionIn(const std::string &torch) {
+    std::ifstream file(torch + "/version.py");
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("__version__")) {
+            const auto from = line.find_first_of("'\""), to = line.find_last_of("'\"");
+            if (from != std::string::npos && to > from)
+                return line.substr(from + 1, to - from - 1);
+        }
+    return {};
+}
+
+/// Of the NCCL that came beside torch: 22809 is 2.28.9.
+std::string ncclVersion(const std::string &torch) {
+    const std::string path = fs::path(torch).parent_path().string() + "/nvidia/nccl/lib/libnccl.so.2";
+    void *library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (!library)
+        return {};
+    const auto ask = reinterpret_cast<int (*)(int *)>(::dlsym(library, "ncclGetVersion"));
+    int code = 0;
+    if (!ask || ask(&code) != 0 || code < 10'000)
+        return {};
+    return std::to_string(code / 10'000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
+}
+
+/// The module for GPUs lies beside the program; what it loads is what is there afterwards and was not before.
+std::vector<std::string> cudaLibraries(const std::vector<std::string> &before) {
+    std::error_code error;
+    const fs::path self = fs::read_symlink("/proc/self/exe", error);
+    const std::string module = (self.parent_path() / "lockstep-trainer-cuda.so").string();
+    if (!fs::exists(module, error) || !::dlopen(module.c_str(), RTLD_LAZY | RTLD_LOCAL))
+        return {};
+    const std::set<std::string> known(before.begin(), before.end());
+    std::vector<std::string> more = loadedLibraries();
+    std::erase_if(more, [&](const std::string &name) { return known.contains(name); });
+    return more;
+}
+
+} // namespace
+
+std::string trainerFactsJson() {
+    const std::vector<std::string> libraries = loadedLibraries();
+    const std::string torch = torchFolderOf(libraries);
+    std::error_code error;
+    nlohmann::ordered_json json = {{"version", LOCKSTEP_VERSION},
+                                   {"program", fs::read_symlink("/proc/self/exe", error).string()},
+                                   {"torch", torchVersionIn(torch)},
+                                   {"torch_folder", torch},
+                                   {"libraries", libraries}};
+    json["nccl"] = ncclVersion(torch);
+    // Seconds, for gigabytes of libraries: only for whoever packs them.
+    if (const char *all = std::getenv("LOCKSTEP_FACTS"); all && std::string(all) == "cuda")
+        json["cuda_libraries"] = cudaLibraries(libraries);
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+} // namespace lockstep::trainer

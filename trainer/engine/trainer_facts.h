@@ -1,0 +1,11 @@
+#pragma once
+#include <string>
+
+namespace lockstep::trainer {
+
+/// What this program runs with, as one line of JSON: its version and path, torch's version and NCCL's ("" when there is none
+/// beside torch), torch's folder, and in "libraries" every library that is loaded: whoever carries a trainer to another
+/// machine carries those. With LOCKSTEP_FACTS=cuda, "cuda_libraries" are those that GPUs want besides (seconds).
+[[nodiscard]] std::string trainerFactsJson();
+
+} // namespace lockstep::trainer
