@@ -400,7 +400,7 @@ std::vector<FieldSpec> fileRows() {
                                                    "Record the first N steps as a trace for Perfetto; 0: none.",
                                                    FieldType::Integer, Advanced),
         row<Text<"frames", &C::frames>>("frames", "Frames",
-                                        "Where the frames go: unix:PATH, a file, or - for stdout; empty: "
+                                        "Where the frames go: unix:PATH, tcp://HOST:PORT, a file, a folder, or - for stdout; empty: "
                                         "LOCKSTEP_FRAMES, or nowhere.",
                                         FieldType::Text, Files, {}, true),
         row<Text<"summary", &C::summary>>("summary", "Summary",

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "history_options.h"
 #include "ipc/logging.h"
+#include "job_commands.h"
 
 using namespace lockstep;
 
@@ -178,6 +179,8 @@ int main(int argc, char **argv) {
     addForecast(app, forecast, exitCode);
     cli::HistoryOptions history;
     cli::addHistory(app, history, exitCode);
+    cli::JobCommandsOptions jobs;
+    cli::addJobs(app, jobs, exitCode);
     auto *recipes = app.add_subcommand("recipes", "List the recipes and their published figures");
     recipes->add_flag("--json", json, "Print JSON");
     recipes->callback([&] { exitCode = cli::recipesCommand(json); });

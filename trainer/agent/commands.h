@@ -38,4 +38,10 @@ int machineCommand(int coresPerDevice);
 /// How this machine's devices stand now, and who uses them, as one line of JSON.
 int devicesCommand(int coresPerDevice);
 
+struct ListenPlan;
+/// Takes the frames of a run that somebody else started, by connections or in files, and keeps it as a run. On stdout a line
+/// of JSON each: {"type":"listening","address":…,"token":…} (the token only when it is a new one), then, with the first
+/// frame, {"type":"ready","run":…}. Exit code: the run's own; 2 for bad arguments.
+int listenCommand(const ListenPlan &plan, const std::string &tokenFile);
+
 } // namespace lockstep::agent
