@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,8 @@ public:
     explicit LineChecker(std::uint64_t firstSeq = 0);
     /// A good line with a higher seq than expected closes a gap (see gaps()).
     Verdict check(std::string_view line);
+    /// The same for a line that has been looked at already: its seq, nothing when it is damaged.
+    Verdict checkSeq(std::optional<std::uint64_t> seq);
     [[nodiscard]] std::uint64_t nextSeq() const { return m_next; }
     [[nodiscard]] const std::vector<LogGap> &gaps() const { return m_gaps; }
     [[nodiscard]] std::uint64_t damagedLines() const { return m_damaged; }

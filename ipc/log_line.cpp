@@ -74,7 +74,10 @@ std::optional<SealedPlace> placeOfSealedLine(std::string_view line) {
 LineChecker::LineChecker(std::uint64_t firstSeq) : m_next(firstSeq) {}
 
 LineChecker::Verdict LineChecker::check(std::string_view line) {
-    const auto seq = detail::sealedSeq(line);
+    return checkSeq(detail::sealedSeq(line));
+}
+
+LineChecker::Verdict LineChecker::checkSeq(std::optional<std::uint64_t> seq) {
     if (!seq) {
         ++m_damaged;
         return Verdict::Damaged;

@@ -80,8 +80,8 @@ Result<std::vector<std::string>> devicesFrom(std::string_view text) {
 /// HOST[%INTERFACE]:DEVICES
 Result<void> readPlace(std::string_view text, NodePlace &node) {
     std::size_t from = 0;
-    if (text.starts_with('[')) // an IPv6 address keeps its colons
-        from = std::min(text.find(']'), text.size());
+    if (const auto bracket = text.find('['); bracket < text.find(':')) // an IPv6 address keeps its colons
+        from = std::min(text.find(']', bracket), text.size());
     const std::size_t colon = text.find(':', from), percent = text.substr(0, colon).find('%', from);
     if (colon == std::string_view::npos)
         return fail(Error::badArgument("it names no devices", "write them after ':', like hostA%eth0:0,1"));

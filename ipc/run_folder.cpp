@@ -80,12 +80,6 @@ std::vector<int> nodesWith(const RunFolder &folder, std::string_view suffix) {
     return nodes;
 }
 
-/// The agent that the folder is of: node 0's, or on the machine of another node that one's.
-int lowestNodeLocked(const RunFolder &folder) {
-    const std::vector<int> nodes = nodesWith(folder, ".lock");
-    return nodes.empty() ? 0 : nodes.front();
-}
-
 RunStatus finished(RunResult result) {
     RunStatus status;
     status.kind = RunStatus::Kind::Finished;
@@ -184,6 +178,11 @@ std::vector<int> nodesIn(const RunFolder &folder) {
     return nodesWith(folder, ".ndjson");
 }
 
+int ownNode(const RunFolder &folder) {
+    const std::vector<int> nodes = nodesWith(folder, ".lock");
+    return nodes.empty() ? 0 : nodes.front();
+}
+
 RunStatus readRunStatus(const RunFolder &folder) {
     using Kind = RunStatus::Kind;
     std::string damaged;
@@ -199,7 +198,7 @@ RunStatus readRunStatus(const RunFolder &folder) {
     };
     if (auto result = readResult())
         return finished(std::move(*result));
-    const int own = lowestNodeLocked(folder);
+    const int own = ownNode(folder);
     const bool alive = FileLock::isHeld(folder.lock(own));
     if (alive)
         return exists(folder.log(own)) ? unfinished(Kind::Running, "running") : unfinished(Kind::Starting, "starting");

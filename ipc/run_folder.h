@@ -48,7 +48,9 @@ struct RunFolder {
     [[nodiscard]] std::string console(int rank) const {
         return path + "/console/rank-" + std::to_string(rank) + ".log";
     }
-    [[nodiscard]] std::string agentConsole() const { return path + "/console/agent.log"; }
+    [[nodiscard]] std::string agentConsole(int node = 0) const {
+        return path + "/console/agent" + (node > 0 ? "-" + std::to_string(node) : "") + ".log";
+    }
     [[nodiscard]] std::string checkpoints() const { return path + "/checkpoints"; }
     /// rank-R.json as each rank records them, trace.json of all.
     [[nodiscard]] std::string traces() const { return path + "/traces"; }
@@ -61,6 +63,8 @@ struct RunFolder {
 [[nodiscard]] RunFolder runFolder(std::string_view runId);
 /// The nodes whose logs lie in the folder, ascending.
 [[nodiscard]] std::vector<int> nodesIn(const RunFolder &folder);
+/// The node whose agent the folder is of: 0, or on the machine of another node that one's.
+[[nodiscard]] int ownNode(const RunFolder &folder);
 
 /// One GPU or CPU device as a machine record has it.
 struct DeviceRecord {

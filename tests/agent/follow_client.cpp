@@ -8,15 +8,25 @@
 using namespace lockstep;
 
 FollowClient::FollowClient(const std::string &socketPath, std::uint64_t fromSeq, bool ownsQueue) {
+    Hello hello;
+    hello.nextSeq = fromSeq;
+    hello.ownsQueue = ownsQueue;
+    greet(socketPath, hello);
+}
+
+FollowClient::FollowClient(const std::string &socketPath, AllNodes) {
+    Hello hello;
+    hello.nextSeqs.emplace();
+    greet(socketPath, hello);
+}
+
+void FollowClient::greet(const std::string &socketPath, Hello hello) {
     auto fd = connectUnix(socketPath, false);
     REQUIRE(fd);
     m_fd = std::move(*fd);
-    Hello hello;
     hello.role = "follower";
-    hello.nextSeq = fromSeq;
     hello.pid = ::getpid();
     hello.name = "a test";
-    hello.ownsQueue = ownsQueue;
     send(encode(hello));
     char byte = 0;
     std::string line;

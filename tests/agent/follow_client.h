@@ -9,7 +9,9 @@
 /// A follower in the test's own process.
 class FollowClient {
 public:
+    struct AllNodes {}; ///< wants every node's log from its first line
     FollowClient(const std::string &socketPath, std::uint64_t fromSeq, bool ownsQueue = false);
+    FollowClient(const std::string &socketPath, AllNodes all);
     [[nodiscard]] const lockstep::Hello &agent() const { return m_agent; }
     /// Log lines as they came, newlines included, until the agent closes or the time is over.
     std::string readToEnd(std::chrono::milliseconds patience = std::chrono::seconds(20));
@@ -19,6 +21,7 @@ public:
     [[nodiscard]] bool closedByAgent() const { return m_closed; }
 
 private:
+    void greet(const std::string &socketPath, lockstep::Hello hello);
     lockstep::Fd m_fd;
     lockstep::Hello m_agent;
     std::string m_buffer;

@@ -94,8 +94,9 @@ private:
 };
 
 void FakeRank::showEnvironment(int argc, char **argv) {
-    for (const char *name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
-                             "LOCKSTEP_FRAMES", "LOCKSTEP_MASTER_LISTEN_FD", "TORCHELASTIC_RESTART_COUNT"})
+    for (const char *name :
+         {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GLOO_SOCKET_IFNAME", "MASTER_ADDR",
+          "MASTER_PORT", "LOCKSTEP_FRAMES", "LOCKSTEP_MASTER_LISTEN_FD", "TORCHELASTIC_RESTART_COUNT"})
         if (const char *value = std::getenv(name))
             std::printf("%s=%s\n", name, value);
     std::printf("CORES=%s\n", formatCores(allowedCores()).c_str());

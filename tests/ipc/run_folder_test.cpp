@@ -260,7 +260,9 @@ private Q_SLOTS:
     }
 
     void aLaunchRequestIsOneLineAndStrict() {
-        LaunchRequest request{sampleRecord(), false};
+        LaunchRequest request;
+        request.record = sampleRecord();
+        request.detach = false;
         const std::string line = toJson(request);
         QVERIFY(line.find('\n') == std::string::npos);
         const auto back = launchRequestFromJson(line);

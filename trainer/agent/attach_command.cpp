@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <thread>
 
 #include "ipc/log.h"
@@ -79,32 +80,52 @@ void forwardStdin(int socket) {
     }).detach();
 }
 
-/// No agent lives: the log itself answers.
-int speakForLog(const RunFolder &folder, const std::string &runId, std::uint64_t firstSeq, bool sayHello) {
+Result<std::uint64_t> nextSeqIn(const std::string &path) {
     std::uint64_t next = 0;
     const auto counted =
-        readLog(folder.log(0), 0, [&](std::string_view line) { next = seqOfSealedLine(line).value_or(next) + 1; });
-    if (!counted) {
-        std::fprintf(stderr, "%s\n", counted.error().message().c_str());
-        return 1;
-    }
+        readLog(path, 0, [&](std::string_view line) { next = seqOfSealedLine(line).value_or(next) + 1; });
+    if (!counted)
+        return fail(counted.error());
+    return next;
+}
+
+/// No agent lives: the logs themselves answer; those of other nodes only to who asks for them.
+int speakForLog(const RunFolder &folder, const std::string &runId, const Hello &hello, bool sayHello) {
+    const int own = ownNode(folder);
     Hello answer;
     answer.role = "agent";
     answer.run = runId;
-    answer.node = 0;
-    answer.nextSeq = next;
+    answer.node = own;
     answer.live = false;
+    std::map<int, std::uint64_t> firstSeqs{{own, hello.nextSeq}};
+    if (hello.nextSeqs)
+        for (const int node : nodesIn(folder))
+            if (node != own) {
+                const auto asked = hello.nextSeqs->find(node);
+                firstSeqs[node] = asked == hello.nextSeqs->end() ? 0 : asked->second;
+                if (!answer.nextSeqs)
+                    answer.nextSeqs.emplace();
+            }
+    for (const auto &[node, from] : firstSeqs) {
+        const auto next = nextSeqIn(folder.log(node));
+        if (!next) {
+            std::fprintf(stderr, "%s\n", next.error().message().c_str());
+            return 1;
+        }
+        (node == own ? answer.nextSeq : (*answer.nextSeqs)[node]) = *next;
+    }
     bool open = !sayHello || writeAll(STDOUT_FILENO, encode(answer) + "\n");
     std::string out;
     const auto flush = [&] {
         open = open && writeAll(STDOUT_FILENO, out);
         out.clear();
     };
-    (void)readLog(folder.log(0), firstSeq, [&](std::string_view line) {
-        out.append(line).push_back('\n');
-        if (open && out.size() > (1 << 16))
-            flush();
-    });
+    for (const auto &[node, from] : firstSeqs)
+        (void)readLog(folder.log(node), from, [&](std::string_view line) {
+            out.append(line).push_back('\n');
+            if (open && out.size() > (1 << 16))
+                flush();
+        });
     flush();
     return 0;
 }
@@ -170,7 +191,7 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
     }
     if (!target)
         return refuse(target.error(), 2);
-    return speakForLog(target->folder, runId, hello->nextSeq, !fromSeq);
+    return speakForLog(target->folder, runId, *hello, !fromSeq);
 }
 
 int stopCommand(const std::string &runId, const std::string &by) {

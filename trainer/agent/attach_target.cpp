@@ -14,7 +14,7 @@ Result<AttachTarget> AttachTarget::find(const std::string &runId) {
     if (target.folder.path.empty() || !std::filesystem::exists(target.folder.config(), ignored))
         return fail(Error::badArgument("there is no run '" + runId + "' in " + runsFolder(),
                                        "lockstepctl list shows the runs there are"));
-    const auto path = runSocketPath(runId);
+    const auto path = runSocketPath(runId, ownNode(target.folder));
     if (!path)
         return fail(path.error());
     constexpr auto patience = std::chrono::seconds(5);
@@ -24,7 +24,7 @@ Result<AttachTarget> AttachTarget::find(const std::string &runId) {
             target.socket = std::move(*socket);
             return target;
         }
-        const bool alive = FileLock::isHeld(target.folder.lock(0));
+        const bool alive = FileLock::isHeld(target.folder.lock(ownNode(target.folder)));
         const bool ended = std::filesystem::exists(target.folder.result(), ignored);
         if (!alive || ended || std::chrono::steady_clock::now() > until)
             return target;

@@ -22,7 +22,7 @@ tl::expected<LaunchPlan, std::vector<Error>> planOf(const std::string &line, con
         return tl::unexpected(one(request.error()));
     if (!request->record.config)
         return tl::unexpected(one(Error::badArgument("the launch request has no config")));
-    return planFromConfig(std::move(request->record), nvml);
+    return planFromConfig(std::move(request->record), nvml, request->node);
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include "ipc/command_template.h"
 #include "trainer/agent/machine.h"
 #include "trainer/agent/master_port.h"
+#include "trainer/agent/node_plan.h"
 #include "trainer/agent/script_command.h"
 
 namespace lockstep::agent {
@@ -48,7 +49,7 @@ CoreList coresOf(const RunConfig &config, int k, const CoreList &allowed) {
 }
 
 std::vector<DevicePlan> devicesOf(const RunConfig &config, const std::vector<std::string> &names,
-                                  const MachineRecord &machine) {
+                                  const MachineRecord &machine, int firstRank = 0) {
     const CoreList allowed = allowedCores();
     std::vector<DevicePlan> devices;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -59,9 +60,9 @@ std::vector<DevicePlan> devicesOf(const RunConfig &config, const std::vector<std
             device.cores = coresOf(config, cpuIndex(names[i]), allowed);
             device.model = machine.cpuModel;
         }
-        const int processes = processCount(config);
+        const int processes = config.method == Method::Ddp ? static_cast<int>(config.devices.size()) : 1;
         if (processes == static_cast<int>(names.size()))
-            device.rank = static_cast<int>(i);
+            device.rank = firstRank + static_cast<int>(i);
         devices.push_back(std::move(device));
     }
     return devices;
@@ -116,23 +117,24 @@ std::string devicesOfRank(const std::vector<DevicePlan> &devices, int rank) {
     std::string names;
     for (const DevicePlan &device : devices)
         if (!device.rank || *device.rank == rank)
-            names += (names.empty() ? "" : ",") + device.name;
+            names += (names.empty() ? "" : ",") + localName(device.name);
     return names;
 }
 
 /// What a script needs to know of its devices, in the words that PyTorch and OpenMP read. Our trainer has its flags.
-std::vector<std::pair<std::string, std::string>> scriptEnvironment(const RunConfig &config,
-                                                                   const std::vector<DevicePlan> &devices, int rank) {
+std::vector<std::pair<std::string, std::string>>
+scriptEnvironment(const RunConfig &config, const std::vector<DevicePlan> &devices, int rank, int node) {
     const int threads = config.threads > 0 ? config.threads : config.device == "cpu" ? config.coresPerDevice : 1;
     std::vector<std::pair<std::string, std::string>> out = {{"LOCKSTEP_DEVICE", devicesOfRank(devices, rank)},
                                                             {"OMP_NUM_THREADS", std::to_string(threads)},
-                                                            {"GROUP_RANK", "0"}};
+                                                            {"GROUP_RANK", std::to_string(node)}};
     if (config.device != "cuda")
         return out;
     std::string visible; // LOCAL_RANK counts in this list
-    for (const DevicePlan &device : devices)
-        visible +=
-            (visible.empty() ? "" : ",") + (device.name.starts_with("cuda:") ? device.name.substr(5) : device.name);
+    for (const DevicePlan &device : devices) {
+        const std::string name = localName(device.name);
+        visible += (visible.empty() ? "" : ",") + (name.starts_with("cuda:") ? name.substr(5) : name);
+    }
     out.emplace_back("CUDA_VISIBLE_DEVICES", visible);
     return out;
 }
@@ -168,9 +170,16 @@ Errors mistakesIn(const CommandOptions &options) {
         mistake("node rank " + std::to_string(options.nodeRank) + " is outside 0 to " +
                     std::to_string(options.nodes - 1),
                 "give --node-rank a number below --nnodes");
-    if (options.nodes > 1 && (options.masterAddress.empty() || options.masterPort == 0))
+    if (!options.runId.empty() && !isRunId(options.runId))
+        mistake("'" + options.runId + "' is no run id", "give all nodes the same one, like 20260102T030405Z-89abcdef");
+    if (options.joins() && options.nodeRank == 0 && options.join.empty() && options.interface.empty())
+        mistake("node 0 of " + std::to_string(options.nodes) + " does not know where to listen",
+                "give --interface IF or --join HOST:PORT");
+    if (options.joins() && options.maxRestarts > 0)
+        mistake("ranks on several nodes are not started again by their agents", "leave --max-restarts out");
+    if (options.nodes > 1 && !options.joins() && (options.masterAddress.empty() || options.masterPort == 0))
         mistake("a run on " + std::to_string(options.nodes) + " nodes needs a meeting point",
-                "give --master-addr and --master-port of node 0");
+                "give --run-id and --join, or --master-addr and --master-port of node 0 for a run a node");
     const CoreList allowed = allowedCores();
     const int there = options.coresPerRank > 0 ? cpuDeviceCount(options.coresPerRank, allowed) : options.processes;
     if (there < options.processes)
@@ -230,8 +239,13 @@ Result<std::vector<std::string>> trainerCommand(const RunConfig &config) {
 }
 } // namespace
 
-tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nvml) {
-    const RunConfig &config = *record.config;
+tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nvml, int node) {
+    if (node < 0 || node >= nodeCount(*record.config))
+        return tl::unexpected(Errors{Error::badArgument("node " + std::to_string(node) + " is not one of the run's " +
+                                                            std::to_string(nodeCount(*record.config)) + " nodes",
+                                                        "count them from 0")});
+    const RunConfig config = configOfNode(*record.config, node);
+    const bool several = nodeCount(config) > 1;
     const MachineFacts facts = machineFacts(nvml);
     Errors errors = validate(config);
     const Errors lacking = checkMachine(config, facts);
@@ -253,21 +267,34 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
 
     record.processes = processCount(config);
     record.deviceNames = deviceNames(config, facts);
-    record.machines = {takeMachineRecord(0, config.coresPerDevice, nvml)};
+    for (std::string &device : record.deviceNames)
+        device = several ? nameApart(device, node) : device;
+    record.machines = {takeMachineRecord(node, config.coresPerDevice, nvml)};
     if (record.name.empty())
         record.name = script ? commandName(*command) : defaultName(config);
     if (script)
         record.command = *command;
     plan.worldSize = record.processes;
-    plan.devices = devicesOf(config, record.deviceNames, record.machines.front());
-    for (int rank = 0; rank < record.processes; ++rank) {
+    plan.nodes = nodesOf(config, node);
+    plan.nodes.listenAddress = plan.master.address;
+    if (several && !config.nodes[static_cast<std::size_t>(node)].address.empty())
+        plan.nodes.announce = config.nodes[static_cast<std::size_t>(node)].address;
+    plan.master.bindHere = node == 0;
+    const int local = plan.nodes.processes[static_cast<std::size_t>(node)];
+    const int first = firstRanks(plan.nodes.processes)[static_cast<std::size_t>(node)];
+    plan.devices = devicesOf(config, record.deviceNames, record.machines.front(), first);
+    for (int i = 0; i < local; ++i) {
         RankPlan process;
-        process.rank = process.localRank = rank;
+        const int rank = process.rank = first + i;
+        process.localRank = i;
         process.command = *command;
-        process.environment = rankEnvironment(rank, rank, record.processes, record.processes);
+        process.environment = rankEnvironment(rank, i, record.processes, local);
         if (script)
-            for (auto &[name, value] : scriptEnvironment(config, plan.devices, rank))
+            for (auto &[name, value] : scriptEnvironment(config, plan.devices, rank, node))
                 process.environment.emplace_back(name, value);
+        else if (several)
+            process.environment.emplace_back("GROUP_RANK", std::to_string(node));
+        nameInterface(config.interface, process.environment);
         process.affinity = affinityOf(config, plan.devices, rank);
         plan.ranks.push_back(std::move(process));
     }
@@ -293,11 +320,28 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     if (config) { // what the trainer would refuse is refused before anything starts
         const Errors mistakes = validate(*config);
         const Errors lacking = options.nodes == 1 ? checkMachine(*config, facts) : Errors{};
+        if (!config->nodes.empty() && options.joins() && nodeCount(*config) != options.nodes)
+            errors.push_back(Error::badArgument("--nodes places " + std::to_string(nodeCount(*config)) +
+                                                    " nodes, --nnodes says " + std::to_string(options.nodes),
+                                                "give the same number"));
         errors.insert(errors.end(), mistakes.begin(), mistakes.end());
         errors.insert(errors.end(), lacking.begin(), lacking.end());
     }
     if (!errors.empty())
         return tl::unexpected(errors);
+    if (config && config->nodes.size() > 1 && options.joins()) {
+        RunRecord record; // the nodes are placed: each agent knows its part
+        record.run = options.runId;
+        record.name = options.name;
+        record.config = config;
+        auto plan = planFromConfig(std::move(record), nvml, options.nodeRank);
+        if (!plan)
+            return plan;
+        plan->echoConsole = true;
+        if (auto joined = joinByOptions(*plan, options); !joined)
+            return tl::unexpected(Errors{joined.error()});
+        return plan;
+    }
 
     LaunchPlan plan;
     plan.maxRestarts = options.maxRestarts;
@@ -342,6 +386,13 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         plan.ranks.push_back(std::move(process));
     }
     record.freeCores = freeCoresOf(plan);
+    if (options.joins()) {
+        record.run = options.runId;
+        for (std::size_t i = 0; i < plan.devices.size(); ++i)
+            plan.devices[i].name = record.deviceNames[i] = nameApart(plan.devices[i].name, options.nodeRank);
+        if (auto joined = joinByOptions(plan, options); !joined)
+            return tl::unexpected(Errors{joined.error()});
+    }
     return plan;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,12 +29,26 @@ struct MasterPlan {
     bool passListener = false; ///< rank 0 takes the listening descriptor over (LOCKSTEP_MASTER_LISTEN_FD)
 };
 
+/// This node's part in a run on several.
+struct NodesPlan {
+    int count = 1, node = 0;
+    std::vector<int> processes;      ///< of each node, as configured; empty: each says its own when it joins
+    std::vector<std::string> titles; ///< of the other nodes, for sentences
+    std::string listenAddress;       ///< node 0
+    int listenPort = 0;
+    std::string announce; ///< node 0: the host that the others are told; empty: listenAddress
+    std::string join;     ///< node > 0: "HOST:PORT"; empty: as join.json in the run's folder says (a shared one)
+    std::string token;    ///< empty: node 0 makes one, others read it in join.json
+    std::chrono::milliseconds joinLimit{60'000}, lease{600'000};
+};
+
 /// All that is decided before a run touches the disk.
 struct LaunchPlan {
     RunRecord record;
     std::vector<RankPlan> ranks;
     std::vector<DevicePlan> devices;
     MasterPlan master;
+    NodesPlan nodes;
     int worldSize = 1;
     int maxRestarts = 0;
     bool echoConsole = false; ///< ranks' lines also go to stdout
@@ -49,11 +64,19 @@ struct CommandOptions {
     int maxRestarts = 0;
     int coresPerRank = 0; ///< > 0: rank K is pinned to CPU device K of that size
     std::string name;
+    // Several nodes as one run:
+    std::string runId;     ///< the same on all
+    std::string join;      ///< HOST:PORT: where agent 0 listens, or where to find it
+    std::string tokenFile; ///< LOCKSTEP_JOIN_TOKEN goes before
+    std::string interface; ///< of rendezvous and link
+    double joinLimitS = 60, leaseS = 600;
+    [[nodiscard]] bool joins() const { return nodes > 1 && !runId.empty(); }
 };
 
-/// A run of lockstep-trainer by its RunConfig, or of the record's command on the config's devices. Every mistake of the
-/// config, of the command and of this machine is one error.
-[[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromConfig(RunRecord record, const Nvml *nvml);
+/// A run of lockstep-trainer by its RunConfig, or of the record's command on the config's devices; of several nodes the
+/// part of node `node`. Every mistake of the config, of the command and of this machine is one error.
+[[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromConfig(RunRecord record, const Nvml *nvml,
+                                                                          int node = 0);
 
 /// A run of anybody's command.
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromCommand(const CommandOptions &options,

@@ -30,6 +30,23 @@ void addRun(CLI::App &app, CommandOptions &options) {
     run->add_option("--master-addr", options.masterAddress, "Where rank 0 listens; 127.0.0.1 for one node");
     run->add_option("--master-port", options.masterPort, "Port rank 0 listens on; left out: any free one")
         ->check(CLI::Range(1, 65535));
+    run->add_option("--run-id", options.runId,
+                    "One run over all --nnodes, this id on each; it is given in the form 20260102T030405Z-89abcdef");
+    run->add_option(
+        "--join", options.join,
+        "With --run-id: HOST:PORT where node 0 listens for the others' agents; left out: node 0 takes a free "
+        "port, the others read it in the run's folder, which then has to be one that all nodes see");
+    run->add_option("--interface", options.interface,
+                    "With --run-id: network interface of this node for rendezvous, gradients and the agents' link");
+    run->add_option(
+        "--token-file", options.tokenFile,
+        "With --run-id: file with the token that the agents show each other; LOCKSTEP_JOIN_TOKEN goes before");
+    run->add_option("--join-limit", options.joinLimitS, "With --run-id: seconds to wait for the other nodes")
+        ->check(CLI::Range(1, 86400))
+        ->capture_default_str();
+    run->add_option("--lease", options.leaseS, "With --run-id: seconds a node keeps its ranks without node 0")
+        ->check(CLI::Range(1, 86400))
+        ->capture_default_str();
     run->add_option("--max-restarts", options.maxRestarts, "Start all ranks again this often after a failure")
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();

@@ -16,7 +16,7 @@ Error unwritable(const RunFolder &folder, const Error &why) {
 }
 } // namespace
 
-Result<NewRunFolder> NewRunFolder::create(RunRecord &record) {
+Result<NewRunFolder> NewRunFolder::create(RunRecord &record, int node) {
     if (record.run.empty())
         record.run = makeRunId();
     if (!isRunId(record.run))
@@ -39,11 +39,14 @@ Result<NewRunFolder> NewRunFolder::create(RunRecord &record) {
         tidyUp();
         return fail(unwritable(folder, Error::failed("it is read-only")));
     }
-    auto lock = FileLock::acquire(folder.lock(0));
+    auto lock = FileLock::acquire(folder.lock(node));
     if (!lock) // never tidied: it is somebody else's
         return fail(
             Error::badArgument("run " + record.run + " is served by another agent (" + lock.error().message() + ")",
                                "follow it: lockstep-agent attach " + record.run));
+    const bool shared = node > 0 && std::filesystem::exists(folder.log(0), ignored);
+    if (shared && !std::filesystem::exists(folder.log(node), ignored))
+        return NewRunFolder(folder, std::move(*lock), node, true);
     if (std::filesystem::exists(folder.config(), ignored))
         return fail(
             Error::badArgument("run " + record.run + " exists already", "leave the run id empty for a new one"));
@@ -51,12 +54,17 @@ Result<NewRunFolder> NewRunFolder::create(RunRecord &record) {
         tidyUp();
         return fail(unwritable(folder, written.error()));
     }
-    return NewRunFolder(folder, std::move(*lock));
+    return NewRunFolder(folder, std::move(*lock), node, false);
 }
 
 void NewRunFolder::discard() {
     std::error_code ignored;
-    std::filesystem::remove_all(m_folder.path, ignored);
+    if (!m_shared) {
+        std::filesystem::remove_all(m_folder.path, ignored);
+        return;
+    }
+    for (const std::string &path : {m_folder.log(m_node), m_folder.lock(m_node), m_folder.agentConsole(m_node)})
+        std::filesystem::remove(path, ignored);
 }
 
 } // namespace lockstep::agent

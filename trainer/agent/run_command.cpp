@@ -2,6 +2,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/agent/commands.h"
+#include "trainer/agent/node_plan.h"
 #include "trainer/agent/session.h"
 #include "trainer/agent/stdout_pump.h"
 
@@ -27,6 +28,9 @@ int runCommand(const CommandOptions &options) {
     auto plan = planFromCommand(options, nvml.get());
     if (!plan)
         return refuse(plan.error());
+    if (plan->nodes.count > 1 && plan->nodes.node > 0)
+        if (const auto found = waitForAgent0(*plan); !found)
+            return refuse({found.error()});
     StdoutPump out;
     auto session = Session::start(std::move(*plan), std::move(*keeper), std::move(nvml),
                                   [&out](int rank, ConsoleTap::Stream, std::string_view line) {
@@ -37,7 +41,7 @@ int runCommand(const CommandOptions &options) {
     LoggingOptions logging; // stderr is for the one sentence at the end
     logging.program = "lockstep-agent";
     logging.toStderr = false;
-    logging.file = (*session)->folder().agentConsole();
+    logging.file = (*session)->folder().agentConsole((*session)->node());
     setUpLogging(logging);
     std::fprintf(stderr, "run %s\n", (*session)->runId().c_str());
     (*session)->loop().every(std::chrono::milliseconds(50), [&out] { out.flush(); });

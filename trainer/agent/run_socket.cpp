@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "ipc/clock.h"
@@ -43,7 +44,9 @@ struct RunSocket::Peer {
     pid_t pid = 0, viewer = 0;
     bool ownsQueue = false;
     RunJournal::Position position;
-    std::string out; ///< not sent yet, from `sent` on
+    bool allNodes = false;
+    std::map<int, LogWindow::Position> others; ///< of the other nodes' logs
+    std::string out;                           ///< not sent yet, from `sent` on
     std::size_t sent = 0;
     bool waitsForRoom = false;
     std::int64_t lastProgressNs = 0;
@@ -168,6 +171,11 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
     answer.node = m_node;
     answer.nextSeq = m_journal.nextSeq();
     answer.live = true;
+    if (hello->nextSeqs) {
+        answer.nextSeqs.emplace();
+        for (const auto &[node, log] : m_others)
+            (*answer.nextSeqs)[node] = log->nextSeq();
+    }
     peer.out = encode(answer) + "\n";
     peer.lastProgressNs = SystemClock().monoNs();
     if (isRank) {
@@ -180,6 +188,10 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
     } else {
         peer.role = Peer::Role::Follower;
         peer.position.nextSeq = hello->nextSeq;
+        peer.allNodes = hello->nextSeqs.has_value();
+        if (peer.allNodes)
+            for (const auto &[node, seq] : *hello->nextSeqs)
+                peer.others[node].nextSeq = seq;
         peer.viewer = viewerProcess(peer.pid, hello->pid);
         peer.ownsQueue = hello->ownsQueue;
         pumpPeer(peer);
@@ -206,6 +218,14 @@ void RunSocket::sweep() {
     m_peers.remove_if([](const auto &peer) { return peer->role == Peer::Role::Gone; });
 }
 
+/// Node 0's lines first: they tell of the others.
+void RunSocket::readFor(Peer &peer) {
+    m_journal.read(peer.position, peer.out, followerBuffer);
+    if (peer.allNodes)
+        for (const auto &[node, log] : m_others)
+            log->read(peer.others[node], peer.out, followerBuffer);
+}
+
 void RunSocket::pumpPeer(Peer &peer) {
     std::size_t sentNow = 0;
     while (peer.role == Peer::Role::Follower && !peer.waitsForRoom) {
@@ -213,7 +233,7 @@ void RunSocket::pumpPeer(Peer &peer) {
             peer.out.clear();
             peer.sent = 0;
             if (sentNow < bytesATurn)
-                m_journal.read(peer.position, peer.out, followerBuffer);
+                readFor(peer);
             if (peer.out.empty())
                 break;
         }
@@ -288,7 +308,12 @@ void RunSocket::rebindIfLost() {
 }
 
 bool RunSocket::allRead(const Peer &peer) const {
-    return peer.sent == peer.out.size() && peer.position.nextSeq >= m_journal.nextSeq();
+    if (peer.sent != peer.out.size() || peer.position.nextSeq < m_journal.nextSeq())
+        return false;
+    return !peer.allNodes || std::all_of(m_others.begin(), m_others.end(), [&](const auto &log) {
+        const auto at = peer.others.find(log.first);
+        return (at == peer.others.end() ? 0 : at->second.nextSeq) >= log.second->nextSeq();
+    });
 }
 
 void RunSocket::finish(std::function<void()> done) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -34,8 +35,11 @@ public:
                                                    std::string runId, int node);
     ~RunSocket();
 
-    /// Ranks from others are refused until here, and connections wait.
+    /// Connections wait until here.
     void open(Handlers handlers, std::set<int> ranks);
+    void setRanks(std::set<int> ranks) { m_ranks = std::move(ranks); } ///< others are refused
+    /// Another node's log, which followers that ask for all nodes are sent, too. Outlives the socket.
+    void addLog(int node, const LogWindow &log) { m_others[node] = &log; }
     [[nodiscard]] const std::string &path() const { return m_path; }
 
     void drainRanks(); ///< accepts and reads all that ranks have sent so far
@@ -68,6 +72,7 @@ private:
     void takeHello(Peer &peer, std::string_view line);
     void refuse(Peer &peer, const Error &why);
     void pumpPeer(Peer &peer);
+    void readFor(Peer &peer);
     bool allRead(const Peer &peer) const;
     void closePeer(Peer &peer);
     void sweep();
@@ -81,6 +86,7 @@ private:
     EventLoop::Token m_listenToken = 0;
     Handlers m_handlers;
     std::set<int> m_ranks, m_everConnected;
+    std::map<int, const LogWindow *> m_others;
     std::list<std::unique_ptr<Peer>> m_peers;
     std::function<void()> m_done;
     bool m_finishing = false;

@@ -49,6 +49,10 @@ Answer readyAnswer(const Session &session) {
     json["run"] = session.runId();
     json["socket"] = session.socketPath();
     json["pid"] = ::getpid();
+    if (!session.join().empty()) { // for the agents of the other nodes, and nobody else
+        json["join"] = session.join();
+        json["token"] = session.token();
+    }
     return {0, json.dump(), ""};
 }
 
@@ -91,9 +95,22 @@ std::unique_ptr<Session> startSession(LaunchRequest request, Answer &answer) {
         return nullptr;
     }
     auto nvml = Nvml::load();
-    auto plan = planFromConfig(std::move(request.record), nvml.get());
+    auto plan = planFromConfig(std::move(request.record), nvml.get(), request.node);
     if (!plan) {
         answer = refusal(plan.error());
+        return nullptr;
+    }
+    const auto milliseconds = [](double seconds) {
+        return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+    };
+    plan->nodes.listenPort = request.joinPort;
+    plan->nodes.join = std::move(request.join);
+    plan->nodes.token = std::move(request.token);
+    plan->nodes.joinLimit = milliseconds(request.joinLimitS);
+    plan->nodes.lease = milliseconds(request.leaseS);
+    if (request.node > 0 && !isRunId(plan->record.run)) {
+        answer = refusal({Error::badArgument("node " + std::to_string(request.node) + " was not told the run's id",
+                                             "give the one that agent 0 answered")});
         return nullptr;
     }
     auto session = Session::start(std::move(*plan), std::move(*keeper), std::move(nvml),
@@ -148,7 +165,7 @@ Answer receiveAnswer(int pipe) {
     Answer answer;
     auto session = startSession(std::move(request), answer);
     if (session)
-        leaveTerminal(session->folder().agentConsole());
+        leaveTerminal(session->folder().agentConsole(session->node()));
     sendAnswer(pipe, answer);
     ::close(pipe);
     const int code = session ? session->run().resultCode : answer.exitCode;

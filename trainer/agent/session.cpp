@@ -54,7 +54,7 @@ Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::start(LaunchPlan plan, GroupKeeper keeper, std::unique_ptr<Nvml> nvml,
                                                 OnConsoleLine onConsoleLine) {
-    auto folder = NewRunFolder::create(plan.record);
+    auto folder = NewRunFolder::create(plan.record, plan.nodes.node);
     if (!folder)
         return fail(folder.error());
     std::unique_ptr<Session> session(new Session(std::move(plan), std::move(keeper), std::move(*folder)));
@@ -67,14 +67,14 @@ Result<std::unique_ptr<Session>> Session::start(LaunchPlan plan, GroupKeeper kee
 
 Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLine) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1); // what a rank's child leaves behind is ours to end
-    auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, runId(), m_host);
+    auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(node()), node(), runId(), m_host);
     if (!journal)
         return fail(journal.error());
     m_journal = std::move(*journal);
-    const auto path = runSocketPath(runId());
+    const auto path = runSocketPath(runId(), node());
     if (!path)
         return fail(path.error());
-    auto socket = RunSocket::bind(m_loop, *m_journal, *path, runId(), 0);
+    auto socket = RunSocket::bind(m_loop, *m_journal, *path, runId(), node());
     if (!socket)
         return fail(socket.error());
     m_socket = std::move(*socket);
@@ -85,19 +85,28 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
                              [](const std::string &argument) { return argument.starts_with("--summary"); }))
                 rank.command.push_back("--summary=" + folder().summary());
     m_sampler = std::make_unique<Sampler>(m_clock, m_plan.devices, std::move(nvml));
-    makeSupervisor(std::move(onConsoleLine));
+    m_onConsoleLine = std::move(onConsoleLine);
     openSocketHandlers();
     say(RunState::Init, m_plan.record.name);
     if (!m_plan.python.empty())
         m_journal->append(LogFrame{"info", "the script runs with " + m_plan.python, "agent"});
-    if (auto started = m_supervisor->start(); !started)
-        return started;
-    watchSignals();
+    const bool several = m_plan.nodes.count > 1;
+    auto ready = !several ? begin() : node() == 0 ? openHub() : joinRun();
+    if (!ready)
+        return ready;
+    if (m_signalToken == 0)
+        watchSignals();
     startTimers();
     return {};
 }
 
-void Session::makeSupervisor(OnConsoleLine onConsoleLine) {
+Result<void> Session::begin() {
+    m_socket->setRanks(ranksOf(m_plan));
+    makeSupervisor();
+    return m_supervisor->start();
+}
+
+void Session::makeSupervisor() {
     m_intake = std::make_unique<FrameIntake>(
         m_clock, *m_journal, folder(), ranksOf(m_plan),
         FrameIntake::Handlers{[this](std::int64_t fromNs, std::int64_t toNs) {
@@ -112,7 +121,10 @@ void Session::makeSupervisor(OnConsoleLine onConsoleLine) {
                               [this] { say(RunState::Training, ""); },
                               !m_plan.record.config || isScript(m_plan.record)});
     Supervisor::Handlers handlers;
-    handlers.onConsoleLine = std::move(onConsoleLine);
+    handlers.onConsoleLine = m_onConsoleLine;
+    handlers.onFailure = [this](int rank, const ProcessExit &exit, const std::string &reason) {
+        tellFailure(rank, exit, reason);
+    };
     handlers.onRestart = [this] { m_intake->startOver(); };
     handlers.onOver = [this] { onOver(); };
     m_supervisor = std::make_unique<Supervisor>(
@@ -126,15 +138,35 @@ void Session::openSocketHandlers() {
     handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
     handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
     handlers.onRefused = [this](const std::string &message) { alert("warning", "connection_refused", message); };
-    handlers.onControl = [this](const Control &control) {
-        if (control.command == "stop")
-            m_supervisor->stop(control.by.empty() ? "a viewer" : control.by);
-        else if (control.command == "trace")
-            askForTrace(control);
-        else
-            m_journal->append(LogFrame{"warning", "unknown command '" + control.command + "' ignored", "agent"});
-    };
-    m_socket->open(std::move(handlers), ranksOf(m_plan));
+    handlers.onControl = [this](const Control &control) { takeControl(control); };
+    m_socket->open(std::move(handlers), {});
+}
+
+void Session::takeControl(const Control &control) {
+    if (control.command == "stop")
+        stop(control.by.empty() ? "a viewer" : control.by);
+    else if (control.command == "trace")
+        askForTrace(control);
+    else
+        m_journal->append(LogFrame{"warning", "unknown command '" + control.command + "' ignored", "agent"});
+}
+
+void Session::stop(const std::string &by) {
+    if (m_over && !m_hub)
+        return;
+    if (m_link && m_link->up()) { // the run's authority is agent 0: it stops all nodes, this one too
+        NodeMessage message;
+        message.what = NodeMessage::What::Stop;
+        message.by = by;
+        return m_link->say(message);
+    }
+    if (m_hub)
+        m_hub->stop(by);
+    m_stopAsked = true;
+    if (m_supervisor)
+        m_supervisor->stop(by);
+    else
+        concludeUnbegun(RunState::Stopped, 130, "stopped by " + by);
 }
 
 void Session::askForTrace(const Control &control) {
@@ -142,6 +174,8 @@ void Session::askForTrace(const Control &control) {
                              (control.by.empty() ? "a viewer" : control.by);
     if (control.steps.value_or(0) < 1)
         return m_journal->append(LogFrame{"warning", what + ", is refused: it wants 1 step or more", "agent"});
+    if (m_hub)
+        m_hub->trace(control);
     const auto reached = m_socket->sendControl(control);
     m_journal->append(LogFrame{"info", what + ": " + std::to_string(reached.size()) + " ranks record it", "agent"});
 }
@@ -168,7 +202,9 @@ void Session::onSignals() {
         if (info.ssi_signo == SIGCHLD)
             reapStrays();
         else if (!m_over)
-            m_supervisor->stop(signalName(static_cast<int>(info.ssi_signo)));
+            stop(signalName(static_cast<int>(info.ssi_signo)));
+        else if (m_nodesTimer != 0) // only other nodes are waited for: whoever asks again does not want that
+            settle();
         else if (m_resultTimer != 0)
             m_resultTries = resultTriesLimit; // whoever wants us gone knows of the disk
     }
@@ -181,17 +217,22 @@ void Session::startTimers() {
     m_quietTimer = m_loop.after(quietLimit, [this] {
         const bool quiet = std::none_of(m_plan.ranks.begin(), m_plan.ranks.end(),
                                         [this](const RankPlan &rank) { return m_socket->everConnected(rank.rank); });
-        if (quiet)
+        if (quiet && m_supervisor)
             say(RunState::Training, "the ranks report no frames");
     });
-    m_loop.afterBatch([this] { m_socket->pump(); });
+    m_loop.afterBatch([this] {
+        m_socket->pump();
+        if (m_link)
+            m_link->pump();
+    });
 }
 
 void Session::sampleDevices() {
     std::vector<Sampler::Watched> viewers;
     for (const pid_t pid : m_socket->viewers())
         viewers.push_back({std::nullopt, pid});
-    Frame sample = m_sampler->sample(m_supervisor->livingRanks(), viewers);
+    Frame sample =
+        m_sampler->sample(m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{}, viewers);
     m_watching.take(std::get<DeviceFrame>(sample.body), m_socket->queueOwners());
     m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket->queueOwners());
     m_journal->append(std::move(sample));
@@ -221,7 +262,7 @@ void Session::everySecond() {
 
 /// A run without its folder can't be told to anyone who comes later: it would only hold the devices.
 void Session::watchFolder() {
-    if (m_folder.gone())
+    if (m_folder.gone() && m_supervisor)
         m_supervisor->abandon("run_folder_removed", "the run's folder " + folder().path + " was removed while it ran");
 }
 
@@ -239,6 +280,8 @@ void Session::watchDisk() {
 
 void Session::reapStrays() {
     // Ranks are waited for by their pidfd; only what they left behind is reaped here.
+    if (!m_supervisor)
+        return;
     const auto living = m_supervisor->livingRanks();
     for (;;) {
         siginfo_t info{};
@@ -269,17 +312,35 @@ void Session::alert(std::string severity, std::string kind, std::string message)
     m_journal->append(std::move(body));
 }
 
+void Session::endTimers() {
+    for (EventLoop::Token *timer : {&m_sampleTimer, &m_secondTimer, &m_quietTimer, &m_joinTimer, &m_nodesTimer})
+        m_loop.cancel(*timer);
+}
+
 void Session::onOver() {
     m_over = true;
     mergeTraces();
-    for (EventLoop::Token *timer : {&m_sampleTimer, &m_secondTimer, &m_quietTimer})
-        m_loop.cancel(*timer);
+    endTimers();
     for (const pid_t child : childrenOf(::getpid())) // what left its group and outlived its rank
         if (child != m_keeper.pid())
             ::kill(child, SIGKILL);
     m_ending = {m_supervisor->exitCode(), m_supervisor->commandCode(), m_supervisor->reason()};
+    m_outcome = m_supervisor->outcome();
+    m_runTimeS = m_supervisor->runTimeS();
+    for (const RankExit &exit : m_supervisor->exits())
+        m_exits.push_back(exit);
     m_endWallUs = m_clock.wallUs();
-    say(m_supervisor->outcome(), m_ending.reason);
+    if (m_hub)
+        return waitForNodes();
+    if (m_link)
+        return tellOver();
+    settle();
+}
+
+void Session::settle() {
+    endTimers();
+    if (!m_link) // another node's has been said when its ranks were gone
+        say(m_outcome, m_ending.reason);
     conclude();
 }
 
@@ -299,34 +360,58 @@ void Session::conclude() {
     }
     if (!written)
         logError("the result could not be written: " + written.error().message());
-    m_socket->finish([this] { m_loop.quit(); });
+    if (m_hub)
+        m_hub->end(m_outcome, m_ending.reason, m_ending.resultCode);
+    if (m_link)
+        m_link->close();
+    m_socket->finish([this] { leave(); });
+}
+
+/// The other agents close when they have heard the end; a moment is given to them.
+void Session::leave() {
+    if (!m_hub)
+        return m_loop.quit();
+    m_nodesTimer = m_loop.every(std::chrono::milliseconds(20), [this] {
+        if (!m_hub->connected() || m_leaveLooks++ > 50)
+            m_loop.quit();
+    });
 }
 
 Result<void> Session::writeResult() {
+    if (m_folder.shared())
+        return {}; // agent 0's to write
     RunResult result;
     result.run = runId();
-    result.state = m_supervisor->outcome();
+    result.state = m_outcome;
     result.exitCode = m_ending.resultCode;
     result.reason = m_ending.reason;
     result.startWallUs = m_plan.record.startWallUs;
     result.endWallUs = m_endWallUs;
-    result.runTimeS = m_supervisor->runTimeS();
-    result.ranks = m_supervisor->exits();
+    result.runTimeS = m_runTimeS;
+    result.ranks = m_exits;
+    std::sort(result.ranks.begin(), result.ranks.end(),
+              [](const RankExit &a, const RankExit &b) { return a.rank < b.rank; });
     if (const auto text = realFileSystem().readAll(folder().summary()))
         if (auto summary = summaryFromJson(*text))
             result.summary = std::move(*summary);
-    if (!result.summary && result.state == RunState::Done)
+    if (!result.summary && result.state == RunState::Done && m_intake && m_plan.nodes.count == 1)
         result.summary = m_intake->reported().summary(m_plan.record, result.runTimeS);
     result.watching = m_watching.total();
     result.surroundings = m_surroundings.total();
     result.logLines = m_journal->nextSeq();
+    if (m_hub)
+        result.nodeLogLines = m_hub->logLines();
+    if (m_link) { // the folder here holds this node's log alone
+        result.logLines = 0;
+        result.nodeLogLines[node()] = m_journal->nextSeq();
+    }
     return realFileSystem().writeAtomically(folder().result(), toJson(result));
 }
 
 Session::Ending Session::run() {
     logInfo("run " + runId() + " started");
     m_loop.run();
-    logInfo("run " + runId() + ": " + std::string(toString(m_supervisor->outcome())) +
+    logInfo("run " + runId() + ": " + std::string(toString(m_outcome)) +
             (m_ending.reason.empty() ? "" : ", " + m_ending.reason));
     return m_ending;
 }

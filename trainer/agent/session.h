@@ -8,6 +8,8 @@
 #include "trainer/agent/frame_intake.h"
 #include "trainer/agent/launch_plan.h"
 #include "trainer/agent/new_run_folder.h"
+#include "trainer/agent/node_hub.h"
+#include "trainer/agent/node_link.h"
 #include "trainer/agent/run_journal.h"
 #include "trainer/agent/run_socket.h"
 #include "trainer/agent/sampler.h"
@@ -17,8 +19,9 @@
 
 namespace lockstep::agent {
 
-/// One run on this node from its folder to result.json: journal, socket, ranks, samples, heartbeat.
-/// Everything runs on the calling thread, which must be the process's main one.
+/// One run on this node from its folder to result.json: journal, socket, ranks, samples, heartbeat. Of a run on several
+/// nodes this node's part: node 0 waits for the others, starts when all are there and writes the run's result; another one
+/// joins it and does as it is told (session_nodes.cpp). Everything runs on the calling thread, which must be the process's main one.
 class Session {
 public:
     struct Ending {
@@ -28,7 +31,8 @@ public:
     };
     using OnConsoleLine = std::function<void(int rank, ConsoleTap::Stream, std::string_view line)>;
 
-    /// Makes the folder, opens the journal, binds the socket, spawns the ranks. An error leaves nothing behind.
+    /// Makes the folder, opens the journal, binds the socket, spawns the ranks; node 0 of several only listens, the others
+    /// return when they have joined. An error leaves nothing behind.
     static Result<std::unique_ptr<Session>> start(LaunchPlan plan, GroupKeeper keeper, std::unique_ptr<Nvml> nvml,
                                                   OnConsoleLine onConsoleLine);
     ~Session();
@@ -37,6 +41,10 @@ public:
     [[nodiscard]] const RunFolder &folder() const { return m_folder.folder(); }
     [[nodiscard]] const std::string &socketPath() const { return m_socket->path(); }
     [[nodiscard]] EventLoop &loop() { return m_loop; }
+    /// Node 0 of several: where the others find it, and what they show.
+    [[nodiscard]] std::string join() const { return m_hub ? m_hub->join() : std::string(); }
+    [[nodiscard]] std::string token() const { return m_hub ? m_hub->token() : std::string(); }
+    [[nodiscard]] int node() const { return m_plan.nodes.node; }
 
     Ending run(); ///< until the run is over and its followers have all
 
@@ -44,8 +52,11 @@ private:
     Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder);
     Result<void> open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLine);
     void openSocketHandlers();
-    void makeSupervisor(OnConsoleLine onConsoleLine);
+    Result<void> begin(); ///< the ranks, at last
+    void makeSupervisor();
     void startTimers();
+    void takeControl(const Control &control);
+    void stop(const std::string &by);
     void askForTrace(const Control &control);
     void mergeTraces();
     void watchSignals();
@@ -58,7 +69,32 @@ private:
     void say(RunState state, std::string detail);
     void alert(std::string severity, std::string kind, std::string message);
     void onOver();
+    void endTimers();
+    void settle(); ///< the run's outcome is known: say and write it
     void conclude();
+    void leave();
+
+    // Several nodes, in session_nodes.cpp:
+    Result<void> openHub();
+    Result<void> joinRun();
+    void openLink();
+    void startHub();
+    void writeJoinFile();
+    void startAll();
+    void takeFailure(int node, const NodeMessage &failed);
+    void tellFailure(int rank, const ProcessExit &exit, const std::string &reason);
+    void takeLink(const LinkFrame &link);
+    void takeOrder(const NodeMessage &message);
+    void takeGo(const NodeMessage &message);
+    void onLinkLost(const std::string &why);
+    void watchLease();
+    void waitForNodes();
+    void lookAtNodes();
+    void adoptNodesOutcome();
+    void tellOver();
+    void lookAtLink();
+    void concludeWith(RunState state, int code, const std::string &reason);
+    void concludeUnbegun(RunState state, int code, const std::string &reason);
     Result<void> writeResult();
 
     SystemClock m_clock;
@@ -73,13 +109,23 @@ private:
     WatchingMeter m_watching;
     SurroundingsMeter m_surroundings{allowedCores()};
     std::unique_ptr<FrameIntake> m_intake;
-    std::unique_ptr<Supervisor> m_supervisor;
+    std::unique_ptr<Supervisor> m_supervisor; ///< from begin() on
+    std::unique_ptr<NodeHub> m_hub;           ///< node 0 of several
+    std::unique_ptr<NodeLink> m_link;         ///< another node
+    OnConsoleLine m_onConsoleLine;
     Fd m_signals;
-    EventLoop::Token m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0, m_resultTimer = 0, m_signalToken = 0;
+    EventLoop::Token m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0, m_resultTimer = 0, m_signalToken = 0,
+                     m_joinTimer = 0, m_nodesTimer = 0;
     bool m_saidTraining = false, m_logBehind = false, m_diskLow = false, m_over = false;
     std::uint64_t m_lostSaid = 0;
-    int m_seconds = 0, m_resultTries = 0;
-    std::int64_t m_endWallUs = 0;
+    int m_seconds = 0, m_resultTries = 0, m_leaveLooks = 0;
+    std::int64_t m_endWallUs = 0, m_stopNumber = 0;
+    bool m_stopAsked = false;
+    std::optional<Error> m_joinError;
+    std::optional<NodeMessage> m_nodeFailure; ///< the first that another node told
+    RunState m_outcome = RunState::Failed;
+    double m_runTimeS = 0;
+    std::vector<RankExit> m_exits;
     Ending m_ending;
 };
 

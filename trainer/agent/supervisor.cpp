@@ -194,6 +194,8 @@ void Supervisor::considerFailure(const Rank &rank) {
         m_reason = sentenceOf(rank) + (detail.empty() ? "" : ": " + detail);
     if (rank.exit->code != stoppedCode)
         alert("error", rank.exit->signal ? "rank_died" : "rank_failed", m_reason, rank.plan->rank);
+    if (m_handlers.onFailure)
+        m_handlers.onFailure(rank.plan->rank, *rank.exit, m_reason);
     if (first)
         endOthers(rank.exit->code == stoppedCode ? graceAfterStop : graceAfterFailure);
 }
@@ -261,6 +263,21 @@ void Supervisor::abandon(const std::string &kind, const std::string &reason) {
     m_reason = reason;
     alert("error", kind, reason);
     endOthers(graceAfterFailure);
+}
+
+void Supervisor::endWithOthers(const std::string &reason) {
+    if (m_state != State::Running)
+        return;
+    m_abandoned = true;
+    m_reason = reason;
+    m_parts.journal.append(LogFrame{"info", "the ranks here end with the others: " + reason, "agent"});
+    endOthers(graceAfterFailure);
+}
+
+std::optional<Supervisor::Failure> Supervisor::failure() const {
+    if (!m_cause)
+        return std::nullopt;
+    return Failure{m_causeNs, m_ranks[*m_cause].exit->signal.has_value()};
 }
 
 void Supervisor::allGone() {

@@ -41,6 +41,8 @@ public:
     struct Handlers {
         std::function<void(int rank, ConsoleTap::Stream, std::string_view line)> onConsoleLine; ///< every line
         std::function<void()> onRestart;
+        /// The failure that ends this node's ranks, when it is known; a death by a signal may come after a mere failure.
+        std::function<void(int rank, const ProcessExit &exit, const std::string &reason)> onFailure;
         std::function<void()> onOver;
     };
     Supervisor(Parts parts, Handlers handlers);
@@ -52,6 +54,15 @@ public:
     void stop(const std::string &by);
     /// Ends a running group as failed for a reason that lies in none of its ranks; nothing in any other state.
     void abandon(const std::string &kind, const std::string &reason);
+    /// The same for what has happened on another node, whose own log tells it.
+    void endWithOthers(const std::string &reason);
+    [[nodiscard]] int masterPort() const { return m_master.port; } ///< after start()
+    /// The failure of a rank here that ends the ranks, if there is one.
+    struct Failure {
+        std::int64_t monoNs = 0;
+        bool bySignal = false;
+    };
+    [[nodiscard]] std::optional<Failure> failure() const;
 
     [[nodiscard]] State state() const { return m_state; }
     [[nodiscard]] std::vector<Sampler::Watched> livingRanks() const;

@@ -113,10 +113,11 @@ Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
         for (int i = 0; i < env.localWorldSize; ++i)
             config.devices.push_back(std::to_string(i));
     }
-    if (deviceCount(config) != env.localWorldSize || env.localRank >= env.localWorldSize)
+    const int here = static_cast<int>(config.devices.size()); // of several nodes: this one's
+    if (here != env.localWorldSize || env.localRank >= env.localWorldSize)
         return fail(Error::badArgument(env.launcher + " started " + std::to_string(env.localWorldSize) +
                                            " ranks on this node, but --devices " + joined(config.devices) + " names " +
-                                           std::to_string(deviceCount(config)),
+                                           std::to_string(here),
                                        "give one device a rank"));
     const int devices = env.worldSize;
     if (config.batchPerDevice == 0 && config.batchSize % devices != 0) {

@@ -4,6 +4,7 @@
 #include <QSysInfo>
 
 #include "ipc/file_system.h"
+#include "ipc/log.h"
 #include "ipc/logging.h"
 
 namespace lockstep::core {
@@ -55,31 +56,47 @@ Result<void> RemoteCopy::open() {
         {"prefix", m_prefix.words}, {"host", m_prefix.host}, {"agent", m_prefix.agent}};
     if (const Result<void> written = files.writeAtomically(m_folder.origin(), origin.dump() + "\n"); !written)
         return written;
-    m_log.setFileName(QString::fromStdString(m_folder.log(0)));
-    if (!m_log.open(QIODevice::ReadWrite))
-        return fail(
-            Error::failed("the copy " + m_folder.log(0) + " can't be written: " + m_log.errorString().toStdString()));
-    // A tail torn by a kill is cut, so that the next line starts a line.
-    const qint64 tail = std::min<qint64>(m_log.size(), 2 * qint64(maxFrameBytes));
-    m_log.seek(m_log.size() - tail);
-    const QByteArray end = m_log.read(tail);
-    const qint64 size = m_log.size() - tail + end.lastIndexOf('\n') + 1;
-    if (size != m_log.size())
-        m_log.resize(size);
-    m_log.seek(size);
+    if (!logOf(0))
+        return fail(Error::failed("the copy " + m_folder.log(0) + " can't be written"));
+    for (const int node : nodesIn(m_folder)) // their tails may be torn, too, and are read before a line comes
+        logOf(node);
     return {};
 }
 
+QFile *RemoteCopy::logOf(int node) {
+    if (const auto found = m_logs.find(node); found != m_logs.end())
+        return found->second.get();
+    auto &kept = m_logs[node];
+    auto log = std::make_unique<QFile>(QString::fromStdString(m_folder.log(node)));
+    if (!log->open(QIODevice::ReadWrite)) {
+        logWarning("the copy " + m_folder.log(node) + " can't be written: " + log->errorString().toStdString());
+        return nullptr;
+    }
+    // A tail torn by a kill is cut, so that the next line starts a line.
+    const qint64 tail = std::min<qint64>(log->size(), 2 * qint64(maxFrameBytes));
+    log->seek(log->size() - tail);
+    const QByteArray end = log->read(tail);
+    const qint64 size = log->size() - tail + end.lastIndexOf('\n') + 1;
+    if (size != log->size())
+        log->resize(size);
+    log->seek(size);
+    kept = std::move(log);
+    return kept.get();
+}
+
 void RemoteCopy::append(std::string_view line) {
-    if (!m_log.isOpen())
+    const auto place = m_lock ? placeOfSealedLine(line) : std::nullopt;
+    QFile *log = place ? logOf(place->node) : nullptr;
+    if (!log)
         return;
-    m_log.write(line.data(), qint64(line.size()));
-    m_log.putChar('\n');
+    log->write(line.data(), qint64(line.size()));
+    log->putChar('\n');
 }
 
 void RemoteCopy::flush() {
-    if (m_log.isOpen() && !m_log.flush())
-        logWarning("the copy of run " + m_run + " can't be written: " + m_log.errorString().toStdString());
+    for (const auto &[node, log] : m_logs)
+        if (log && !log->flush())
+            logWarning("the copy of run " + m_run + " can't be written: " + log->errorString().toStdString());
 }
 
 void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +16,7 @@
 
 namespace lockstep::core {
 
-/// The copy that a viewer keeps of a run elsewhere: origin.json, the log byte for byte, config.json and result.json
+/// The copy that a viewer keeps of a run elsewhere: origin.json, the nodes' logs byte for byte, config.json and result.json
 /// fetched from there. Of several viewers on this machine one writes, by lock.
 class RemoteCopy : public QObject {
     Q_OBJECT
@@ -25,7 +26,7 @@ public:
 
     /// Makes the folder and takes the lock when it is free. An error is no reason not to follow.
     Result<void> open();
-    /// A good line, in order.
+    /// A good line, in its node's order.
     void append(std::string_view line);
     void flush();
     /// What `lockstep-agent status` says there: config.json and result.json as text, kept here too; nothing when it can't
@@ -42,8 +43,10 @@ private:
     RunFolder m_folder;
     std::string m_run;
     CommandPrefix m_prefix;
+    QFile *logOf(int node);
+
     std::optional<FileLock> m_lock;
-    QFile m_log;
+    std::map<int, std::unique_ptr<QFile>> m_logs; ///< by node, opened when its first line comes; null: can't be written
     std::unique_ptr<QProcess> m_fetch;
 };
 

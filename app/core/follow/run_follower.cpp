@@ -54,7 +54,8 @@ void RunFollower::start() {
     }
     readRecord();
     m_store->setLink(LinkState::Replaying);
-    m_replay.open(QString::fromStdString(m_folder.log(0)));
+    m_node = m_prefix.local() ? ownNode(m_folder) : 0;
+    m_replay.open(m_folder);
     connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
     m_retry.start(0);
 }
@@ -74,8 +75,8 @@ void RunFollower::readRecord() {
 /// A slice an event-loop turn, so that a window stays alive while a long log is read.
 void RunFollower::replaySlice() {
     readRecord();
-    m_replay.open(QString::fromStdString(m_folder.log(0)));
-    if (m_replay.slice([this](std::string_view line) { takeLine(line); })) {
+    m_replay.open(m_folder);
+    if (m_replay.slice([this](std::string_view line, int node) { takeLine(line, node); })) {
         m_retry.start(0);
         return;
     }
@@ -106,7 +107,7 @@ void RunFollower::lookHere() {
     using Kind = RunStatus::Kind;
     if (status.kind == Kind::Finished) {
         // The result may have come between our last read and this look: read once more before believing it.
-        if (m_checker.nextSeq() < status.result->logLines && m_looks++ < 3)
+        if (!m_lines.complete(*status.result) && m_looks++ < 3)
             return m_retry.start(lookMs);
         return finishWith(*status.result);
     }
@@ -128,8 +129,7 @@ void RunFollower::lookHere() {
 void RunFollower::lookThere() {
     const Result<std::string> json = realFileSystem().readAll(m_folder.result());
     if (json)
-        if (const Result<RunResult> result = runResultFromJson(*json);
-            result && m_checker.nextSeq() >= result->logLines)
+        if (const Result<RunResult> result = runResultFromJson(*json); result && m_lines.complete(*result))
             return finishWith(*result);
     connectToAgent();
 }
@@ -150,7 +150,7 @@ void RunFollower::connectToAgent() {
 }
 
 void RunFollower::connectHere() {
-    const Result<std::string> path = runSocketPath(m_runId.toStdString());
+    const Result<std::string> path = runSocketPath(m_runId.toStdString(), m_node);
     if (!path)
         return lost(text(path.error().message()));
     m_socket = std::make_unique<QLocalSocket>();
@@ -166,8 +166,7 @@ void RunFollower::connectHere() {
 
 void RunFollower::connectThere() {
     QStringList words;
-    for (const std::string &word :
-         agentCommand(m_prefix, {"attach", m_runId.toStdString(), "--from-seq", std::to_string(m_checker.nextSeq())}))
+    for (const std::string &word : agentCommand(m_prefix, {"attach", m_runId.toStdString()}))
         words << QString::fromStdString(word);
     m_process = std::make_unique<QProcess>();
     m_process->setChildProcessModifier([] { ::setpgid(0, 0); }); // Ctrl-C is for us: the link must still carry the stop
@@ -185,7 +184,8 @@ void RunFollower::connectThere() {
 void RunFollower::connected() {
     Hello hello;
     hello.role = "follower";
-    hello.nextSeq = m_checker.nextSeq();
+    hello.nextSeq = nextSeq();
+    hello.nextSeqs = m_lines.nextSeqsBut(m_node);
     if (m_socket)
         hello.pid = QCoreApplication::applicationPid();
     hello.name = QCoreApplication::applicationName().toStdString();
@@ -265,8 +265,8 @@ void RunFollower::fetchResult() {
     });
 }
 
-void RunFollower::takeLine(std::string_view line) {
-    if (line.empty() || m_checker.check(line) != LineChecker::Verdict::Good)
+void RunFollower::takeLine(std::string_view line, int hint) {
+    if (line.empty() || m_lines.check(line, hint) != LineChecker::Verdict::Good)
         return;
     if (m_copy && m_greeted)
         m_copy->append(line);
@@ -275,18 +275,31 @@ void RunFollower::takeLine(std::string_view line) {
         return m_store->countUndecodable();
     if (const auto *header = std::get_if<HeaderFrame>(&frame->body); header && header->format > logFormat)
         m_newerFormat = header->format;
-    if (!frame->rank)
-        if (const auto *state = std::get_if<StateFrame>(&frame->body); state && isFinal(state->state))
-            m_finalSeen = true;
+    if (!frame->rank && frame->node.value_or(m_node) == m_node)
+        if (const auto *state = std::get_if<StateFrame>(&frame->body)) {
+            m_finalSeen = m_finalSeen || isFinal(state->state);
+            // By now every node has joined: the record names their machines, too.
+            if (state->state == RunState::Training && m_store->record() && m_store->record()->config &&
+                nodeCount(*m_store->record()->config) > 1)
+                rereadRecord();
+        }
     m_store->take(*frame);
 }
 
+void RunFollower::rereadRecord() {
+    m_haveRecord = false;
+    readRecord();
+    if (m_copy && m_greeted)
+        fetchRecord();
+}
+
 void RunFollower::tellGaps() {
-    if (m_checker.gaps().size() == m_toldGaps && m_checker.damagedLines() == m_toldDamaged)
+    const std::vector<LogGap> gaps = m_lines.gaps();
+    if (gaps.size() == m_toldGaps && m_lines.damagedLines() == m_toldDamaged)
         return;
-    m_toldGaps = m_checker.gaps().size();
-    m_toldDamaged = m_checker.damagedLines();
-    m_store->setGaps(m_checker.gaps(), m_toldDamaged);
+    m_toldGaps = gaps.size();
+    m_toldDamaged = m_lines.damagedLines();
+    m_store->setGaps(gaps, m_toldDamaged);
 }
 
 void RunFollower::disconnected() {
@@ -342,11 +355,11 @@ void RunFollower::lost(const QString &why) {
 }
 
 void RunFollower::finishWith(const RunResult &result) {
-    if (m_checker.nextSeq() < result.logLines) { // what never came is told, not passed over
-        std::vector<LogGap> gaps = m_checker.gaps();
-        gaps.push_back({m_checker.nextSeq(), result.logLines - 1});
-        m_toldGaps = m_checker.gaps().size();
-        m_toldDamaged = m_checker.damagedLines();
+    if (const std::vector<LogGap> missing = m_lines.missing(result); !missing.empty()) { // told, not passed over
+        std::vector<LogGap> gaps = m_lines.gaps();
+        m_toldGaps = gaps.size();
+        m_toldDamaged = m_lines.damagedLines();
+        gaps.insert(gaps.end(), missing.begin(), missing.end());
         m_store->setGaps(gaps, m_toldDamaged);
     }
     m_store->setResult(result);

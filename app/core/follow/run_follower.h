@@ -7,7 +7,6 @@
 #include <QProcess>
 #include <QTimer>
 
-#include "follow/log_replay.h"
 #include "ipc/error.h"
 #include "ipc/frames.h"
 #include "ipc/line_framer.h"
@@ -15,6 +14,8 @@
 #include "ipc/messages.h"
 #include "ipc/run_folder.h"
 #include "launch/command_prefix.h"
+#include "store/node_lines.h"
+#include "store/nodes_replay.h"
 
 namespace lockstep::core {
 class RemoteCopy;
@@ -22,7 +23,7 @@ class RunStore;
 
 /// Follows one run from its first frame: what is on disk by reading it, the rest through its agent's socket, or elsewhere
 /// through `PREFIX lockstep-agent attach`. Reconnects with back-off (0.25 s to 30 s) and goes on from the next number:
-/// nothing lost, nothing doubled. Owns nothing: the run does not know or care. Works in slices on its thread, never
+/// nothing lost, nothing doubled; of a run on several nodes all nodes' logs, each from the number that lacks. Owns nothing: the run does not know or care. Works in slices on its thread, never
 /// blocks it.
 ///
 ///   Idle → Replaying → (Finished | AgentDied | Connecting)
@@ -42,7 +43,7 @@ public:
     /// Asks for a trace of the next steps, likewise.
     [[nodiscard]] Result<void> requestTrace(std::int64_t steps, const QString &by);
 
-    [[nodiscard]] std::uint64_t nextSeq() const { return m_checker.nextSeq(); }
+    [[nodiscard]] std::uint64_t nextSeq() const { return m_lines.nextSeq(m_node); } ///< of the agent's own log
     [[nodiscard]] bool remote() const { return !m_prefix.local(); }
     [[nodiscard]] QString runId() const { return m_runId; }
 
@@ -60,7 +61,8 @@ private:
     void connected();
     void readyRead();
     void disconnected();
-    void takeLine(std::string_view line);
+    void takeLine(std::string_view line, int hint = 0);
+    void rereadRecord();
     void takeAnswer(std::string_view line);
     void finishWith(const RunResult &result);
     void end();
@@ -77,10 +79,11 @@ private:
     QString m_runId;
     CommandPrefix m_prefix;
     RunFolder m_folder;
-    LineChecker m_checker;
+    int m_node = 0; ///< whose agent is followed: agent 0, which has all logs, or on another node's machine that one
+    NodeLines m_lines;
     Decoder m_decoder;
     std::unique_ptr<LineFramer> m_framer;
-    LogReplay m_replay;
+    NodesReplay m_replay;
     std::unique_ptr<RemoteCopy> m_copy;
     std::unique_ptr<QLocalSocket> m_socket;
     std::unique_ptr<QProcess> m_process;

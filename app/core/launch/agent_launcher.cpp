@@ -83,6 +83,8 @@ void AgentLauncher::readAnswer() {
         return finish(Error::failed("lockstep-agent's answer is not understood", "upgrade it to this version"), 1);
     m_over = true;
     m_limit.stop();
+    m_join = text("join");
+    m_token = text("token");
     const qint64 pid = json.contains("pid") && json["pid"].is_number_integer() ? json["pid"].get<qint64>() : 0;
     Q_EMIT ready(QString::fromStdString(text("run")), QString::fromStdString(text("socket")), pid);
 }

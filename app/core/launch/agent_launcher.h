@@ -19,6 +19,10 @@ public:
     /// Called only once.
     void start(const CommandPrefix &prefix, const LaunchRequest &request);
 
+    /// What agent 0 of several nodes answered, from ready() on: for the other agents' stdin and nobody else.
+    [[nodiscard]] const std::string &join() const { return m_join; }
+    [[nodiscard]] const std::string &token() const { return m_token; }
+
     static constexpr int linkFailed = 255; ///< ssh's own: the agent may or may not have come up
 
 Q_SIGNALS:
@@ -33,6 +37,7 @@ private:
     QTimer m_limit;
     QByteArray m_answer;
     QString m_host;
+    std::string m_join, m_token;
     bool m_over = false;
 };
 

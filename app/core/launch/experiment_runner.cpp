@@ -11,6 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "launch/agent_launcher.h"
+#include "launch/nodes_launcher.h"
 #include "launch/slurm/slurm_experiment.h"
 #include "store/run_store.h"
 
@@ -80,7 +81,7 @@ void ExperimentRunner::next() {
         return closeQueue(EntryState::Stopped, QStringLiteral("stopped by ") + m_stoppedBy);
     if (const std::optional<int> current = m_experiment.current()) { // an earlier owner's
         const ExperimentEntry &entry = m_experiment.entries[std::size_t(*current)];
-        const bool launched = entry.state == EntryState::Running || !m_prefix.local() ||
+        const bool launched = entry.state == EntryState::Running || !prefixOf(entry).local() ||
                               QFile::exists(QString::fromStdString(runFolder(entry.run).config()));
         return launched ? follow(*current) : relaunch(*current);
     }
@@ -98,17 +99,22 @@ void ExperimentRunner::next() {
            QString::fromStdString(bad->planned.name + ": " + bad->reason));
 }
 
+/// Where the entry's agent 0 is. A host that can't be one is refused at the launch.
+CommandPrefix ExperimentRunner::prefixOf(const ExperimentEntry &entry) const {
+    return prefixOfAgent0(entry.planned.config, m_prefix).value_or(m_prefix);
+}
+
 void ExperimentRunner::launch(int entry) {
     // The id is on disk before the agent is: whoever takes up the queue finds the run, however early we die.
     m_experiment.entries[std::size_t(entry)].run = makeRunId();
     setState(entry, EntryState::Launching);
-    m_launcher = std::make_unique<AgentLauncher>();
-    connect(m_launcher.get(), &AgentLauncher::ready, this, [this, entry](const QString &run) {
+    m_launcher = std::make_unique<NodesLauncher>();
+    connect(m_launcher.get(), &NodesLauncher::ready, this, [this, entry](const QString &run) {
         m_experiment.entries[std::size_t(entry)].run = run.toStdString();
         setState(entry, EntryState::Running);
         follow(entry);
     });
-    connect(m_launcher.get(), &AgentLauncher::failed, this,
+    connect(m_launcher.get(), &NodesLauncher::failed, this,
             [this, entry](const Error &error, int exitCode) { launchFailed(entry, error, exitCode); });
     m_launcher->start(m_prefix, requestFor(m_experiment, m_experiment.entries[std::size_t(entry)]));
 }
@@ -139,7 +145,7 @@ void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode)
 void ExperimentRunner::follow(int entry) {
     const QString run = QString::fromStdString(m_experiment.entries[std::size_t(entry)].run);
     m_store = std::make_unique<RunStore>(run);
-    m_follower = std::make_unique<RunFollower>(m_store.get(), run, m_prefix);
+    m_follower = std::make_unique<RunFollower>(m_store.get(), run, prefixOf(m_experiment.entries[std::size_t(entry)]));
     m_follower->setOwnsQueue(true);
     connect(m_follower.get(), &RunFollower::ended, this, [this, entry] {
         QTimer::singleShot(0, this, [this, entry] { ended(entry); }); // not from inside the follower
@@ -174,7 +180,7 @@ void ExperimentRunner::ended(int entry) {
     if (result && result->exitCode == badArguments && untrained) {
         Q_EMIT runFinished(entry);
         m_store.reset();
-        if (m_prefix.local()) { // a refusal is no run
+        if (prefixOf(m_experiment.entries[std::size_t(entry)]).local()) { // a refusal is no run
             std::error_code ignored;
             std::filesystem::remove_all(runFolder(m_experiment.entries[std::size_t(entry)].run).path, ignored);
         }

@@ -10,7 +10,7 @@
 #include "launch/queue_request.h"
 
 namespace lockstep::core {
-class AgentLauncher;
+class NodesLauncher;
 class RunFollower;
 class RunStore;
 
@@ -44,6 +44,7 @@ Q_SIGNALS:
     void finished(int exitCode);
 
 private:
+    [[nodiscard]] CommandPrefix prefixOf(const ExperimentEntry &entry) const;
     void next();
     void launch(int entry);
     void follow(int entry);
@@ -65,7 +66,7 @@ private:
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;
     HeldFolder m_folder;
-    std::unique_ptr<AgentLauncher> m_launcher;
+    std::unique_ptr<NodesLauncher> m_launcher;
     int m_attempts = 0; ///< at launching the present entry over a failing link
     std::unique_ptr<RunStore> m_store;
     std::unique_ptr<RunFollower> m_follower;

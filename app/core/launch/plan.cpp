@@ -107,6 +107,35 @@ std::string joinReasons(const std::vector<Error> &errors) {
     return text;
 }
 
+/// What a run of a recipe is on the nodes that are set for all of them: a baseline trains on the first device of the first;
+/// false when it is none of theirs.
+bool placeOnNodes(Resolved &out) {
+    RunConfig &config = out.run.config;
+    if (config.method == Method::Baseline) {
+        config.nodes.resize(1);
+        config.nodes.front().devices.resize(std::min<std::size_t>(1, config.nodes.front().devices.size()));
+    }
+    if (config.method == Method::Dp && config.nodes.size() > 1) {
+        out.run.notRunReason = "not run: dp is one process with a thread a device, so it can't reach over " +
+                               std::to_string(config.nodes.size()) + " nodes";
+        return false;
+    }
+    config.devices = RunConfig().devices; // each node has its own
+    return true;
+}
+
+/// What this machine lacks for the part of the run that is here; other nodes' machines are asked when they are launched.
+std::vector<Error> lacksHere(const RunConfig &config, const MachineFacts &facts) {
+    if (config.nodes.empty())
+        return checkMachine(config, facts);
+    std::vector<Error> lacks;
+    for (std::size_t node = 0; node < config.nodes.size(); ++node)
+        if (config.nodes[node].host.empty())
+            for (Error &error : checkMachine(configOfNode(config, int(node)), facts))
+                lacks.push_back(std::move(error));
+    return lacks;
+}
+
 Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &facts, const PlanOptions &options) {
     Resolved out;
     out.named = !spec.name.empty();
@@ -120,7 +149,9 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     if (options.quick)
         applyQuick(recipe.quick.value_or(QuickVariant{}), config);
     out.errors = applySet(options.set, config);
-    if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices"))
+    if (!config.nodes.empty() && !placeOnNodes(out))
+        return out;
+    if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices") && config.nodes.empty())
         takeAllDevices(spec, facts, out);
     if (!out.errors.empty())
         return out;
@@ -129,12 +160,12 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
         return out;
     }
     out.errors = validate(config);
-    const std::vector<Error> lacks = checkMachine(config, facts);
+    const std::vector<Error> lacks = lacksHere(config, facts);
     if (!lacks.empty()) // a batch of 62 is right for two devices, whatever the eight that aren't here would say
         std::erase_if(out.errors, [](const Error &error) { return error.where == "batch_size"; });
     if (out.errors.empty() && !lacks.empty())
         out.run.notRunReason = "not run: " + joinReasons(lacks);
-    else if (out.errors.empty() && spec.autoWorkerCores && !sets(options, "worker_cores"))
+    else if (out.errors.empty() && config.nodes.empty() && spec.autoWorkerCores && !sets(options, "worker_cores"))
         out.run.notRunReason = takeWorkerCores(config, facts, config.workerCores);
     return out;
 }
@@ -280,7 +311,30 @@ std::string runTitle(const RunConfig &config, bool withBackend) {
     return "DDP" + count + (withBackend ? " " + config.backend : "");
 }
 
+namespace {
+
+/// With the address and port that a person would choose; our own agents take a free port.
+std::string torchrunOnNode(const RunConfig &config, int node) {
+    const NodePlace &first = config.nodes.front();
+    const std::string master = !first.address.empty() ? first.address : first.host.empty() ? "127.0.0.1" : first.host;
+    std::string command = "torchrun --no-python --nnodes " + std::to_string(config.nodes.size()) + " --node-rank " +
+                          std::to_string(node) + " --nproc-per-node " +
+                          std::to_string(processesOfNodes(config)[std::size_t(node)]) + " --master-addr " +
+                          quoteForShell(master) + " --master-port 29500 lockstep-trainer";
+    for (const std::string &argument : toArguments(configOfNode(config, node)))
+        command += " " + quoteForShell(argument);
+    return command;
+}
+
+} // namespace
+
 std::string torchrunCommand(const RunConfig &config) {
+    if (config.nodes.size() > 1) { // one a node, to be started on each
+        std::string commands;
+        for (std::size_t node = 0; node < config.nodes.size(); ++node)
+            commands += (node > 0 ? "\n" : "") + torchrunOnNode(config, int(node));
+        return commands;
+    }
     std::string command;
     if (config.method == Method::Ddp)
         command = "torchrun --no-python --nproc-per-node " + std::to_string(processCount(config)) + " ";

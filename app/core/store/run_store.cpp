@@ -376,10 +376,12 @@ void RunStore::takeBody(const Frame &frame, const DeviceFrame &body) {
             info.cpuCores = process.cpuCores;
             info.rssBytes = process.rssBytes;
         }
-    if (body.agent)
-        m_agentSample = body.agent;
-    m_viewers = body.viewers;
-    takeViewers(frame.wallUs, body);
+    if (frame.node.value_or(0) == 0) { // viewers follow agent 0
+        if (body.agent)
+            m_agentSample = body.agent;
+        m_viewers = body.viewers;
+        takeViewers(frame.wallUs, body);
+    }
     tell(Devices);
 }
 

@@ -1,4 +1,4 @@
-#include "follow/log_replay.h"
+#include "store/log_replay.h"
 
 #include "ipc/frames.h"
 

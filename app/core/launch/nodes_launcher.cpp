@@ -1,0 +1,114 @@
+#include "launch/nodes_launcher.h"
+
+#include <filesystem>
+
+#include <QTimer>
+
+#include "ipc/logging.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr double joinLimitS = 20; ///< of an agent that has been told where agent 0 listens
+constexpr int stopLimitMs = 25'000;
+constexpr int badArguments = 2;
+
+} // namespace
+
+Result<CommandPrefix> prefixOfNode(const NodePlace &node, const CommandPrefix &where) {
+    if (!node.host.empty())
+        return prefixFor(node.host, node.agent);
+    CommandPrefix prefix = where;
+    if (!node.agent.empty())
+        prefix.agent = node.agent;
+    return prefix;
+}
+
+Result<CommandPrefix> prefixOfAgent0(const RunConfig &config, const CommandPrefix &where) {
+    return config.nodes.empty() ? Result<CommandPrefix>(where) : prefixOfNode(config.nodes.front(), where);
+}
+
+NodesLauncher::NodesLauncher(QObject *parent) : QObject(parent) {}
+
+void NodesLauncher::start(const CommandPrefix &where, const LaunchRequest &request) {
+    m_where = where;
+    m_request = request;
+    const RunConfig config = request.record.config.value_or(RunConfig());
+    for (const NodePlace &node : config.nodes) // before anything starts
+        if (const Result<CommandPrefix> prefix = prefixOfNode(node, where); !prefix) {
+            m_over = true;
+            Q_EMIT failed(prefix.error(), badArguments);
+            return;
+        }
+    m_firstPrefix = *prefixOfAgent0(config, where);
+    m_first = std::make_unique<AgentLauncher>();
+    connect(m_first.get(), &AgentLauncher::ready, this, &NodesLauncher::startOthers);
+    connect(m_first.get(), &AgentLauncher::failed, this, &NodesLauncher::failed);
+    m_first->start(m_firstPrefix, m_request);
+}
+
+void NodesLauncher::startOthers(const QString &run, const QString &socket, qint64 pid) {
+    m_run = run.toStdString();
+    const std::size_t nodes = m_request.record.config ? m_request.record.config->nodes.size() : 0;
+    if (nodes < 2) {
+        Q_EMIT ready(run, socket, pid);
+        return;
+    }
+    m_waiting = int(nodes) - 1;
+    for (std::size_t node = 1; node < nodes; ++node) {
+        LaunchRequest request = m_request;
+        request.record.run = m_run;
+        request.node = int(node);
+        request.join = m_first->join();
+        request.token = m_first->token();
+        request.joinLimitS = std::min(request.joinLimitS, joinLimitS);
+        auto &launcher = m_others.emplace_back(std::make_unique<AgentLauncher>());
+        connect(launcher.get(), &AgentLauncher::ready, this, [this, run, socket, pid] {
+            if (--m_waiting == 0 && !m_over) {
+                m_over = true;
+                Q_EMIT ready(run, socket, pid);
+            }
+        });
+        connect(launcher.get(), &AgentLauncher::failed, this,
+                [this, node](const Error &error, int exitCode) { otherFailed(int(node), error, exitCode); });
+        launcher->start(*prefixOfNode(m_request.record.config->nodes[node], m_where), request);
+    }
+}
+
+void NodesLauncher::otherFailed(int node, const Error &error, int exitCode) {
+    if (std::exchange(m_over, true))
+        return; // the first says why
+    Error named = error;
+    named.what = "node " + std::to_string(node) + " (" + titleOf(m_request.record.config->nodes[std::size_t(node)]) +
+                 "): " + error.what;
+    stopAgent0(named, exitCode == AgentLauncher::linkFailed ? badArguments : exitCode);
+}
+
+void NodesLauncher::stopAgent0(const Error &error, int exitCode) {
+    CommandPrefix prefix = m_firstPrefix;
+    if (prefix.local() && prefix.agent == CommandPrefix().agent)
+        prefix.agent = findAgent().value_or(prefix.agent);
+    QStringList words;
+    for (const std::string &word : agentCommand(prefix, {"stop", m_run, "--by", "its launch, which failed"}))
+        words << QString::fromStdString(word);
+    m_stop = std::make_unique<QProcess>();
+    const auto done = [this, error, exitCode] {
+        if (m_stop->state() != QProcess::NotRunning)
+            m_stop->kill();
+        m_stop.release()->deleteLater();
+        std::error_code ignored;
+        if (m_firstPrefix.local()) // a launch that failed is no run
+            std::filesystem::remove_all(runFolder(m_run).path, ignored);
+        Q_EMIT failed(error, exitCode);
+    };
+    connect(m_stop.get(), &QProcess::finished, this, done);
+    connect(m_stop.get(), &QProcess::errorOccurred, this, [done](QProcess::ProcessError what) {
+        if (what == QProcess::FailedToStart)
+            done();
+    });
+    QTimer::singleShot(stopLimitMs, m_stop.get(), [this] { m_stop->kill(); }); // finished() follows
+    m_stop->setStandardInputFile(QProcess::nullDevice());
+    m_stop->start(words.takeFirst(), words);
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include <QObject>
+#include <QProcess>
+
+#include "ipc/error.h"
+#include "ipc/run_folder.h"
+#include "launch/agent_launcher.h"
+#include "launch/command_prefix.h"
+
+namespace lockstep::core {
+
+/// The prefix for a node's agent: `where` for the machine that starts the run, ssh for a named one.
+[[nodiscard]] Result<CommandPrefix> prefixOfNode(const NodePlace &node, const CommandPrefix &where);
+/// Where the run's agent 0 is, whom viewers follow and ask.
+[[nodiscard]] Result<CommandPrefix> prefixOfAgent0(const RunConfig &config, const CommandPrefix &where);
+
+/// Starts the detached agents of a run: agent 0, then with its answer (address and token, by stdin) all others side by side.
+/// Whoever launches may leave once ready() was told. If one can't start, agent 0 is stopped, which ends the others, and a
+/// local folder of the run is removed: nothing is left. One use. States: idle → first → others → (ready | failed), each once.
+class NodesLauncher : public QObject {
+    Q_OBJECT
+public:
+    explicit NodesLauncher(QObject *parent = nullptr);
+    /// Called only once. A request without nodes starts its one agent at `where`.
+    void start(const CommandPrefix &where, const LaunchRequest &request);
+
+Q_SIGNALS:
+    void ready(const QString &run, const QString &socket, qint64 pid); ///< agent 0's; all nodes have joined
+    /// As AgentLauncher's; 255 only of agent 0, which may or may not have come up. Of another node the sentence names it.
+    void failed(const lockstep::Error &error, int exitCode);
+
+private:
+    void startOthers(const QString &run, const QString &socket, qint64 pid);
+    void otherFailed(int node, const Error &error, int exitCode);
+    void stopAgent0(const Error &error, int exitCode);
+
+    CommandPrefix m_where, m_firstPrefix;
+    LaunchRequest m_request;
+    std::unique_ptr<AgentLauncher> m_first;
+    std::vector<std::unique_ptr<AgentLauncher>> m_others;
+    std::unique_ptr<QProcess> m_stop;
+    std::string m_run;
+    int m_waiting = 0;
+    bool m_over = false;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,49 @@
+#include "store/node_lines.h"
+
+namespace lockstep::core {
+
+LineChecker::Verdict NodeLines::check(std::string_view line, int hint) {
+    const auto place = placeOfSealedLine(line);
+    return place ? m_checkers[place->node].checkSeq(place->seq) : m_checkers[hint].checkSeq(std::nullopt);
+}
+
+std::uint64_t NodeLines::nextSeq(int node) const {
+    const auto found = m_checkers.find(node);
+    return found == m_checkers.end() ? 0 : found->second.nextSeq();
+}
+
+std::map<int, std::uint64_t> NodeLines::nextSeqsBut(int node) const {
+    std::map<int, std::uint64_t> seqs;
+    for (const auto &[other, checker] : m_checkers)
+        if (other != node)
+            seqs[other] = checker.nextSeq();
+    return seqs;
+}
+
+std::vector<LogGap> NodeLines::gaps() const {
+    std::vector<LogGap> gaps;
+    for (const auto &[node, checker] : m_checkers)
+        gaps.insert(gaps.end(), checker.gaps().begin(), checker.gaps().end());
+    return gaps;
+}
+
+std::uint64_t NodeLines::damagedLines() const {
+    std::uint64_t damaged = 0;
+    for (const auto &[node, checker] : m_checkers)
+        damaged += checker.damagedLines();
+    return damaged;
+}
+
+std::vector<LogGap> NodeLines::missing(const RunResult &result) const {
+    std::vector<LogGap> missing;
+    const auto look = [&](int node, std::uint64_t lines) {
+        if (const std::uint64_t next = nextSeq(node); next < lines)
+            missing.push_back({next, lines - 1});
+    };
+    look(0, result.logLines);
+    for (const auto &[node, lines] : result.nodeLogLines)
+        look(node, lines);
+    return missing;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,100 @@
+#include "store/nodes_replay.h"
+
+#include <charconv>
+#include <limits>
+
+#include "ipc/frames.h"
+
+namespace lockstep::core {
+namespace {
+
+std::int64_t wallUsOf(std::string_view line) {
+    constexpr std::string_view key = "\"wall_us\":";
+    const auto at = line.find(key); // among the first keys of every frame
+    std::int64_t wall = 0;
+    if (at != std::string_view::npos)
+        std::from_chars(line.data() + at + key.size(), line.data() + line.size(), wall);
+    return wall;
+}
+
+} // namespace
+
+void NodesReplay::open(const RunFolder &folder) {
+    for (const int node : nodesIn(folder)) {
+        auto &source = m_sources[node];
+        if (!source) {
+            source = std::make_unique<Source>();
+            if (node == 0)
+                source->offsetUs = 0;
+        }
+        source->replay.open(QString::fromStdString(folder.log(node)));
+    }
+}
+
+bool NodesReplay::fill(Source &source) {
+    return source.replay.slice([&](std::string_view line) { source.lines.emplace_back(line); });
+}
+
+bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine) {
+    if (m_sources.size() == 1) {
+        const auto &[node, source] = *m_sources.begin();
+        return source->replay.slice([&, number = node](std::string_view line) { onLine(line, number); });
+    }
+    bool more = false;
+    std::map<Source *, int> numbers;
+    for (const auto &[node, source] : m_sources) {
+        numbers[source.get()] = node;
+        if (source->lines.empty())
+            more = fill(*source) || more;
+    }
+    // Until one has run dry: what it has next may be earlier than the others'.
+    for (Source *next = earliest(); next; next = earliest()) {
+        const std::string line = std::move(next->lines.front());
+        next->lines.pop_front();
+        const int node = numbers[next];
+        if (node == 0)
+            learnOffset(line);
+        onLine(line, node);
+        if (next->lines.empty()) {
+            if (fill(*next))
+                more = true;
+            if (!next->lines.empty())
+                continue;
+            if (more)
+                return true;
+        }
+    }
+    return more;
+}
+
+/// The source whose next line was written first. A node of which node 0 has not told yet how its clock goes waits for node 0.
+NodesReplay::Source *NodesReplay::earliest() {
+    Source *first = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    const auto head = m_sources.find(0);
+    const bool headHasLines = head != m_sources.end() && !head->second->lines.empty();
+    for (const auto &[node, source] : m_sources) {
+        if (source->lines.empty() || (!source->offsetUs && headHasLines))
+            continue;
+        const double wall = double(wallUsOf(source->lines.front())) - source->offsetUs.value_or(0);
+        if (wall < least) {
+            least = wall;
+            first = source.get();
+        }
+    }
+    return first;
+}
+
+void NodesReplay::learnOffset(std::string_view line) {
+    if (!line.starts_with("{\"type\":\"link\""))
+        return;
+    Decoder decoder;
+    const auto frame = decoder.decode(line);
+    const auto *link = frame ? std::get_if<LinkFrame>(&frame->body) : nullptr;
+    if (!link || !link->clockOffsetS)
+        return;
+    if (const auto found = m_sources.find(link->ofNode); found != m_sources.end())
+        found->second->offsetUs = *link->clockOffsetS * 1e6;
+}
+
+} // namespace lockstep::core
