@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "export/export.h"
 #include "commands.h"
+#include "export/export.h"
 #include "job_commands.h"
 #include "job_runs.h"
 #include "launch/jobs/exported_job.h"
@@ -64,8 +64,9 @@ int exportJobCommand(const ExportJobOptions &options) {
     const auto runs = jobRuns(options.runs);
     if (!runs)
         return complain(runs.error());
-    const auto text = options.to == "slurm" ? core::slurmScript(core::slurmTasks(*runs), slurmPlaceOf(options.slurm, options.runs.nodes))
-                                            : textOfAll(*runs, options);
+    const auto text = options.to == "slurm"
+                          ? core::slurmScript(core::slurmTasks(*runs), slurmPlaceOf(options.slurm, options.runs.nodes))
+                          : textOfAll(*runs, options);
     if (!text)
         return complain(text.error());
     if (options.out == "-") {

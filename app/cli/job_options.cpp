@@ -12,14 +12,16 @@ void addRuns(CLI::App &command, JobRunsOptions &options) {
     command.add_option("--nodes", options.nodes, "Nodes that the ranks are shared among")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
-    command.add_option("--gpus", options.gpus, "GPUs of all nodes, for recipes that take all; left out: as many as here")
+    command
+        .add_option("--gpus", options.gpus, "GPUs of all nodes, for recipes that take all; left out: as many as here")
         ->check(CLI::Range(0, 65536));
     command.add_option("--cores", options.cores, "Cores of all nodes, for recipes that take all; left out: enough")
         ->check(CLI::Range(1, 1'000'000));
     command.add_option("--run", options.number, "Only this one of the runs, from 1")->check(CLI::Range(1, 1'000'000));
     command.add_flag("--quick", options.quick, "12,800 training samples, 3 epochs, 3 repeats");
     command.add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
-    command.add_option("--set", options.set, "KEY=VALUE on every run; may be given several times")->allow_extra_args(false);
+    command.add_option("--set", options.set, "KEY=VALUE on every run; may be given several times")
+        ->allow_extra_args(false);
 }
 
 void addSlurmPlace(CLI::App &command, SlurmOptions &options) {
@@ -33,8 +35,9 @@ void addSlurmPlace(CLI::App &command, SlurmOptions &options) {
     command.add_option("--at-once", options.atOnce, "Runs of an array that may go on at the same time")
         ->check(CLI::Range(1, 1'000'000));
     command
-        .add_option("--sbatch", options.extra, "A further option for sbatch, e.g. --sbatch=--exclusive; may be given several "
-                                               "times")
+        .add_option("--sbatch", options.extra,
+                    "A further option for sbatch, e.g. --sbatch=--exclusive; may be given several "
+                    "times")
         ->allow_extra_args(false);
     command.add_option("--remote-agent", options.agent, "Path of lockstep-agent on the nodes; left out: as here")
         ->envname("LOCKSTEP_REMOTE_AGENT");
@@ -94,23 +97,26 @@ void addSlurm(CLI::App &app, SlurmCommandOptions &options, int &exitCode) {
 
 void addListen(CLI::App &app, JobCommandsOptions &options, int &exitCode) {
     ListenOptions &listen = options.listen;
-    auto *command = app.add_subcommand("listen", "Take the frames of a run that was started elsewhere, over the network, and "
-                                                 "keep it as a run");
+    auto *command =
+        app.add_subcommand("listen", "Take the frames of a run that was started elsewhere, over the network, and "
+                                     "keep it as a run");
     command->add_option("--port", listen.port, "TCP port; left out: any free one")->check(CLI::Range(1, 65535));
-    command->add_option("--interface", listen.interface, "Network interface or address to listen on; left out: loopback");
+    command->add_option("--interface", listen.interface,
+                        "Network interface or address to listen on; left out: loopback");
     command->add_option("--socket", listen.socket, "Listen on this unix socket instead of TCP");
     command->add_option("--token-file", listen.tokenFile,
                         "File with the token that ranks must give; left out: a new one, which is printed");
     command->add_option("--ranks", listen.ranks, "How many ranks will come; left out: as the first one says")
         ->check(CLI::Range(1, 65536));
     command->add_option("--name", listen.name, "The run's name on screen");
-    command->add_option("--patience", listen.patienceS,
-                        "Seconds that a run may be without any rank before it counts as failed")
+    command
+        ->add_option("--patience", listen.patienceS,
+                     "Seconds that a run may be without any rank before it counts as failed")
         ->check(CLI::Range(1.0, 1e7));
     command->callback([&listen, &exitCode] { exitCode = listenCommand(listen); });
     FollowFilesOptions &files = options.files;
-    auto *follow =
-        app.add_subcommand("follow", "Follow a run through the files that its ranks write (--frames FOLDER), as they grow");
+    auto *follow = app.add_subcommand(
+        "follow", "Follow a run through the files that its ranks write (--frames FOLDER), as they grow");
     follow->add_option("PATH", files.path, "Folder with a file a rank, or one file")->required();
     follow->add_option("--ranks", files.ranks, "How many ranks there are; left out: as the first one says")
         ->check(CLI::Range(1, 65536));

@@ -106,10 +106,9 @@ tl::expected<core::Experiment, Errors> jobExperiment(const JobRunsOptions &optio
     }
     if (options.number > 0) {
         if (options.number > int(experiment->entries.size()))
-            return tl::unexpected(Errors{Error::badArgument(
-                "there is no run " + std::to_string(options.number) + " among " +
-                    std::to_string(experiment->entries.size()),
-                "leave --run out to see them all", "--run")});
+            return tl::unexpected(Errors{Error::badArgument("there is no run " + std::to_string(options.number) +
+                                                                " among " + std::to_string(experiment->entries.size()),
+                                                            "leave --run out to see them all", "--run")});
         const core::ExperimentEntry one = experiment->entries[std::size_t(options.number - 1)];
         experiment->entries = {one};
         experiment->order.clear();

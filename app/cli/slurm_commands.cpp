@@ -50,7 +50,8 @@ int ownInBackground(const std::string &id) {
 Result<core::SlurmRecord> submitted(const std::string &id) {
     auto record = core::readSlurmRecord(id);
     if (record && record->job.empty())
-        return fail(Error::badArgument("experiment " + id + " was not submitted yet", "lockstepctl slurm submit " + id));
+        return fail(
+            Error::badArgument("experiment " + id + " was not submitted yet", "lockstepctl slurm submit " + id));
     return record;
 }
 
@@ -74,9 +75,9 @@ private:
             if (!job.waits() || task >= m_record.entries.size())
                 continue;
             const core::PlannedRun &run = experiment->entries[std::size_t(m_record.entries[task])].planned;
-            const std::string name =
-                run.repeats > 1 ? run.name + " (" + std::to_string(run.repeat) + " of " + std::to_string(run.repeats) + ")"
-                                : run.name;
+            const std::string name = run.repeats > 1 ? run.name + " (" + std::to_string(run.repeat) + " of " +
+                                                           std::to_string(run.repeats) + ")"
+                                                     : run.name;
             const std::string sentence = core::waitSentence(name, job);
             if (m_told[task] != sentence)
                 print((m_told[task] = sentence) + "\n");
@@ -89,7 +90,8 @@ private:
 };
 
 Json toJson(const core::SlurmJob &job) {
-    Json json = {{"job", job.id}, {"state", job.state}, {"reason", job.reason}, {"node", job.node}, {"start", job.start}};
+    Json json = {
+        {"job", job.id}, {"state", job.state}, {"reason", job.reason}, {"node", job.node}, {"start", job.start}};
     json["place"] = job.place ? Json(*job.place) : Json(nullptr);
     return json;
 }
@@ -140,7 +142,8 @@ int slurmSubmitCommand(const SlurmCommandOptions &options) {
         if (!experiment)
             return complain(experiment.error());
         id = experiment->id;
-        if (const auto made = core::saveSlurmExperiment(*experiment, slurmPlaceOf(options.slurm, options.runs.nodes)); !made)
+        if (const auto made = core::saveSlurmExperiment(*experiment, slurmPlaceOf(options.slurm, options.runs.nodes));
+            !made)
             return complain(made.error());
     }
     const auto job = core::submitSlurmExperiment(id);
@@ -152,9 +155,9 @@ int slurmSubmitCommand(const SlurmCommandOptions &options) {
         return complain(job.error());
     }
     const int owned = ownInBackground(id);
-    print(options.json ? Json{{"experiment", id}, {"job", *job}}.dump() + "\n"
-                       : "experiment " + id + " is Slurm's job " + *job + "; follow it: lockstepctl slurm follow " + id +
-                             "\n");
+    print(options.json
+              ? Json{{"experiment", id}, {"job", *job}}.dump() + "\n"
+              : "experiment " + id + " is Slurm's job " + *job + "; follow it: lockstepctl slurm follow " + id + "\n");
     return owned;
 }
 
@@ -162,7 +165,8 @@ int slurmListCommand(bool json) {
     const auto jobs = core::slurmJobs();
     if (!jobs)
         return complain(jobs.error());
-    std::vector<std::vector<std::string>> rows = {{"Experiment", "Run", "Job", "State", "Place", "Node", "Start", "Reason"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"Experiment", "Run", "Job", "State", "Place", "Node", "Start", "Reason"}};
     Json list = Json::array();
     for (const std::string &id : core::listExperiments()) {
         const auto record = core::readSlurmRecord(id);
@@ -176,21 +180,24 @@ int slurmListCommand(bool json) {
             const auto job = std::find_if(own.begin(), own.end(), [&](const core::SlurmJob &one) {
                 return record->entries.size() == 1 || one.task == int(task);
             });
-            Json one = {{"run", entry.run}, {"name", entry.planned.name}, {"entry_state", std::string(toString(entry.state))}};
+            Json one = {
+                {"run", entry.run}, {"name", entry.planned.name}, {"entry_state", std::string(toString(entry.state))}};
             one["slurm"] = job == own.end() ? Json(nullptr) : toJson(*job);
             runs.push_back(std::move(one));
             const auto or_ = [](const std::string &text) { return text.empty() ? std::string("-") : text; };
             if (job == own.end())
-                rows.push_back({id, entry.planned.name, or_(record->job), std::string(toString(entry.state)), "-", "-", "-",
-                                or_(entry.reason)});
+                rows.push_back({id, entry.planned.name, or_(record->job), std::string(toString(entry.state)), "-", "-",
+                                "-", or_(entry.reason)});
             else
-                rows.push_back({id, entry.planned.name, job->id, job->state, job->place ? std::to_string(*job->place) : "-",
-                                or_(job->node), or_(job->start), or_(job->reason)});
+                rows.push_back({id, entry.planned.name, job->id, job->state,
+                                job->place ? std::to_string(*job->place) : "-", or_(job->node), or_(job->start),
+                                or_(job->reason)});
         }
         list.push_back({{"experiment", id}, {"job", record->job}, {"runs", std::move(runs)}});
     }
-    print(json ? list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-               : rows.size() > 1 ? aligned(rows) : std::string("nothing was submitted to Slurm yet\n"));
+    print(json              ? list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+          : rows.size() > 1 ? aligned(rows)
+                            : std::string("nothing was submitted to Slurm yet\n"));
     return Done;
 }
 

@@ -49,7 +49,8 @@ class Jobs(Case):
         (place / "script").write_text(script)
         checked = subprocess.run(["bash", "-n", "script"], cwd=place, capture_output=True, text=True)
         self.assertEqual((checked.returncode, checked.stderr), (0, ""), script)
-        environment = dict(self.environment, PATH=f"{self.fakes()}:/usr/bin:/bin", CALLS=str(self.home / "calls"))
+        environment = dict(self.environment, PATH=f"{self.fakes()}:/usr/bin:/bin", CALLS=str(self.home / "calls"),
+                           SLURM_JOB_NODELIST="n1")
         (self.home / "calls").unlink(missing_ok=True)
         ran = subprocess.run(["bash", "script"], cwd=place, env=environment, capture_output=True, text=True)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""), script)
@@ -77,8 +78,10 @@ class Jobs(Case):
         self.assertIn("--image", self.export("kubernetes", ddp, code=2))
         self.assertIn("evenly among 2 pods", self.export("pytorchjob", recipe({"method": "ddp", "devices": 3, "batch_size": 60}),
                                                          "--nodes", "2", "--image", "i", code=2))
+        self.assertIn("--interface", self.export("slurm", ddp, "--nodes", "2", code=2))
         for word in HOSTILE[:8]:
             self.assertIn("is refused", self.export("slurm", ddp, f"--partition={word}x;", code=2))
+            self.assertRegex(self.export("slurm", ddp, f"--interface={word}x;", "--nodes=2", code=2), "refused|network interface")
 
     def test_no_name_injects_anything_into_a_shell(self):
         rng = random.Random(7)
@@ -103,7 +106,7 @@ class Jobs(Case):
         for i in range(30):
             name = "".join(rng.choice(HOSTILE) for _ in range(3))
             text = self.export("slurm", recipe({"method": "ddp", "devices": 2, "name": name}), "--nodes", "2", "--time", "5",
-                               "--remote-agent", str(folder / "agent"))
+                               "--interface", "eth0", "--remote-agent", str(folder / "agent"))
             [call] = self.called(text)
             with self.subTest(seed=i, name=name):
                 self.assertEqual(call[call.index("--name") + 1], name)

@@ -93,6 +93,12 @@ class Listen(Case):
         return self.spawn(sys.executable, TRAIN, *words, RANK=str(rank), WORLD_SIZE=str(world), LOCKSTEP_FRAMES=address,
                           LOCKSTEP_FRAMES_TOKEN=token)
 
+    def heard(self, run, ranks):
+        """Waits until these ranks are in the run's log."""
+        log = self.home / "runs" / run / "node-0.ndjson"
+        lines = lambda: log.read_text().splitlines()[:-1]  # the last one may be torn
+        wait_for(lambda: ranks <= {json.loads(line).get("rank") for line in lines()}, 20, f"ranks {ranks}")
+
     def ended(self, child, code=0, seconds=60):
         out, err = child.communicate(timeout=seconds)
         self.assertEqual(child.returncode, code, out + err)
@@ -158,8 +164,7 @@ class Listen(Case):
         one = self.rank(0, 2, address, token, "epoch_sleep=30")
         two = self.rank(1, 2, address, token)
         ready = json.loads(agent.stdout.readline())
-        log = self.home / "runs" / ready["run"] / "node-0.ndjson"
-        wait_for(lambda: '"rank":0' in log.read_text() and '"rank":1' in log.read_text(), 20, "both ranks")
+        self.heard(ready["run"], {0, 1})
         one.kill()
         again = self.rank(0, 2, address, token)  # another process: its numbers begin at 0, and count
         self.ended(again)
@@ -181,7 +186,7 @@ class Listen(Case):
         agent, address, token = self.listen()
         ranks = [self.rank(rank, 2, address, token, "epochs=200") for rank in range(2)]
         run = json.loads(agent.stdout.readline())["run"]
-        wait_for(lambda: '"rank":1' in (self.home / "runs" / run / "node-0.ndjson").read_text(), 20, "rank 1")
+        self.heard(run, {0, 1})
         self.ctl("stop", run)
         for rank in ranks:
             self.ended(rank, 130)

@@ -21,7 +21,8 @@ Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) 
     std::error_code ignored;
     const bool folder = fs::is_directory(path, ignored);
     if (!folder && !fs::exists(path, ignored))
-        return fail(Error::badArgument("there is no file and no folder " + path, "give the one of the ranks' --frames"));
+        return fail(
+            Error::badArgument("there is no file and no folder " + path, "give the one of the ranks' --frames"));
     const fs::path inside = folder ? fs::path(path) : fs::path(path).parent_path();
     if (fs::exists(inside / "config.json", ignored) && fs::exists(inside / "node-0.ndjson", ignored))
         return fail(Error::badArgument(inside.string() + " is the folder of a run that an agent keeps",

@@ -31,7 +31,7 @@ public:
 
     void takeLine(int rank, std::string_view line) { m_gate.take(rank, line); }
     void onRankCut(int rank, const Error &why);
-    void startOver(); ///< the ranks were started again
+    void startOver();         ///< the ranks were started again
     void startOver(int rank); ///< this one alone was
     [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_gate.next(rank); }
 

@@ -77,8 +77,7 @@ Result<std::unique_ptr<FrameListener>> FrameListener::onTcp(EventLoop &loop, con
     sockaddr_storage own{};
     socklen_t size = sizeof own;
     ::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&own), &size);
-    std::unique_ptr<FrameListener> listener(
-        new FrameListener(loop, "tcp://" + shown(own, size), std::move(token)));
+    std::unique_ptr<FrameListener> listener(new FrameListener(loop, "tcp://" + shown(own, size), std::move(token)));
     listener->m_tcp = std::move(fd);
     return listener;
 }
@@ -102,8 +101,7 @@ FrameListener::~FrameListener() {
 
 void FrameListener::open(Handlers handlers) {
     m_handlers = std::move(handlers);
-    m_listenToken =
-        m_loop.watch(m_unix ? m_unix->fd() : m_tcp.get(), EPOLLIN, [this](std::uint32_t) { acceptAll(); });
+    m_listenToken = m_loop.watch(m_unix ? m_unix->fd() : m_tcp.get(), EPOLLIN, [this](std::uint32_t) { acceptAll(); });
 }
 
 Result<Fd> FrameListener::acceptOne() {
@@ -248,8 +246,9 @@ std::set<int> FrameListener::sendControl(const Control &control) {
     const std::string line = encode(control) + "\n";
     std::set<int> reached;
     for (const auto &peer : m_peers)
-        if (!peer->gone && peer->rank && ::send(peer->fd.get(), line.data(), line.size(),
-                                                MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(line.size()))
+        if (!peer->gone && peer->rank &&
+            ::send(peer->fd.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+                static_cast<ssize_t>(line.size()))
             reached.insert(*peer->rank);
     return reached;
 }

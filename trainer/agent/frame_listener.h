@@ -39,8 +39,8 @@ public:
     [[nodiscard]] const std::string &address() const { return m_address; } ///< tcp://HOST:PORT or unix:PATH
     [[nodiscard]] bool connected(int rank) const;
     [[nodiscard]] bool anyConnected() const;
-    void drain();       ///< reads all that ranks have sent so far
-    void sweep();       ///< forgets the connections that are gone; call after each batch of the loop
+    void drain(); ///< reads all that ranks have sent so far
+    void sweep(); ///< forgets the connections that are gone; call after each batch of the loop
     std::set<int> sendControl(const Control &control);
 
 private:

@@ -16,8 +16,8 @@ Result<std::string> tokenFrom(const std::string &file) {
     constexpr std::size_t longest = 4096;
     const auto text = realFileSystem().readAll(file);
     if (!text)
-        return fail(Error::badArgument("the token can't be read: " + text.error().message(), "give a file that you can read",
-                                       "--token-file"));
+        return fail(Error::badArgument("the token can't be read: " + text.error().message(),
+                                       "give a file that you can read", "--token-file"));
     const auto end = text->find_first_of("\r\n");
     const std::string token = text->substr(0, end);
     if (token.size() < 16 || token.size() > longest)
@@ -67,7 +67,9 @@ int listenCommand(const ListenPlan &asked, const std::string &tokenFile) {
                                   line["token"] = shown;
                               say(line);
                           },
-                          [](const std::string &run) { say({{"type", "ready"}, {"run", run}}); },
+                          [](const std::string &run) {
+                              say({{"type", "ready"}, {"run", run}});
+                          },
                           [](const std::string &sentence) { std::fprintf(stderr, "%s\n", sentence.c_str()); }});
     if (!session)
         return refuse(session.error());

@@ -157,10 +157,9 @@ Result<void> ListenSession::openRun(const Frame &first) {
     handlers.onControl = [this](const Control &control) {
         const std::string by = control.by.empty() ? "a viewer" : control.by;
         const auto reached = m_listener ? m_listener->sendControl(control) : std::set<int>();
-        m_journal->append(LogFrame{reached.empty() ? "warning" : "info",
-                                   control.command + ", asked by " + by + ", reached " +
-                                       std::to_string(reached.size()) + " ranks",
-                                   "agent"});
+        m_journal->append(LogFrame{
+            reached.empty() ? "warning" : "info",
+            control.command + ", asked by " + by + ", reached " + std::to_string(reached.size()) + " ranks", "agent"});
     };
     m_socket->open(std::move(handlers), {});
     std::set<int> ranks;
@@ -221,9 +220,9 @@ Result<std::uint64_t> ListenSession::greet(int rank, const Hello &hello) {
     if (m_outcome)
         return fail(Error::failed("the run is over", "start lockstepctl listen again for the next one"));
     if (rank >= mostRanks || (m_worldSize > 0 && rank >= m_worldSize))
-        return fail(Error::failed("rank " + std::to_string(rank) + " is not one of the run's " +
-                                      std::to_string(m_worldSize),
-                                  "start lockstepctl listen again for another run"));
+        return fail(
+            Error::failed("rank " + std::to_string(rank) + " is not one of the run's " + std::to_string(m_worldSize),
+                          "start lockstepctl listen again for another run"));
     Rank &known = m_ranks[rank];
     const std::string process = hello.name + "/" + std::to_string(hello.pid.value_or(0));
     if (known.process == process && m_intake)
@@ -313,7 +312,9 @@ void ListenSession::checkOver() {
         end(failed    ? RunState::Failed
             : stopped ? RunState::Stopped
                       : RunState::Done,
-            failed ? m_ending.reason : stopped ? "stopped" : "");
+            failed    ? m_ending.reason
+            : stopped ? "stopped"
+                      : "");
 }
 
 void ListenSession::lookAtFiles() {
@@ -351,7 +352,8 @@ void ListenSession::everySecond() {
         m_aloneSinceNs = now;
     if (!m_outcome && m_aloneSinceNs > 0 && now - m_aloneSinceNs > std::chrono::nanoseconds(m_plan.patience).count())
         end(RunState::Failed,
-            "nothing came for " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(m_plan.patience).count()) +
+            "nothing came for " +
+                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(m_plan.patience).count()) +
                 " s, and not every rank has told its end");
 }
 
@@ -378,7 +380,8 @@ Result<void> ListenSession::writeResult() {
     result.reason = m_ending.reason;
     result.startWallUs = m_record.startWallUs;
     result.endWallUs = m_files ? m_lastWallUs : m_clock.wallUs();
-    result.runTimeS = m_files ? double(m_lastWallUs - m_firstWallUs) * 1e-6 : double(m_clock.monoNs() - m_startNs) * 1e-9;
+    result.runTimeS =
+        m_files ? double(m_lastWallUs - m_firstWallUs) * 1e-6 : double(m_clock.monoNs() - m_startNs) * 1e-9;
     for (const auto &[rank, known] : m_ranks) {
         RankExit exit; // how its process ended is not known here
         exit.rank = rank;

@@ -25,10 +25,10 @@ struct ListenPlan {
     int port = 0;        ///< 0: any free one
     std::string socket;  ///< a unix socket instead
     std::string token;
-    std::string files;   ///< frame files instead of connections: a folder or a file
-    bool import = false; ///< of files: take what is there, and end
-    int ranks = 0;       ///< 0: as the first rank says
-    std::string name;    ///< empty: made of what the ranks say of themselves
+    std::string files;                           ///< frame files instead of connections: a folder or a file
+    bool import = false;                         ///< of files: take what is there, and end
+    int ranks = 0;                               ///< 0: as the first rank says
+    std::string name;                            ///< empty: made of what the ranks say of themselves
     std::chrono::milliseconds patience{600'000}; ///< without any rank, before a run counts as failed
 };
 
@@ -41,7 +41,7 @@ class ListenSession {
 public:
     struct Told {
         std::function<void(const std::string &address)> onListening;
-        std::function<void(const std::string &run)> onReady; ///< the run's folder is there
+        std::function<void(const std::string &run)> onReady;     ///< the run's folder is there
         std::function<void(const std::string &sentence)> onNote; ///< for stderr: refused connections
     };
     static Result<std::unique_ptr<ListenSession>> start(ListenPlan plan, Told told);

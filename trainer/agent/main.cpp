@@ -55,6 +55,9 @@ void addRun(CLI::App &app, CommandOptions &options) {
         ->check(CLI::Range(0, 4096))
         ->capture_default_str();
     run->add_option("--name", options.name, "The run's name on screen; left out: the command's");
+    run->add_option("--experiment", options.experiment, "Id of the experiment that the run is of, for its record");
+    run->add_option("--recipe", options.recipe, "Name of the recipe, likewise");
+    run->add_option("--repeat", options.repeat, "Which repeat, likewise")->check(CLI::Range(1, 1'000'000));
     run->add_option("command", options.command, "The command, after --")->required();
     run->footer(
         "Every rank gets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and\n"
@@ -71,8 +74,9 @@ struct ListenWords {
 
 void addListen(CLI::App &app, ListenWords &words) {
     ListenPlan &plan = words.plan;
-    auto *listen = app.add_subcommand("listen", "Take the frames of a run that was started elsewhere, from connections or from\n"
-                                                "growing files, and keep it as a run.");
+    auto *listen =
+        app.add_subcommand("listen", "Take the frames of a run that was started elsewhere, from connections or from\n"
+                                     "growing files, and keep it as a run.");
     listen->add_option("--interface", plan.address, "Network interface or address to listen on; left out: loopback");
     listen->add_option("--port", plan.port, "TCP port; left out: any free one")->check(CLI::Range(1, 65535));
     auto *socket = listen->add_option("--socket", plan.socket, "Listen on this unix socket instead");

@@ -70,7 +70,7 @@ private:
     std::int64_t m_lastSentNs = 0;
 
     // Of a listener elsewhere:
-    std::string m_tcp; ///< its address; empty: another kind
+    std::string m_tcp;                                          ///< its address; empty: another kind
     std::deque<std::pair<std::uint64_t, std::string>> m_recent; ///< lines with their rseq, for when it comes back
     std::size_t m_recentBytes = 0;
     bool m_down = false;

@@ -67,8 +67,8 @@ Result<CommandPrefix> prefixInJob(std::string_view place, CommandPrefix prefix) 
                                        "write slurm:JOB/NODE", "host"));
     prefix.host = "slurm:" + std::string(place);
     prefix.shell = false;
-    prefix.words = {"srun", "--jobid=" + std::string(job), "--overlap", "--nodes=1", "--ntasks=1",
-                    "--nodelist=" + std::string(node), "--quiet"};
+    prefix.words = {"srun",       "--jobid=" + std::string(job),     "--overlap", "--nodes=1",
+                    "--ntasks=1", "--nodelist=" + std::string(node), "--quiet"};
     return prefix;
 }
 

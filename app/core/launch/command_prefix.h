@@ -13,7 +13,7 @@ struct CommandPrefix {
     std::vector<std::string> words;       ///< empty: this machine
     std::string host;                     ///< as prefixFor() takes it; empty: this machine
     std::string agent = "lockstep-agent"; ///< the agent's path there
-    bool shell = true; ///< what follows the words is read by a shell there (ssh), and quoted for it
+    bool shell = true;                    ///< what follows the words is read by a shell there (ssh), and quoted for it
     [[nodiscard]] bool local() const { return words.empty(); }
     bool operator==(const CommandPrefix &) const = default;
 };

@@ -14,10 +14,10 @@ struct JobPlace {
     int masterPort = 29500;
     std::string frames; ///< what the ranks get as LOCKSTEP_FRAMES: tcp://HOST:PORT, a folder; empty: nothing
     // Kubernetes:
-    std::string name;         ///< of the job; empty: made of the run's
-    std::string image;        ///< with lockstep-trainer and torchrun in PATH; needed
-    std::string nameSpace;    ///< empty: the context's own
-    std::string claim;        ///< PersistentVolumeClaim mounted at `mount`; empty: none
+    std::string name;      ///< of the job; empty: made of the run's
+    std::string image;     ///< with lockstep-trainer and torchrun in PATH; needed
+    std::string nameSpace; ///< empty: the context's own
+    std::string claim;     ///< PersistentVolumeClaim mounted at `mount`; empty: none
     std::string mount = "/shared";
     std::string framesSecret; ///< Secret whose key "token" becomes LOCKSTEP_FRAMES_TOKEN; empty: none
 };

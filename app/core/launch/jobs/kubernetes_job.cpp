@@ -67,9 +67,8 @@ Json containerOf(const PlannedRun &run, const JobPlace &place, int processes, st
     if (!place.frames.empty())
         environment.push_back({{"name", "LOCKSTEP_FRAMES"}, {"value", containerWord(place.frames)}});
     if (!place.framesSecret.empty())
-        environment.push_back(
-            {{"name", "LOCKSTEP_FRAMES_TOKEN"},
-             {"valueFrom", {{"secretKeyRef", {{"name", place.framesSecret}, {"key", "token"}}}}}});
+        environment.push_back({{"name", "LOCKSTEP_FRAMES_TOKEN"},
+                               {"valueFrom", {{"secretKeyRef", {{"name", place.framesSecret}, {"key", "token"}}}}}});
     if (!environment.empty())
         container["env"] = std::move(environment);
     Json resources = {{"requests", {{"cpu", std::to_string(coresOf(run.config, processes))}}}};
@@ -133,7 +132,8 @@ Result<Manifest> prepare(const PlannedRun &run, const JobPlace &place) {
     if (!place.claim.empty() && !place.mount.starts_with('/'))
         return fail(Error::badArgument("the mount \"" + commentText(place.mount) + "\" is no absolute path",
                                        "write it like /shared", "mount"));
-    Manifest out{*shape, shape->processes.front(), {}, place.name.empty() ? jobName("lockstep-" + run.name) : place.name};
+    Manifest out{
+        *shape, shape->processes.front(), {}, place.name.empty() ? jobName("lockstep-" + run.name) : place.name};
     auto command = jobCommand(run, out.processes);
     if (!command)
         return fail(command.error());
@@ -161,8 +161,7 @@ std::vector<std::string> underTorchrun(const PlannedRun &run, const Manifest &ma
 
 std::string yamlText(std::string_view utf8) {
     // As JSON: what is no UTF-8 becomes U+FFFD, ASCII controls are escaped.
-    const std::string json =
-        Json(std::string(utf8)).dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string json = Json(std::string(utf8)).dump(-1, ' ', false, Json::error_handler_t::replace);
     std::string out;
     for (std::size_t i = 0; i < json.size(); ++i) {
         const auto at = [&](std::size_t k) {

@@ -45,7 +45,8 @@ Standing standingOf(const SlurmJob *job, const std::vector<SlurmAttempt> &attemp
     if (job && (job->waits() || attempts.empty())) // submitted, requeued, or its agents are coming up
         return {};
     if (attempts.empty())
-        return {EntryState::Stopped, "", cancelled ? "cancelled before it ran" : "its Slurm job left the queue before it ran"};
+        return {EntryState::Stopped, "",
+                cancelled ? "cancelled before it ran" : "its Slurm job left the queue before it ran"};
     const Standing after = afterwards(attempts.back(), job == nullptr);
     // While the job is there a stopped run may be one that is requeued: its outcome is told when the job has gone.
     if (job && isOver(after.state) && after.state != EntryState::Done)
@@ -123,8 +124,9 @@ Result<std::string> submitSlurmExperiment(std::string_view experiment) {
     if (!record)
         return fail(record.error());
     if (!record->job.empty())
-        return fail(Error::badArgument("experiment " + std::string(experiment) + " is Slurm's job " + record->job + " already",
-                                       "lockstepctl slurm follow " + std::string(experiment)));
+        return fail(
+            Error::badArgument("experiment " + std::string(experiment) + " is Slurm's job " + record->job + " already",
+                               "lockstepctl slurm follow " + std::string(experiment)));
     const auto script = realFileSystem().readAll(slurmFiles(experiment).script);
     if (!script)
         return fail(script.error());

@@ -16,7 +16,7 @@ namespace lockstep::core {
 
 /// slurm.json
 struct SlurmRecord {
-    std::string job; ///< empty: not submitted yet
+    std::string job;               ///< empty: not submitted yet
     std::vector<int> entries;      ///< of the experiment, by task
     std::vector<std::string> runs; ///< the first attempt's run id, by task
     bool cancelled = false;        ///< by us

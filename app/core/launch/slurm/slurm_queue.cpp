@@ -60,9 +60,9 @@ Result<Answer> ask(const char *program, const QStringList &words, const std::str
     QProcess process;
     process.start(QString::fromLatin1(program), words);
     if (!process.waitForStarted(answerLimitMs))
-        return fail(Error::badArgument(std::string(program) + " can't be started: " +
-                                           process.errorString().toStdString(),
-                                       "run this where Slurm's programs are, or load their module"));
+        return fail(
+            Error::badArgument(std::string(program) + " can't be started: " + process.errorString().toStdString(),
+                               "run this where Slurm's programs are, or load their module"));
     process.write(QByteArray::fromStdString(input));
     process.closeWriteChannel();
     if (!process.waitForFinished(answerLimitMs)) {
@@ -133,9 +133,8 @@ std::string reasonInWords(std::string_view reason) {
 }
 
 Result<std::vector<SlurmJob>> slurmJobs() {
-    const auto answer =
-        ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), QStringLiteral("-o"),
-                       QString::fromStdString(squeueFormat())});
+    const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), QStringLiteral("-o"),
+                                       QString::fromStdString(squeueFormat())});
     if (!answer)
         return fail(answer.error());
     std::vector<SlurmJob> jobs = jobsFromSqueue(answer->out);
@@ -151,8 +150,8 @@ std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view
 }
 
 Result<std::string> submitToSlurm(const std::string &script, const std::string &log) {
-    const auto answer = ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"),
-                                       QString::fromStdString(log)}, script);
+    const auto answer =
+        ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"), QString::fromStdString(log)}, script);
     if (!answer)
         return fail(answer.error());
     const std::string number = answer->out.substr(0, answer->out.find_first_of(";\n"));

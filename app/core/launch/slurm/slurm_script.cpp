@@ -24,11 +24,16 @@ Result<void> checkWord(const char *what, std::string_view value) {
 
 Result<void> checkPlace(const SlurmPlace &place) {
     const std::pair<const char *, const std::string &> words[] = {
-        {"partition", place.partition}, {"account", place.account}, {"qos", place.qos},
-        {"constraint", place.constraint}, {"time", place.time}, {"gres", place.gres}, {"interface", place.interface}};
+        {"partition", place.partition},   {"account", place.account}, {"qos", place.qos},
+        {"constraint", place.constraint}, {"time", place.time},       {"gres", place.gres},
+        {"interface", place.interface}};
     for (const auto &[what, value] : words)
         if (const auto good = checkWord(what, value); !good)
             return good;
+    const bool plainInterface = place.interface.find_first_of("%/=[]&|*(),+@") == std::string::npos;
+    if (!plainInterface || place.interface.size() > 15)
+        return fail(Error::badArgument("\"" + commentText(place.interface) + "\" is no name of a network interface",
+                                       "ip address lists them", "interface"));
     for (const std::string &option : place.extra) {
         if (!option.starts_with('-'))
             return fail(Error::badArgument("\"" + commentText(option) + "\" is no option of sbatch",
@@ -126,10 +131,13 @@ Result<std::string> branch(const SlurmTask &task, std::size_t number, const Slur
     auto command = jobCommand(own, processes);
     if (!command)
         return fail(command.error());
-    if (!place.interface.empty() && own.command.empty() && own.config.method == Method::Ddp)
-        command->push_back("--interface=" + place.interface);
-    std::vector<std::string> words = {"--nproc-per-node", std::to_string(
-        own.config.method == Method::Ddp ? processes : 1), "--name", own.name};
+    const bool several = shape->nodes() > 1;
+    if (several && place.interface.empty())
+        return fail(Error::badArgument(commentText(own.name) + " runs on " + std::to_string(shape->nodes()) +
+                                           " nodes, and the network interface between them is not named",
+                                       "give it: --interface IF; on a node, ip address lists them", "interface"));
+    std::vector<std::string> words = {
+        "--nproc-per-node", std::to_string(own.config.method == Method::Ddp ? processes : 1), "--name", own.name};
     const auto add = [&](const char *flag, const std::string &value) {
         if (!value.empty())
             words.insert(words.end(), {flag, value});
@@ -138,6 +146,8 @@ Result<std::string> branch(const SlurmTask &task, std::size_t number, const Slur
     add("--recipe", task.recipe);
     if (!task.experiment.empty())
         add("--repeat", std::to_string(own.repeat));
+    if (several && !own.command.empty())
+        add("--interface", place.interface);
     words.emplace_back("--");
     words.insert(words.end(), command->begin(), command->end());
     std::string text = std::to_string(number) + ") # " + commentText(own.name);
@@ -145,7 +155,11 @@ Result<std::string> branch(const SlurmTask &task, std::size_t number, const Slur
         text += " (" + std::to_string(own.repeat) + " of " + std::to_string(own.repeats) + ")";
     text += "\n    run=" + quoteForShell(task.run) + " nodes=" + std::to_string(shape->nodes());
     const bool ours = task.planned.command.empty() && task.planned.config.checkpointDir.empty();
-    text += " checkpoints=" + (ours ? quoteForShell(own.config.checkpointDir) : std::string()) + "\n    set --";
+    text += " checkpoints=" + (ours ? quoteForShell(own.config.checkpointDir) : std::string());
+    std::string devices; // of every node, for lockstep-trainer, which counts those of all
+    for (int i = 0; several && own.command.empty() && i < processes; ++i)
+        devices += (i > 0 ? "," : "") + std::to_string(i);
+    text += " devices=" + devices + "\n    set --";
     for (const std::string &word : words)
         text += " " + quoteForShell(word);
     return text + "\n    ;;\n";
@@ -165,8 +179,8 @@ std::vector<SlurmTask> slurmTasks(const Experiment &experiment) {
     std::vector<SlurmTask> tasks;
     for (const int index : experiment.queued()) {
         const ExperimentEntry &entry = experiment.entries[std::size_t(index)];
-        tasks.push_back({entry.planned, entry.run.empty() ? makeRunId() : entry.run, experiment.id,
-                         experiment.recipe.name});
+        tasks.push_back(
+            {entry.planned, entry.run.empty() ? makeRunId() : entry.run, experiment.id, experiment.recipe.name});
     }
     return tasks;
 }
@@ -197,13 +211,25 @@ Result<std::string> slurmScript(const std::vector<SlurmTask> &tasks, const Slurm
             return fail(one.error());
         text += *one;
     }
-    text += "*)\n    echo \"there is no run number $SLURM_ARRAY_TASK_ID in this script\" >&2\n    exit 2\n    ;;\nesac\n";
+    text +=
+        "*)\n    echo \"there is no run number $SLURM_ARRAY_TASK_ID in this script\" >&2\n    exit 2\n    ;;\nesac\n";
     // The clock alone would give two array tasks that are requeued together one name; the digits tell them apart.
-    text += "# A requeued job goes on from its checkpoint, as a run of its own: the same digits after the dash.\n"
-            "if [ \"${SLURM_RESTART_COUNT:-0}\" -gt 0 ]; then run=\"$(date -u +%Y%m%dT%H%M%SZ)-${run##*-}\"; fi\n"
-            "# scancel and the end of the time ask the agents, whose ranks write a checkpoint; this shell waits for them.\n"
-            "trap : TERM\n"
-            "srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --wait=0 --kill-on-bad-exit=0 bash -c '\n"
+    text +=
+        "# A requeued job goes on from its checkpoint, as a run of its own: the same digits after the dash.\n"
+        "if [ \"${SLURM_RESTART_COUNT:-0}\" -gt 0 ]; then run=\"$(date -u +%Y%m%dT%H%M%SZ)-${run##*-}\"; fi\n"
+        "# scancel and the end of the time ask the agents, whose ranks write a checkpoint; this shell waits for them.\n"
+        "trap : TERM\n";
+    if (!place.interface.empty())
+        text += "if [ -n \"$devices\" ]; then\n"
+                "    places=\n"
+                "    for host in $(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n \"$nodes\"); do\n"
+                "        places=\"${places:+$places;}$host%" +
+                place.interface +
+                ":$devices\"\n"
+                "    done\n"
+                "    set -- \"$@\" \"--nodes=$places\"\n"
+                "fi\n";
+    text += "srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --wait=0 --kill-on-bad-exit=0 bash -c '\n"
             "    agent=\"$1\" run=\"$2\" nodes=\"$3\"\n"
             "    shift 3\n"
             "    exec \"$agent\" run --run-id \"$run\" --nnodes \"$nodes\" --node-rank \"$SLURM_NODEID\" \"$@\"\n"

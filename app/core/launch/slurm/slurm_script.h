@@ -14,8 +14,8 @@ struct SlurmPlace {
     std::string gres;                                      ///< of each node; empty: gpu:N for runs on GPUs
     std::string interface; ///< network interface of every node for rendezvous, gradients and the agents' link
     int nodes = 1;
-    int atOnce = 0;                 ///< tasks of an array that may run at the same time; 0: as many as there is room for
-    std::vector<std::string> extra; ///< further options, word by word: --exclusive, --mem=4G
+    int atOnce = 0; ///< tasks of an array that may run at the same time; 0: as many as there is room for
+    std::vector<std::string> extra;       ///< further options, word by word: --exclusive, --mem=4G
     std::string agent = "lockstep-agent"; ///< its path on the nodes
     std::string home;                     ///< LOCKSTEP_HOME of the job; empty: dataHome()
 };
