@@ -131,7 +131,12 @@ void checkFiles(const RunConfig &config, Report &report) {
     notFolder("init", config.init);
     notFolder("save_final", config.saveFinal);
     notFolder("summary", config.summary);
-    notFolder("frames", config.frames);
+    if (config.frames.starts_with("tcp://")) {
+        const std::string_view place = std::string_view(config.frames).substr(6);
+        const auto colon = place.rfind(':');
+        if (colon == std::string_view::npos || colon == 0 || !isPort(place.substr(colon + 1)))
+            report.add("frames", "\"" + config.frames + "\" names no listener", "write tcp://HOST:PORT");
+    }
     if (config.frames == "unix:")
         report.add("frames", "\"unix:\" names no socket", "give unix:PATH");
     if (config.frames == "-" && config.summary == "-")

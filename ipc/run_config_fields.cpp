@@ -399,10 +399,11 @@ std::vector<FieldSpec> fileRows() {
         row<Integer<"trace", &C::trace, 0, 10000>>("trace", "Trace steps",
                                                    "Record the first N steps as a trace for Perfetto; 0: none.",
                                                    FieldType::Integer, Advanced),
-        row<Text<"frames", &C::frames>>("frames", "Frames",
-                                        "Where the frames go: unix:PATH, a file, or - for stdout; empty: "
-                                        "LOCKSTEP_FRAMES, or nowhere.",
-                                        FieldType::Text, Files, {}, true),
+        row<Text<"frames", &C::frames>>(
+            "frames", "Frames",
+            "Where the frames go: unix:PATH, tcp://HOST:PORT, a file, a folder, or - for stdout; empty: "
+            "LOCKSTEP_FRAMES, or nowhere.",
+            FieldType::Text, Files, {}, true),
         row<Text<"summary", &C::summary>>("summary", "Summary",
                                           "JSON file for the summary at the end, or - for stdout; empty: none.",
                                           FieldType::Text, Files, {}, true),

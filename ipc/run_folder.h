@@ -9,7 +9,7 @@
 //   summary.json      the trainer's --summary (rank 0)
 //   result.json       RunResult, written by rename at the end; no such file and a free lock = "failed: agent died"
 //   notes.json        name, tags, notes (viewers)
-//   origin.json       only in a copy that a viewer keeps of a run elsewhere: {"prefix":["ssh","HOST"]}
+//   origin.json       where to follow a run elsewhere: in a viewer's copy; of a Slurm job, by its agent ("shared":true)
 #include <cstdint>
 #include <map>
 #include <optional>

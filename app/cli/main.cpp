@@ -8,6 +8,7 @@
 #include "history_options.h"
 #include "ipc/logging.h"
 #include "nodes_options.h"
+#include "job_commands.h"
 
 using namespace lockstep;
 
@@ -185,6 +186,8 @@ int main(int argc, char **argv) {
     cli::addNodes(app, nodes, doctor, exitCode);
     cli::HistoryOptions history;
     cli::addHistory(app, history, exitCode);
+    cli::JobCommandsOptions jobs;
+    cli::addJobs(app, jobs, exitCode);
     auto *recipes = app.add_subcommand("recipes", "List the recipes and their published figures");
     recipes->add_flag("--json", json, "Print JSON");
     recipes->callback([&] { exitCode = cli::recipesCommand(json); });

@@ -61,7 +61,7 @@ def parsed(text):
 
 def option_lines(sections):
     for heading, entries in sections:
-        if heading == "Subcommands":
+        if heading in ("Subcommands", "SUBCOMMANDS"):
             continue
         if heading not in ("Options", "Positionals", "OPTIONS", "POSITIONALS"):
             yield f".SS {roff(heading)}"
@@ -71,18 +71,26 @@ def option_lines(sections):
             yield roff(meaning) or "\\&"
 
 
-def command_lines(program):
-    _, _, sections = parsed(help_of(program))
-    yield from option_lines(sections)
+def subcommand_lines(program, sections, before=()):
+    """Each subcommand, and after it those that it has itself."""
     for heading, entries in sections:
         if heading not in ("Subcommands", "SUBCOMMANDS"):
             continue
-        yield ".SH COMMANDS"
+        if not before:
+            yield ".SH COMMANDS"
         for name, _ in entries:
-            usage, words, own = parsed(help_of(program, name.split()[0]))
+            path = (*before, name.split()[0])
+            usage, words, own = parsed(help_of(program, *path))
             yield f".SS {roff(usage)}"
             yield roff(" ".join(words))
             yield from option_lines(own)
+            yield from subcommand_lines(program, own, path)
+
+
+def command_lines(program):
+    _, _, sections = parsed(help_of(program))
+    yield from option_lines(sections)
+    yield from subcommand_lines(program, sections)
 
 
 def main():

@@ -1,5 +1,5 @@
-"""Shows any training script in Lockstep: copy it beside yours (examples/few_lines.py). Without LOCKSTEP_FRAMES, which
-lockstep-agent gives, it does nothing; when nobody reads, training goes on. What is in no phase is other: all add up.
+"""Shows any training script in Lockstep: copy it beside yours (examples/few_lines.py). Without LOCKSTEP_FRAMES, from
+lockstep-agent or lockstepctl listen, it does nothing; when nobody reads, training goes on. What is in no phase is other.
 On CUDA the host's clock sees kernels launched, not run: their time falls to what waits for them next (other, where the
 losses are read each 100 ms). Run(sync=torch.cuda.synchronize) waits in each phase: true times, but no overlap."""
 import contextlib, json, os, socket, sys, threading  # noqa: E401
@@ -8,7 +8,8 @@ from time import monotonic_ns as now, sleep, time_ns
 
 class Run:
     def __init__(self, sync=lambda: None, **about):  # about: method, backend, workers, batch_size, ... as far as known
-        self.on, self.stopped = os.environ.get("LOCKSTEP_FRAMES", "").startswith("unix:"), False
+        self.to, self.stopped, self._again = os.environ.get("LOCKSTEP_FRAMES", ""), False, 0
+        self.on, self.tcp = self.to.startswith(("unix:", "tcp:")), self.to.startswith("tcp:")
         self.rank, self._sync, self._lock, self._link = int(os.environ.get("RANK", 0)), sync, threading.Lock(), None
         self._rseq, self._steps, self._last, self.times, self._heard, self.rest_of = 0, 0, now(), {}, b"", str
         self.send("state", state="init", pid=os.getpid(), host=socket.gethostname(), about=about,
@@ -24,20 +25,26 @@ class Run:
         try:
             with self._lock:
                 self.on and self._exchange(kind, {key: value for key, value in body.items() if value is not None})
-        except (OSError, TypeError, ValueError) as error:
-            self.on = False
-            print(f"lockstep: rank {self.rank} is no longer shown ({error}); training goes on", file=sys.stderr)
+        except (OSError, TypeError, ValueError) as error:  # a listener elsewhere is tried again; missing numbers tell
+            self.on, self._link, self._again = self.tcp and isinstance(error, OSError), None, now() + 5 * 10**9
+            said = self._heard.decode(errors="replace")[-300:] or error  # why it was refused
+            print(f"lockstep: rank {self.rank} is no longer shown ({said}); training goes on", file=sys.stderr)
 
     def _exchange(self, kind, body):
-        if not self._link:
-            hello = b'{"type":"hello","protocol":"1.0","role":"rank","rank":%d}\n' % self.rank
-            self._out, self._link = hello, socket.socket(socket.AF_UNIX)
-            self._link.connect(os.environ["LOCKSTEP_FRAMES"][5:])
         stamp = {"rank": self.rank, "rseq": self._rseq, "mono_ns": now(), "wall_us": time_ns() // 1000}
+        self._rseq += 1
+        if not self._link and now() < self._again:
+            return
+        if not self._link:
+            host, _, port = self.to[6:].rpartition(":")
+            self._link = socket.create_connection((host, port), 0.5) if self.tcp else socket.socket(socket.AF_UNIX)
+            self.tcp or self._link.connect(self.to[5:])
+            who = {"rank": self.rank, "pid": os.getpid(), "name": socket.gethostname(), "token": os.getenv("LOCKSTEP_FRAMES_TOKEN", "")}
+            self._out, self._heard = json.dumps({"type": "hello", "protocol": "1.0", "role": "rank"} | who).encode() + b"\n", b""
         line = json.dumps({"type": kind} | stamp | body, default=float)
         if kind != "state":  # JSON has no such numbers
             line = line.replace("NaN", '"NaN"').replace("-Infinity", '"-Inf"').replace("Infinity", '"Inf"')
-        self._out, self._rseq = self._out + line.encode() + b"\n", self._rseq + 1
+        self._out += line.encode() + b"\n"
         self._link.settimeout(2 if body.get("state") in ("done", "stopped") else 0)  # the last one may wait
         with contextlib.suppress(BlockingIOError):
             self._out = self._out[self._link.send(self._out):]

@@ -217,6 +217,16 @@ TEST_SUITE("engine_arguments") {
             CHECK(env->masterAddress == "n1");
             CHECK(env->masterPort > 0);
         }
+        // What srun started on this node, whatever was asked for: 2 and 2, then 1, of which this is the third node.
+        const auto third = readRankEnvironment("env://", fixed({{"SLURM_PROCID", "4"},
+                                                                {"SLURM_LOCALID", "0"},
+                                                                {"SLURM_NTASKS", "5"},
+                                                                {"SLURM_NODEID", "2"},
+                                                                {"SLURM_STEP_TASKS_PER_NODE", "2(x2),1"},
+                                                                {"SLURM_STEP_NODELIST", "n[1-3]"},
+                                                                {"SLURM_JOB_ID", "7"}}));
+        REQUIRE(third.has_value());
+        CHECK(third->localWorldSize == 1);
         CHECK(!readRankEnvironment("env://", fixed({{"RANK", "2"}, {"WORLD_SIZE", "2"}})).has_value());
         CHECK(!readRankEnvironment("env://", fixed({{"RANK", "0"}, {"WORLD_SIZE", "2"}})).has_value()); // meet where?
         CHECK(!readRankEnvironment("tcp://host", fixed({})).has_value());

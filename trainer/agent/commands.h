@@ -48,5 +48,10 @@ int nodeCommand(int coresPerDevice, std::optional<std::chrono::milliseconds> eve
 int netListenCommand();
 int netConnectCommand();
 int netResolveCommand();
+struct ListenPlan;
+/// Takes the frames of a run that somebody else started, by connections or in files, and keeps it as a run. On stdout a line
+/// of JSON each: {"type":"listening","address":…,"token":…} (the token only when it is a new one), then, with the first
+/// frame, {"type":"ready","run":…}. Exit code: the run's own; 2 for bad arguments.
+int listenCommand(const ListenPlan &plan, const std::string &tokenFile);
 
 } // namespace lockstep::agent

@@ -23,6 +23,11 @@ public:
     void take(int rank, std::string_view line);
     /// The group was started again: every rank counts from 0.
     void startOver() { m_nextRseq.clear(); }
+    void startOver(int rank) { m_nextRseq.erase(rank); } ///< only this one was
+    [[nodiscard]] std::uint64_t next(int rank) const {
+        const auto found = m_nextRseq.find(rank);
+        return found == m_nextRseq.end() ? 0 : found->second;
+    }
 
 private:
     Handlers m_handlers;

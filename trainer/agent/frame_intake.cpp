@@ -37,6 +37,11 @@ void FrameIntake::startOver() {
     m_allTraining = false;
 }
 
+void FrameIntake::startOver(int rank) {
+    m_gate.startOver(rank);
+    m_lossAlerted.erase(rank);
+}
+
 void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame) {
     m_reported.take(rank, frame);
     if (const auto *epoch = std::get_if<EpochFrame>(&frame.body)) {
@@ -49,6 +54,8 @@ void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame)
     } else if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
         if (state->state == RunState::Training)
             noteTraining(rank);
+        if (m_handlers.onState)
+            m_handlers.onState(rank, *state);
         m_journal.requestSync();
     } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
         noteTraining(rank);

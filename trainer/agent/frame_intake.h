@@ -24,13 +24,16 @@ public:
         std::function<void(int rank, std::string_view text)> onTrainerLog; ///< for the rank's console file
         std::function<void()> onAllTraining; ///< once: every rank has made its first steps
         bool scripted = false;               ///< the ranks are somebody's script
+        std::function<void(int rank, const StateFrame &state)> onState = {}; ///< a rank's, once it is in the log
     };
     FrameIntake(const Clock &clock, RunJournal &journal, const RunFolder &folder, std::set<int> ranks,
                 Handlers handlers);
 
     void takeLine(int rank, std::string_view line) { m_gate.take(rank, line); }
     void onRankCut(int rank, const Error &why);
-    void startOver(); ///< the ranks were started again
+    void startOver();         ///< the ranks were started again
+    void startOver(int rank); ///< this one alone was
+    [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_gate.next(rank); }
 
     [[nodiscard]] std::uint64_t malformedLines() const { return m_malformed; }
     [[nodiscard]] const ReportedSummary &reported() const { return m_reported; }

@@ -303,6 +303,15 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     return plan;
 }
 
+namespace {
+void nameByOptions(RunRecord &record, const CommandOptions &options) {
+    record.run = options.runId;
+    record.experiment = options.experiment;
+    record.recipe = options.recipe;
+    record.repeat = options.repeat;
+}
+} // namespace
+
 tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, const Nvml *nvml) {
     Errors errors = mistakesIn(options);
     auto program = options.command.empty() ? Result<std::string>(std::string()) : findProgram(options.command.front());
@@ -331,7 +340,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         return tl::unexpected(errors);
     if (config && config->nodes.size() > 1 && options.joins()) {
         RunRecord record; // the nodes are placed: each agent knows its part
-        record.run = options.runId;
+        nameByOptions(record, options);
         record.name = options.name;
         record.config = config;
         auto plan = planFromConfig(std::move(record), nvml, options.nodeRank);
@@ -386,8 +395,8 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         plan.ranks.push_back(std::move(process));
     }
     record.freeCores = freeCoresOf(plan);
+    nameByOptions(record, options);
     if (options.joins()) {
-        record.run = options.runId;
         for (std::size_t i = 0; i < plan.devices.size(); ++i)
             plan.devices[i].name = record.deviceNames[i] = nameApart(plan.devices[i].name, options.nodeRank);
         if (auto joined = joinByOptions(plan, options); !joined)

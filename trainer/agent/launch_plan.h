@@ -64,8 +64,9 @@ struct CommandOptions {
     int maxRestarts = 0;
     int coresPerRank = 0; ///< > 0: rank K is pinned to CPU device K of that size
     std::string name;
-    // Several nodes as one run:
-    std::string runId;     ///< the same on all
+    std::string experiment, recipe; ///< for the record: what the run is of
+    int repeat = 1;
+    std::string runId;     ///< of the run; on several nodes the same on all, and then they are one run:
     std::string join;      ///< HOST:PORT: where agent 0 listens, or where to find it
     std::string tokenFile; ///< LOCKSTEP_JOIN_TOKEN goes before
     std::string interface; ///< of rendezvous and link

@@ -6,6 +6,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/agent/commands.h"
+#include "trainer/agent/listen_session.h"
 #include "trainer/agent/machine.h"
 #include "trainer/agent/session.h"
 #include "trainer/agent/version.h"
@@ -54,12 +55,42 @@ void addRun(CLI::App &app, CommandOptions &options) {
         ->check(CLI::Range(0, 4096))
         ->capture_default_str();
     run->add_option("--name", options.name, "The run's name on screen; left out: the command's");
+    run->add_option("--experiment", options.experiment, "Id of the experiment that the run is of, for its record");
+    run->add_option("--recipe", options.recipe, "Name of the recipe, likewise");
+    run->add_option("--repeat", options.repeat, "Which repeat, likewise")->check(CLI::Range(1, 1'000'000));
     run->add_option("command", options.command, "The command, after --")->required();
     run->footer(
         "Every rank gets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and\n"
         "LOCKSTEP_FRAMES, the address to which it may report steps and epochs. Its console goes to stdout with\n"
         "its rank in front, and whole into the run's folder. The exit code is that of the first rank that\n"
         "failed (128 + signal when it was killed), 130 after a stop, 2 for bad arguments.");
+}
+
+struct ListenWords {
+    ListenPlan plan;
+    std::string tokenFile;
+    double patienceS = 600;
+};
+
+void addListen(CLI::App &app, ListenWords &words) {
+    ListenPlan &plan = words.plan;
+    auto *listen =
+        app.add_subcommand("listen", "Take the frames of a run that was started elsewhere, from connections or from\n"
+                                     "growing files, and keep it as a run.");
+    listen->add_option("--interface", plan.address, "Network interface or address to listen on; left out: loopback");
+    listen->add_option("--port", plan.port, "TCP port; left out: any free one")->check(CLI::Range(1, 65535));
+    auto *socket = listen->add_option("--socket", plan.socket, "Listen on this unix socket instead");
+    auto *token = listen->add_option("--token-file", words.tokenFile,
+                                     "File with the token that ranks must give; left out: a new one, which is printed");
+    auto *files = listen->add_option("--files", plan.files, "Read frame files instead: a folder, or one file");
+    listen->add_flag("--import", plan.import, "Of files: take what is there, and end")->needs(files);
+    listen->add_option("--ranks", plan.ranks, "How many ranks will come; left out: as the first one says")
+        ->check(CLI::Range(1, 65536));
+    listen->add_option("--name", plan.name, "The run's name on screen");
+    listen->add_option("--patience", words.patienceS, "Seconds without any rank before the run counts as failed")
+        ->check(CLI::Range(0.1, 1e7))
+        ->capture_default_str();
+    socket->excludes(token)->excludes(files);
 }
 
 /// Descriptors for many followers. Ranks inherit it, which hurts none: only select() minds numbers past 1024.
@@ -91,6 +122,8 @@ int main(int argc, char **argv) {
                        "Serve one run: a launch request (one JSON line) on stdin, a ready or error line on stdout.");
     app.add_subcommand("check", "Say of launch requests on stdin, one a line, whether serve would start them.");
     addRun(app, options);
+    ListenWords listen;
+    addListen(app, listen);
     auto *attach =
         app.add_subcommand("attach", "Bridge stdin and stdout to a run's agent: a follower's hello in, log lines out.");
     attach->add_option("RUN", runId, "Run id")->required();
@@ -133,7 +166,7 @@ int main(int argc, char **argv) {
     }
 
     const std::string command = app.get_subcommands().front()->get_name();
-    const bool serves = command == "serve" || command == "run";
+    const bool serves = command == "serve" || command == "run" || command == "listen";
     if (serves) {
         blockSessionSignals();
         raiseDescriptorLimit();
@@ -147,6 +180,10 @@ int main(int argc, char **argv) {
         return checkCommand();
     if (command == "run")
         return runCommand(options);
+    if (command == "listen") {
+        listen.plan.patience = std::chrono::milliseconds(static_cast<std::int64_t>(listen.patienceS * 1000));
+        return listenCommand(listen.plan, listen.tokenFile);
+    }
     if (command == "attach")
         return attachCommand(runId, from->count() > 0 ? std::optional(fromSeq) : std::nullopt);
     if (command == "stop")

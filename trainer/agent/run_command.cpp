@@ -4,6 +4,7 @@
 #include "trainer/agent/commands.h"
 #include "trainer/agent/node_plan.h"
 #include "trainer/agent/session.h"
+#include "trainer/agent/slurm_origin.h"
 #include "trainer/agent/stdout_pump.h"
 
 namespace lockstep::agent {
@@ -32,6 +33,7 @@ int runCommand(const CommandOptions &options) {
         if (const auto found = waitForAgent0(*plan); !found)
             return refuse({found.error()});
     StdoutPump out;
+    const int node = plan->nodes.node;
     auto session = Session::start(std::move(*plan), std::move(*keeper), std::move(nvml),
                                   [&out](int rank, ConsoleTap::Stream, std::string_view line) {
                                       out.put("[rank " + std::to_string(rank) + "] " + std::string(line));
@@ -44,6 +46,8 @@ int runCommand(const CommandOptions &options) {
     logging.file = (*session)->folder().agentConsole((*session)->node());
     setUpLogging(logging);
     std::fprintf(stderr, "run %s\n", (*session)->runId().c_str());
+    if (node == 0)
+        writeSlurmOrigin((*session)->folder());
     (*session)->loop().every(std::chrono::milliseconds(50), [&out] { out.flush(); });
     const Session::Ending ending = (*session)->run();
     out.finish();

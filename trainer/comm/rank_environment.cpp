@@ -1,5 +1,6 @@
 #include "trainer/comm/rank_environment.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -49,6 +50,35 @@ std::string firstHost(const std::string &list) {
     return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
 }
 
+/// Of Slurm's SLURM_STEP_TASKS_PER_NODE, "2(x3),1", the entry of one node, counted from 0.
+std::optional<int> tasksOfNode(std::string_view list, int node) {
+    while (!list.empty() && node >= 0) {
+        const std::string_view entry = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(list.size(), entry.size() + 1));
+        int tasks = 0, times = 1;
+        const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), tasks);
+        if (error != std::errc())
+            return std::nullopt;
+        const std::string_view rest(end, entry.size() - static_cast<std::size_t>(end - entry.data()));
+        if (rest.starts_with("(x"))
+            std::from_chars(rest.data() + 2, rest.data() + rest.size(), times);
+        if (node < times)
+            return tasks;
+        node -= times;
+    }
+    return std::nullopt;
+}
+
+/// How many tasks srun started on this node. SLURM_NTASKS_PER_NODE says what was asked for, and only if it was.
+void readTasksOfNode(RankEnvironment &env, const GetEnv &get) {
+    int node = -1;
+    if (const auto text = get("SLURM_NODEID"))
+        std::from_chars(text->data(), text->data() + text->size(), node);
+    if (const auto list = get("SLURM_STEP_TASKS_PER_NODE"))
+        if (const auto tasks = tasksOfNode(*list, node); tasks && *tasks > env.localRank)
+            env.localWorldSize = *tasks;
+}
+
 Result<void> readNumbers(RankEnvironment &env, const GetEnv &get) {
     for (const Names &names : launchers) {
         if (!get(names.rank) || !get(names.worldSize))
@@ -65,6 +95,8 @@ Result<void> readNumbers(RankEnvironment &env, const GetEnv &get) {
             return ok;
         if (auto ok = take(get, names.localWorldSize, 1, env.localWorldSize); !ok)
             return ok;
+        if (env.launcher == "Slurm")
+            readTasksOfNode(env, get);
         if (env.rank >= env.worldSize)
             return fail(Error::badArgument(std::string(names.rank) + "=" + std::to_string(env.rank) + " is not below " +
                                                names.worldSize + "=" + std::to_string(env.worldSize),

@@ -87,6 +87,10 @@ void Training::sendInit() {
     init.totalSteps = s.loader->steps() * s.config.epochs;
     if (s.config.method == Method::Dp)
         init.replicaBatch = scatterSizes(processBatch(s.config, s.env), deviceCount(s.config));
+    if (!std::getenv("LOCKSTEP_RUN")) // an agent of ours knows the config; whoever else reads this does not
+        for (const FieldSpec &field : runConfigFields())
+            if (const std::string value = field.get(s.config); !field.perProcess && !value.empty())
+                init.about.emplace(field.key, value);
     if (s.config.oversubscribe)
         init.detail = "devices may share cores: not comparable";
     if (s.delay)

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "ipc/messages.h"
+#include "trainer/report/frame_address.h"
 
 namespace lockstep::trainer {
 
@@ -22,7 +23,14 @@ constexpr std::int64_t heartbeatNs = 1'000'000'000;
 constexpr std::size_t chunkBytes =
     256 * 1024; ///< encoded ahead of the kernel at most; the rest waits as mergeable frames
 
-Result<Fd> openFile(const std::string &path) {
+constexpr std::size_t rememberedBytes = 1 << 20;
+constexpr std::chrono::seconds connectLimit{5}, againLimit{2}, againEvery{1};
+
+Result<Fd> openFile(const std::string &address, int rank) {
+    const auto place = frameFile(address, rank);
+    if (!place)
+        return fail(place.error());
+    const std::string &path = *place;
     const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return fail(Error::badArgument("can't write frames to " + path + ": " + std::strerror(errno),
@@ -64,8 +72,15 @@ Result<std::unique_ptr<FrameSender>> FrameSender::open(const std::string &addres
     } else if (address.starts_with("unix:")) {
         fd = connectToRun(address.substr(5), rank);
         sender->m_socket = true;
+    } else if (isListener(address)) {
+        auto link = connectToListener(address, rank, connectLimit);
+        if (!link)
+            return fail(link.error());
+        fd = std::move(link->fd);
+        sender->m_socket = true;
+        sender->m_tcp = address;
     } else {
-        fd = openFile(address);
+        fd = openFile(address, rank);
     }
     if (!fd)
         return fail(fd.error());
@@ -128,13 +143,15 @@ void FrameSender::run() {
         const bool idle = m_bytes.empty() && m_queue.empty();
         if (m_finishing && (idle || m_lost || std::chrono::steady_clock::now() >= m_deadline))
             return;
-        if (!m_bytes.empty() || idle) {
+        if (!m_bytes.empty() || idle || m_down) {
             const std::int64_t sinceNs = m_clock.monoNs() - m_lastSentNs;
             const auto untilBeat =
                 static_cast<int>(std::clamp<std::int64_t>((heartbeatNs - sinceNs) / 1'000'000 + 1, 1, 1000));
             lock.unlock();
             waitForEvent(!m_bytes.empty(), m_finishing ? 10 : untilBeat);
-            if (m_socket)
+            if (m_down)
+                tryAgain();
+            else if (m_socket)
                 readControl();
             lock.lock();
         }
@@ -151,13 +168,15 @@ void FrameSender::run() {
 
 /// Encodes what waits, as far as the kernel keeps up, and writes it.
 void FrameSender::pump(std::unique_lock<std::mutex> &lock) {
-    while (!m_lost) {
+    while (!m_lost && !m_down) {
         while (!m_queue.empty() && m_bytes.size() < chunkBytes) {
             Frame frame = m_queue.pop();
             frame.rseq = m_rseq++;
             m_lastSentNs = m_clock.monoNs();
-            m_bytes += encode(frame);
-            m_bytes += '\n';
+            std::string line = encode(frame) + "\n";
+            m_bytes += line;
+            if (!m_tcp.empty())
+                remember(*frame.rseq, std::move(line));
         }
         if (m_bytes.empty())
             return;
@@ -220,9 +239,44 @@ void FrameSender::handleLine(std::string_view line) {
         std::fprintf(stderr, "lockstep-trainer: %s\n", hello.error().message().c_str());
 }
 
-void FrameSender::lose(const std::string &why) {
-    m_lost = true;
+void FrameSender::remember(std::uint64_t rseq, std::string line) {
+    m_recentBytes += line.size();
+    m_recent.emplace_back(rseq, std::move(line));
+    while (m_recentBytes > rememberedBytes && m_recent.size() > 1) {
+        m_recentBytes -= m_recent.front().second.size();
+        m_recent.pop_front();
+    }
+}
+
+/// The listener is told who we are and says which frame it lacks first.
+void FrameSender::tryAgain() {
+    if (std::chrono::steady_clock::now() < m_nextTry)
+        return;
+    auto link = connectToListener(m_tcp, m_rank, againLimit);
+    m_nextTry = std::chrono::steady_clock::now() + againEvery;
+    if (!link)
+        return;
+    m_out = std::move(link->fd);
+    m_framer = {};
     m_bytes.clear();
+    for (const auto &[rseq, line] : m_recent)
+        if (rseq >= link->nextRseq)
+            m_bytes += line;
+    m_down = false;
+    std::fprintf(stderr, "lockstep-trainer: frames of rank %d are sent again\n", m_rank);
+}
+
+void FrameSender::lose(const std::string &why) {
+    m_bytes.clear();
+    if (!m_tcp.empty()) {
+        m_down = true;
+        m_out.close();
+        m_nextTry = std::chrono::steady_clock::now() + againEvery;
+        std::fprintf(stderr, "lockstep-trainer: the link to %s is lost: %s; training goes on, and it is tried again\n",
+                     m_tcp.c_str(), why.c_str());
+        return;
+    }
+    m_lost = true;
     std::fprintf(stderr, "lockstep-trainer: frames of rank %d are no longer sent: %s; training goes on\n", m_rank,
                  why.c_str());
 }

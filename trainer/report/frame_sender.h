@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,8 +18,10 @@
 namespace lockstep::trainer {
 
 /// Sends a rank's frames from a thread of its own, so that training never waits for a reader: to a run's socket
-/// (unix:PATH), to the end of a file, to stdout (-) or nowhere. Numbers them (rseq) as they leave, sends a heartbeat each
-/// second, reads control lines back. When the socket goes away training goes on and frames are dropped.
+/// (unix:PATH), to a listener elsewhere (tcp://HOST:PORT, with the token of LOCKSTEP_FRAMES_TOKEN), to the end of a file, to
+/// rank-R.ndjson in a folder (a path that ends in '/' or is one), to stdout (-) or nowhere. Numbers them (rseq) as they
+/// leave, sends a heartbeat each second, reads control lines back. When a run's own socket goes away training goes on and
+/// frames are dropped; a listener elsewhere is tried again each second, and sent what it lacks, as far as 1 MiB reaches back.
 /// send() may be called from any thread.
 class FrameSender {
 public:
@@ -51,6 +54,8 @@ private:
     void readControl();
     void handleLine(std::string_view line);
     void lose(const std::string &why);
+    void tryAgain();
+    void remember(std::uint64_t rseq, std::string line);
     void wake() const;
 
     int m_rank;
@@ -63,6 +68,13 @@ private:
     std::string m_bytes; ///< encoded, not yet taken by the kernel
     std::uint64_t m_rseq = 0;
     std::int64_t m_lastSentNs = 0;
+
+    // Of a listener elsewhere:
+    std::string m_tcp;                                          ///< its address; empty: another kind
+    std::deque<std::pair<std::uint64_t, std::string>> m_recent; ///< lines with their rseq, for when it comes back
+    std::size_t m_recentBytes = 0;
+    bool m_down = false;
+    std::chrono::steady_clock::time_point m_nextTry;
 
     std::mutex m_mutex;
     FrameQueue m_queue;

@@ -1,6 +1,7 @@
 #include "follow/remote_copy.h"
 
 #include <nlohmann/json.hpp>
+#include <QSysInfo>
 
 #include "ipc/file_system.h"
 #include "ipc/log.h"
@@ -10,6 +11,23 @@ namespace lockstep::core {
 namespace {
 
 constexpr qint64 largestAnswer = 8 << 20;
+
+nlohmann::json readOrigin(const RunFolder &folder) {
+    if (!QFile::exists(QString::fromStdString(folder.origin())))
+        return {};
+    const Result<std::string> text = realFileSystem().readAll(folder.origin());
+    return text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+}
+
+std::string hostOfThisMachine() {
+    return QSysInfo::machineHostName().toStdString();
+}
+
+/// The run's own folder on storage that several machines see: the agent wrote the origin itself, for viewers elsewhere.
+bool isSharedFolder(const RunFolder &folder) {
+    const nlohmann::json origin = readOrigin(folder);
+    return origin.is_object() && origin.contains("shared") && origin["shared"] == true;
+}
 
 } // namespace
 
@@ -26,6 +44,8 @@ RemoteCopy::~RemoteCopy() {
 
 Result<void> RemoteCopy::open() {
     FileSystem &files = realFileSystem();
+    if (isSharedFolder(m_folder))
+        return fail(Error::failed(m_folder.path + " is the run's own folder, seen from here"));
     if (const Result<void> made = files.makeFolders(m_folder.path); !made)
         return made;
     Result<FileLock> lock = FileLock::acquire(m_folder.path + "/copy.lock");
@@ -125,13 +145,10 @@ void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
 }
 
 std::optional<CommandPrefix> originOf(const RunFolder &folder) {
-    const QString path = QString::fromStdString(folder.origin());
-    if (!QFile::exists(path))
+    const nlohmann::json json = readOrigin(folder);
+    // On the machine where a shared folder's agent is, it is reached as ever.
+    if (json.is_object() && json.value("shared", false) && json.value("machine", "") == hostOfThisMachine())
         return std::nullopt;
-    const Result<std::string> text = realFileSystem().readAll(folder.origin());
-    if (!text)
-        return std::nullopt;
-    const auto json = nlohmann::json::parse(*text, nullptr, false);
     if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
         return std::nullopt;
     // The prefix is built anew from the host: a file must not name the command to run.

@@ -54,12 +54,34 @@ Result<std::string> findProgram(const char *variable, const QString &name) {
 
 } // namespace
 
+namespace {
+
+/// JOB/NODE of "slurm:JOB/NODE". A '/' is in no name that ssh is given.
+Result<CommandPrefix> prefixInJob(std::string_view place, CommandPrefix prefix) {
+    const auto slash = place.find('/');
+    const std::string_view job = place.substr(0, slash);
+    const std::string_view node = slash == std::string_view::npos ? std::string_view() : place.substr(slash + 1);
+    const bool number = !job.empty() && job.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!number || node.empty() || node.front() == '-' || !plainHost(node))
+        return fail(Error::badArgument("'slurm:" + shown(place) + "' names no node of a Slurm job",
+                                       "write slurm:JOB/NODE", "host"));
+    prefix.host = "slurm:" + std::string(place);
+    prefix.shell = false;
+    prefix.words = {"srun",       "--jobid=" + std::string(job),     "--overlap", "--nodes=1",
+                    "--ntasks=1", "--nodelist=" + std::string(node), "--quiet"};
+    return prefix;
+}
+
+} // namespace
+
 Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAgent) {
     CommandPrefix prefix;
     if (!remoteAgent.empty())
         prefix.agent = remoteAgent;
     if (host.empty())
         return prefix;
+    if (host.starts_with("slurm:"))
+        return prefixInJob(host.substr(6), prefix);
     if (host.front() == '-' || !plainHost(host))
         return fail(Error::badArgument("host name '" + shown(host) +
                                            "' is refused: only letters, digits and ._-@:[]% "

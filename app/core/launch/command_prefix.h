@@ -7,17 +7,18 @@
 
 namespace lockstep::core {
 
-/// What stands before `lockstep-agent …` so that it runs where the run is: nothing here, `ssh … HOST` elsewhere.
+/// What stands before `lockstep-agent …` so that it runs where the run is: nothing here, `ssh … HOST` elsewhere, `srun …
+/// --overlap` in a job of Slurm's.
 struct CommandPrefix {
     std::vector<std::string> words;       ///< empty: this machine
-    std::string host;                     ///< empty: this machine
+    std::string host;                     ///< as prefixFor() takes it; empty: this machine
     std::string agent = "lockstep-agent"; ///< the agent's path there
-    bool shell = true; ///< a shell reads the words there, as behind ssh; false: they arrive as they are
+    bool shell = true;                    ///< what follows the words is read by a shell there (ssh), and quoted for it
     [[nodiscard]] bool local() const { return words.empty(); }
     bool operator==(const CommandPrefix &) const = default;
 };
 
-/// The prefix for `host` (empty: this machine). A name that starts with '-' or holds anything but letters, digits and
+/// The prefix for `host` (empty: this machine; "slurm:JOB/NODE": a node of a running job, JOB as squeue's %A). A name that starts with '-' or holds anything but letters, digits and
 /// `._-@:[]%` is refused: it would reach a shell. LOCKSTEP_SSH_OPTIONS adds options (split at blanks, for tests).
 [[nodiscard]] Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAgent = {});
 

@@ -12,6 +12,7 @@
 #include "ipc/logging.h"
 #include "launch/agent_launcher.h"
 #include "launch/nodes_launcher.h"
+#include "launch/slurm/slurm_experiment.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -42,6 +43,9 @@ Result<void> ExperimentRunner::own(const std::string &experimentId) {
     Result<Experiment> experiment = readExperiment(experimentId);
     if (!experiment)
         return fail(experiment.error());
+    if (isSlurmExperiment(experimentId))
+        return fail(Error::badArgument("the queue of " + experimentId + " is Slurm's",
+                                       "follow it: lockstepctl slurm follow " + experimentId));
     Result<FileLock> lock = FileLock::acquire(experimentFolder(experimentId).lock());
     if (!lock)
         return fail(Error::failed("the queue of " + experimentId + " has an owner: " + lock.error().what,

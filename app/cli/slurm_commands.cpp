@@ -1,0 +1,245 @@
+// slurm script, submit, list, cancel, follow.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+#include <QCoreApplication>
+#include <QProcess>
+
+#include "commands.h"
+#include "export/export.h"
+#include "job_commands.h"
+#include "job_runs.h"
+#include "launch/slurm/slurm_experiment.h"
+#include "loaded_runs.h"
+#include "output.h"
+#include "stop_signals.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Starts `lockstepctl slurm own ID` in a session of its own, which writes down how the jobs stand.
+int ownInBackground(const std::string &id) {
+    if (core::isOwned(id))
+        return Done;
+    const QString console = QString::fromStdString(core::experimentFolder(id).console());
+    QProcess process;
+    process.setProgram(QCoreApplication::applicationFilePath());
+    process.setArguments({QStringLiteral("slurm"), QStringLiteral("own"), QString::fromStdString(id)});
+    process.setStandardInputFile(QProcess::nullDevice());
+    process.setStandardOutputFile(console, QIODevice::Append);
+    process.setStandardErrorFile(console, QIODevice::Append);
+    if (!process.startDetached())
+        return complain(Error::failed("nobody can watch the jobs: " + process.errorString().toStdString(),
+                                      "they run all the same; try: lockstepctl slurm follow " + id));
+    for (int i = 0; i < 200; ++i) { // until it holds the experiment, or has found it to be over
+        const auto experiment = core::readExperiment(id);
+        if (core::isOwned(id) || (experiment && experiment->over()))
+            break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    }
+    return Done;
+}
+
+Result<core::SlurmRecord> submitted(const std::string &id) {
+    auto record = core::readSlurmRecord(id);
+    if (record && record->job.empty())
+        return fail(
+            Error::badArgument("experiment " + id + " was not submitted yet", "lockstepctl slurm submit " + id));
+    return record;
+}
+
+/// Tells of each entry's waiting whenever it changes, while others of the array may run.
+class WaitPrinter : public QObject {
+public:
+    WaitPrinter(std::string id, core::SlurmRecord record) : m_id(std::move(id)), m_record(std::move(record)) {
+        connect(&m_timer, &QTimer::timeout, this, &WaitPrinter::look);
+        m_timer.start(2000);
+        QTimer::singleShot(0, this, &WaitPrinter::look);
+    }
+
+private:
+    void look() {
+        const auto experiment = core::readExperiment(m_id);
+        const auto jobs = core::slurmJobs();
+        if (!experiment || !jobs)
+            return;
+        for (const core::SlurmJob &job : core::jobsOf(*jobs, m_record.job)) {
+            const std::size_t task = std::size_t(job.task.value_or(0));
+            if (!job.waits() || task >= m_record.entries.size())
+                continue;
+            const core::PlannedRun &run = experiment->entries[std::size_t(m_record.entries[task])].planned;
+            const std::string name = run.repeats > 1 ? run.name + " (" + std::to_string(run.repeat) + " of " +
+                                                           std::to_string(run.repeats) + ")"
+                                                     : run.name;
+            const std::string sentence = core::waitSentence(name, job);
+            if (m_told[task] != sentence)
+                print((m_told[task] = sentence) + "\n");
+        }
+    }
+    std::string m_id;
+    core::SlurmRecord m_record;
+    std::map<std::size_t, std::string> m_told;
+    QTimer m_timer;
+};
+
+Json toJson(const core::SlurmJob &job) {
+    Json json = {
+        {"job", job.id}, {"state", job.state}, {"reason", job.reason}, {"node", job.node}, {"start", job.start}};
+    json["place"] = job.place ? Json(*job.place) : Json(nullptr);
+    return json;
+}
+
+/// The experiment whose job this is; by its own id, or by Slurm's number.
+Result<std::string> experimentOf(const std::string &id) {
+    if (core::isSlurmExperiment(id))
+        return id;
+    for (const std::string &experiment : core::listExperiments())
+        if (const auto record = core::readSlurmRecord(experiment);
+            record && !record->job.empty() && (record->job == id || id.starts_with(record->job + "_")))
+            return experiment;
+    return fail(Error::badArgument("\"" + id.substr(0, 80) + "\" is neither an experiment in Slurm nor one of its jobs",
+                                   "lockstepctl slurm list shows them"));
+}
+
+} // namespace
+
+int slurmScriptCommand(const SlurmCommandOptions &options) {
+    const auto experiment = jobExperiment(options.runs);
+    if (!experiment)
+        return complain(experiment.error());
+    const core::SlurmPlace place = slurmPlaceOf(options.slurm, options.runs.nodes);
+    if (options.save) {
+        if (const auto saved = core::saveSlurmExperiment(*experiment, place); !saved)
+            return complain(saved.error());
+        print(core::slurmFiles(experiment->id).script + "\n");
+        std::fprintf(stderr, "edit it if you like, then: lockstepctl slurm submit %s\n", experiment->id.c_str());
+        return Done;
+    }
+    const auto script = core::slurmScript(core::slurmTasks(*experiment), place);
+    if (!script)
+        return complain(script.error());
+    if (options.out == "-") {
+        print(*script);
+        return Done;
+    }
+    const auto written = core::writeExport(options.out, *script);
+    return written ? int(Done) : complain(written.error());
+}
+
+int slurmSubmitCommand(const SlurmCommandOptions &options) {
+    std::string id = options.runs.what;
+    const auto known = core::readSlurmRecord(id);
+    const bool saved = isRunId(id) && known && known->job.empty();
+    if (!saved) {
+        const auto experiment = jobExperiment(options.runs);
+        if (!experiment)
+            return complain(experiment.error());
+        id = experiment->id;
+        if (const auto made = core::saveSlurmExperiment(*experiment, slurmPlaceOf(options.slurm, options.runs.nodes));
+            !made)
+            return complain(made.error());
+    }
+    const auto job = core::submitSlurmExperiment(id);
+    if (!job) {
+        if (!saved) { // nothing was started, nothing is left
+            std::error_code ignored;
+            std::filesystem::remove_all(core::experimentFolder(id).path, ignored);
+        }
+        return complain(job.error());
+    }
+    const int owned = ownInBackground(id);
+    print(options.json
+              ? Json{{"experiment", id}, {"job", *job}}.dump() + "\n"
+              : "experiment " + id + " is Slurm's job " + *job + "; follow it: lockstepctl slurm follow " + id + "\n");
+    return owned;
+}
+
+int slurmListCommand(bool json) {
+    const auto jobs = core::slurmJobs();
+    if (!jobs)
+        return complain(jobs.error());
+    std::vector<std::vector<std::string>> rows = {
+        {"Experiment", "Run", "Job", "State", "Place", "Node", "Start", "Reason"}};
+    Json list = Json::array();
+    for (const std::string &id : core::listExperiments()) {
+        const auto record = core::readSlurmRecord(id);
+        const auto experiment = core::readExperiment(id);
+        if (!record || !experiment)
+            continue;
+        const auto own = core::jobsOf(*jobs, record->job);
+        Json runs = Json::array();
+        for (std::size_t task = 0; task < record->entries.size(); ++task) {
+            const core::ExperimentEntry &entry = experiment->entries[std::size_t(record->entries[task])];
+            const auto job = std::find_if(own.begin(), own.end(), [&](const core::SlurmJob &one) {
+                return record->entries.size() == 1 || one.task == int(task);
+            });
+            Json one = {
+                {"run", entry.run}, {"name", entry.planned.name}, {"entry_state", std::string(toString(entry.state))}};
+            one["slurm"] = job == own.end() ? Json(nullptr) : toJson(*job);
+            runs.push_back(std::move(one));
+            const auto or_ = [](const std::string &text) { return text.empty() ? std::string("-") : text; };
+            if (job == own.end())
+                rows.push_back({id, entry.planned.name, or_(record->job), std::string(toString(entry.state)), "-", "-",
+                                "-", or_(entry.reason)});
+            else
+                rows.push_back({id, entry.planned.name, job->id, job->state,
+                                job->place ? std::to_string(*job->place) : "-", or_(job->node), or_(job->start),
+                                or_(job->reason)});
+        }
+        list.push_back({{"experiment", id}, {"job", record->job}, {"runs", std::move(runs)}});
+    }
+    print(json              ? list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+          : rows.size() > 1 ? aligned(rows)
+                            : std::string("nothing was submitted to Slurm yet\n"));
+    return Done;
+}
+
+int slurmCancelCommand(const std::string &id) {
+    const auto experiment = experimentOf(id);
+    if (!experiment)
+        return complain(experiment.error());
+    auto record = submitted(*experiment);
+    if (!record)
+        return complain(record.error());
+    record->cancelled = true;
+    if (const auto written = core::writeSlurmRecord(*experiment, *record); !written)
+        return complain(written.error());
+    if (const auto cancelled = core::cancelSlurmJob(isRunId(id) ? record->job : id); !cancelled)
+        return complain(cancelled.error());
+    print("job " + (isRunId(id) ? record->job : id) + " is cancelled: its ranks write a checkpoint and end\n");
+    return Done;
+}
+
+int slurmFollowCommand(const std::string &id) {
+    const auto experiment = experimentOf(id);
+    if (!experiment)
+        return complain(experiment.error());
+    const auto record = submitted(*experiment);
+    if (!record)
+        return complain(record.error());
+    const auto read = core::readExperiment(*experiment);
+    if (read && !read->over())
+        if (const int owned = ownInBackground(*experiment); owned != Done)
+            return owned;
+    const WaitPrinter waits(*experiment, *record);
+    return attachCommand({*experiment, {}});
+}
+
+int slurmOwnCommand(const std::string &id) {
+    core::SlurmWatch watch;
+    if (const auto owned = watch.own(id); !owned)
+        return complain(owned.error());
+    QObject::connect(&watch, &core::SlurmWatch::finished, &watch, [] { QCoreApplication::exit(Done); });
+    const StopSignals signals([] { QCoreApplication::exit(Stopped); }); // the jobs go on without anybody
+    watch.start();
+    return QCoreApplication::exec();
+}
+
+} // namespace lockstep::cli

@@ -1,0 +1,97 @@
+#include "launch/jobs/job_shape.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ipc/command_template.h"
+
+namespace lockstep::core {
+
+int JobShape::worldSize() const {
+    return std::accumulate(processes.begin(), processes.end(), 0);
+}
+
+bool JobShape::even() const {
+    return std::all_of(processes.begin(), processes.end(), [&](int n) { return n == processes.front(); });
+}
+
+Result<JobShape> jobShape(const RunConfig &config, int nodes) {
+    if (!config.nodes.empty() && (nodes <= 1 || nodes == nodeCount(config)))
+        return JobShape{processesOfNodes(config)};
+    const int processes = processCount(config);
+    const int wanted = std::max(1, nodes);
+    if (wanted > 1 && config.method != Method::Ddp)
+        return fail(Error::badArgument(std::string(toString(config.method)) + " is one process on one node, and " +
+                                           std::to_string(wanted) + " nodes are asked for",
+                                       "use the method ddp, or one node", "nodes"));
+    if (wanted > processes)
+        return fail(Error::badArgument(std::to_string(wanted) + " nodes are more than the run's " +
+                                           std::to_string(processes) + (processes == 1 ? " process" : " processes"),
+                                       "ask for at most " + std::to_string(processes) + " nodes", "nodes"));
+    JobShape shape;
+    for (int node = 0; node < wanted; ++node)
+        shape.processes.push_back(processes / wanted + (node < processes % wanted ? 1 : 0));
+    return shape;
+}
+
+RunConfig configOfShare(const RunConfig &config, int processes) {
+    RunConfig own = config;
+    own.frames.clear();
+    own.summary.clear();
+    own.workerCores.clear();
+    own.interface.clear();
+    own.nodes.clear();
+    own.devices.clear();
+    const int devices = config.method == Method::Ddp ? processes : deviceCount(config);
+    for (int i = 0; i < devices; ++i)
+        own.devices.push_back(std::to_string(i));
+    return own;
+}
+
+Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes) {
+    if (run.command.empty()) {
+        std::vector<std::string> words = toArguments(configOfShare(run.config, processes));
+        words.insert(words.begin(), "lockstep-trainer");
+        return words;
+    }
+    std::vector<std::string> words = shownCommand(run.command, run.config);
+    for (const std::string &word : run.command)
+        for (const char *ours : {"{scripts}", "{recipe_folder}"})
+            if (word.find(ours) != std::string::npos)
+                return fail(Error::badArgument(
+                    commentText(run.name) + " runs a Python file that lies on this machine (" + commentText(word) + ")",
+                    "copy it to where the job runs and name it there in the recipe's command"));
+    return words;
+}
+
+std::string jobName(std::string_view title, std::size_t longest) {
+    std::string name;
+    for (const char c : title) {
+        const char lower = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
+        const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+        if (plain)
+            name += lower;
+        else if (title.substr(std::size_t(&c - title.data())).starts_with("×"))
+            name += 'x'; // DDP ×2 is ddp-x2
+        else if (!name.empty() && name.back() != '-' && static_cast<unsigned char>(c) < 0x80)
+            name += '-';
+    }
+    if (name.empty() || name.front() < 'a' || name.front() > 'z')
+        name = "run-" + name;
+    name.resize(std::min(name.size(), longest));
+    while (name.ends_with('-'))
+        name.pop_back();
+    return name;
+}
+
+std::string commentText(std::string_view text) {
+    constexpr std::size_t longest = 200;
+    std::string out;
+    for (const char c : text.substr(0, longest))
+        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    while (!out.empty() && text.size() > longest && (static_cast<unsigned char>(out.back()) & 0x80) != 0)
+        out.pop_back(); // no half of a character
+    return out;
+}
+
+} // namespace lockstep::core

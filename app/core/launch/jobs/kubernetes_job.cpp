@@ -1,0 +1,250 @@
+// Kubernetes manifests: a plain Indexed Job with its headless Service, and a PyTorchJob.
+#include <nlohmann/json.hpp>
+
+#include "ipc/command_template.h"
+#include "launch/jobs/exported_job.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Blocks of YAML. Keys are ours and plain; every text is quoted.
+void writeYaml(const Json &value, int indent, std::string &out) {
+    const std::string blanks(std::size_t(indent), ' ');
+    const auto scalar = [&](const Json &one) {
+        return one.is_string() ? yamlText(one.get_ref<const std::string &>()) : one.dump();
+    };
+    if (value.is_object())
+        for (const auto &[key, member] : value.items()) {
+            out += blanks + key + ":";
+            if (member.is_structured() && !member.empty()) {
+                out += "\n";
+                writeYaml(member, member.is_array() ? indent : indent + 2, out);
+            } else {
+                out += " " + scalar(member) + "\n";
+            }
+        }
+    else
+        for (const Json &item : value) {
+            if (!item.is_structured()) {
+                out += blanks + "- " + scalar(item) + "\n";
+                continue;
+            }
+            std::string inner;
+            writeYaml(item, indent + 2, inner);
+            inner.replace(std::size_t(indent), 2, "- ");
+            out += inner;
+        }
+}
+
+std::string toYaml(const Json &document) {
+    std::string out;
+    writeYaml(document, 0, out);
+    return out;
+}
+
+/// Kubernetes fills $(NAME) in a container's words in; $$ is a plain $.
+std::string containerWord(const std::string &word) {
+    std::string out;
+    for (const char c : word)
+        out += c == '$' ? "$$" : std::string(1, c);
+    return out;
+}
+
+int coresOf(const RunConfig &config, int processes) {
+    const int devices = config.method == Method::Ddp ? processes : deviceCount(config);
+    const int training = config.device == "cpu" ? devices * config.coresPerDevice : processes;
+    return training + processes * config.workers;
+}
+
+Json containerOf(const PlannedRun &run, const JobPlace &place, int processes, std::vector<std::string> words) {
+    Json command = Json::array();
+    for (std::string &word : words)
+        command.push_back(std::move(word));
+    Json container = {{"name", "pytorch"}, {"image", place.image}, {"command", std::move(command)}};
+    Json environment = Json::array();
+    if (!place.frames.empty())
+        environment.push_back({{"name", "LOCKSTEP_FRAMES"}, {"value", containerWord(place.frames)}});
+    if (!place.framesSecret.empty())
+        environment.push_back({{"name", "LOCKSTEP_FRAMES_TOKEN"},
+                               {"valueFrom", {{"secretKeyRef", {{"name", place.framesSecret}, {"key", "token"}}}}}});
+    if (!environment.empty())
+        container["env"] = std::move(environment);
+    Json resources = {{"requests", {{"cpu", std::to_string(coresOf(run.config, processes))}}}};
+    if (run.config.device == "cuda") {
+        const int gpus = run.config.method == Method::Ddp ? processes : deviceCount(run.config);
+        resources["limits"] = {{"nvidia.com/gpu", std::to_string(gpus)}};
+    }
+    container["resources"] = std::move(resources);
+    Json mounts = Json::array();
+    if (!place.claim.empty())
+        mounts.push_back({{"name", "shared"}, {"mountPath", place.mount}});
+    if (processes > 1) // NCCL's and the loaders' shared memory: a pod's own 64 MiB is too little
+        mounts.push_back({{"name", "shm"}, {"mountPath", "/dev/shm"}});
+    if (!mounts.empty())
+        container["volumeMounts"] = std::move(mounts);
+    return container;
+}
+
+Json podSpec(const JobPlace &place, int processes, Json container) {
+    Json spec = Json::object();
+    spec["restartPolicy"] = "Never";
+    spec["terminationGracePeriodSeconds"] = 60; // for the checkpoint that ranks write when they are asked to end
+    spec["containers"] = Json::array({std::move(container)});
+    Json volumes = Json::array();
+    if (!place.claim.empty())
+        volumes.push_back({{"name", "shared"}, {"persistentVolumeClaim", {{"claimName", place.claim}}}});
+    if (processes > 1)
+        volumes.push_back({{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}});
+    if (!volumes.empty())
+        spec["volumes"] = std::move(volumes);
+    return spec;
+}
+
+Json metadata(const PlannedRun &run, const JobPlace &place, const std::string &name) {
+    Json out = {{"name", name}};
+    if (!place.nameSpace.empty())
+        out["namespace"] = place.nameSpace;
+    out["labels"] = {{"app.kubernetes.io/name", "lockstep"}, {"lockstep/job", name}};
+    out["annotations"] = {{"lockstep/run", run.name}};
+    return out;
+}
+
+struct Manifest {
+    JobShape shape;
+    int processes = 1; ///< of each pod
+    std::vector<std::string> command;
+    std::string name;
+};
+
+Result<Manifest> prepare(const PlannedRun &run, const JobPlace &place) {
+    const auto shape = jobShape(run.config, place.nodes);
+    if (!shape)
+        return fail(shape.error());
+    if (!shape->even())
+        return fail(Error::badArgument(std::to_string(shape->worldSize()) + " ranks can't be shared evenly among " +
+                                           std::to_string(shape->nodes()) + " pods, which are all alike",
+                                       "ask for a number of nodes that divides the ranks", "nodes"));
+    if (place.image.empty())
+        return fail(Error::badArgument("no container image is named", "give one with lockstep-trainer in it: --image",
+                                       "image"));
+    if (!place.claim.empty() && !place.mount.starts_with('/'))
+        return fail(Error::badArgument("the mount \"" + commentText(place.mount) + "\" is no absolute path",
+                                       "write it like /shared", "mount"));
+    Manifest out{
+        *shape, shape->processes.front(), {}, place.name.empty() ? jobName("lockstep-" + run.name) : place.name};
+    auto command = jobCommand(run, out.processes);
+    if (!command)
+        return fail(command.error());
+    for (const std::string &word : *command)
+        out.command.push_back(containerWord(word));
+    return out;
+}
+
+/// torchrun with these words before the command; a method of one process needs none.
+std::vector<std::string> underTorchrun(const PlannedRun &run, const Manifest &manifest,
+                                       std::vector<std::string> words) {
+    std::vector<std::string> command = manifest.command;
+    if (run.config.method != Method::Ddp)
+        return command;
+    words.insert(words.begin(), "torchrun");
+    if (pythonScript(command) == std::size_t(1))
+        command.erase(command.begin()); // torchrun brings its own Python
+    else
+        words.emplace_back("--no-python");
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+}
+
+} // namespace
+
+std::string yamlText(std::string_view utf8) {
+    // As JSON: what is no UTF-8 becomes U+FFFD, ASCII controls are escaped.
+    const std::string json = Json(std::string(utf8)).dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string out;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const auto at = [&](std::size_t k) {
+            return i + k < json.size() ? static_cast<unsigned char>(json[i + k]) : 0u;
+        };
+        char hex[8];
+        if (at(0) == 0x7f) {
+            out += "\\x7f";
+        } else if (at(0) == 0xc2 && at(1) < 0xa0) { // C1 controls; U+0085 is a line break to YAML
+            std::snprintf(hex, sizeof hex, "\\x%02x", at(1));
+            out += hex;
+            ++i;
+        } else if (at(0) == 0xe2 && at(1) == 0x80 && (at(2) == 0xa8 || at(2) == 0xa9)) { // line separators
+            out += at(2) == 0xa8 ? "\\u2028" : "\\u2029";
+            i += 2;
+        } else if (at(0) == 0xef && ((at(1) == 0xbb && at(2) == 0xbf) || (at(1) == 0xbf && at(2) >= 0xbe))) {
+            out += at(1) == 0xbb ? "\\ufeff" : at(2) == 0xbe ? "\\ufffe" : "\\uffff"; // not printable
+            i += 2;
+        } else {
+            out += json[i];
+        }
+    }
+    return out;
+}
+
+Result<std::string> kubernetesJob(const PlannedRun &run, const JobPlace &place) {
+    const auto manifest = prepare(run, place);
+    if (!manifest)
+        return fail(manifest.error());
+    const int nodes = manifest->shape.nodes();
+    const std::string &name = manifest->name;
+    std::vector<std::string> numbers;
+    if (nodes > 1) // the pod's hostname is NAME-INDEX, its domain the headless service
+        numbers = {"--nnodes=" + std::to_string(nodes), "--node-rank=$(JOB_COMPLETION_INDEX)",
+                   "--master-addr=" + name + "-0." + name, "--master-port=" + std::to_string(place.masterPort)};
+    numbers.push_back("--nproc-per-node=" + std::to_string(manifest->processes));
+    Json pod = podSpec(place, manifest->processes,
+                       containerOf(run, place, manifest->processes, underTorchrun(run, *manifest, numbers)));
+    if (nodes > 1)
+        pod["subdomain"] = name;
+    const Json job = {
+        {"apiVersion", "batch/v1"},
+        {"kind", "Job"},
+        {"metadata", metadata(run, place, name)},
+        {"spec",
+         {{"completionMode", "Indexed"},
+          {"completions", nodes},
+          {"parallelism", nodes},
+          {"backoffLimit", 0}, // a rank that comes again alone finds no group
+          {"template", {{"metadata", {{"labels", {{"lockstep/job", name}}}}}, {"spec", std::move(pod)}}}}}};
+    if (nodes == 1)
+        return toYaml(job);
+    const Json service = {{"apiVersion", "v1"},
+                          {"kind", "Service"},
+                          {"metadata", metadata(run, place, name)},
+                          {"spec",
+                           {{"clusterIP", "None"},
+                            {"publishNotReadyAddresses", true}, // ranks meet before any pod is ready
+                            {"selector", {{"lockstep/job", name}}}}}};
+    return toYaml(service) + "---\n" + toYaml(job);
+}
+
+Result<std::string> pyTorchJob(const PlannedRun &run, const JobPlace &place) {
+    const auto manifest = prepare(run, place);
+    if (!manifest)
+        return fail(manifest.error());
+    const int nodes = manifest->shape.nodes();
+    Json pod = podSpec(place, manifest->processes,
+                       containerOf(run, place, manifest->processes, underTorchrun(run, *manifest, {})));
+    pod.erase("restartPolicy"); // the replicas', below
+    const auto replicas = [&](int count) {
+        return Json{{"replicas", count}, {"restartPolicy", "Never"}, {"template", {{"spec", pod}}}};
+    };
+    Json specs = {{"Master", replicas(1)}};
+    if (nodes > 1)
+        specs["Worker"] = replicas(nodes - 1);
+    return toYaml({{"apiVersion", "kubeflow.org/v1"},
+                   {"kind", "PyTorchJob"},
+                   {"metadata", metadata(run, place, manifest->name)},
+                   {"spec",
+                    {{"nprocPerNode", std::to_string(manifest->processes)},
+                     {"runPolicy", {{"cleanPodPolicy", "None"}}},
+                     {"pytorchReplicaSpecs", std::move(specs)}}}});
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,63 @@
+#include "ipc/command_template.h"
+#include "launch/command_prefix.h"
+#include "launch/jobs/exported_job.h"
+
+namespace lockstep::core {
+namespace {
+
+std::string shellLine(const std::vector<std::string> &words) {
+    std::string line;
+    for (const std::string &word : words)
+        line += (line.empty() ? "" : " ") + quoteForShell(word);
+    return line;
+}
+
+} // namespace
+
+Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) {
+    const auto shape = jobShape(run.config, place.nodes);
+    if (!shape)
+        return fail(shape.error());
+    const bool ddp = run.config.method == Method::Ddp;
+    if (shape->nodes() > 1 && place.masterAddress.empty())
+        return fail(Error::badArgument("the " + std::to_string(shape->nodes()) +
+                                           " nodes don't know where node 0 is to be reached",
+                                       "give its name or address: --master-addr HOST", "master_addr"));
+    std::string text;
+    if (!place.frames.empty())
+        text += "export LOCKSTEP_FRAMES=" + quoteForShell(place.frames) + "\n";
+    for (int node = 0; node < shape->nodes(); ++node) {
+        const int processes = shape->processes[std::size_t(node)];
+        auto command = jobCommand(run, processes);
+        if (!command)
+            return fail(command.error());
+        text += "# " + commentText(run.name) +
+                (shape->nodes() > 1 ? ", on node " + std::to_string(node) : std::string()) + "\n";
+        std::vector<std::string> words;
+        if (ddp) {
+            words = {"torchrun"};
+            if (pythonScript(*command) == std::size_t(1))
+                command->erase(command->begin()); // torchrun brings its own Python
+            else
+                words.emplace_back("--no-python");
+            const auto add = [&](const char *flag, const std::string &value) {
+                words.emplace_back(flag);
+                words.push_back(value);
+            };
+            if (shape->nodes() > 1) {
+                add("--nnodes", std::to_string(shape->nodes()));
+                add("--node-rank", std::to_string(node));
+            }
+            add("--nproc-per-node", std::to_string(processes));
+            if (!place.masterAddress.empty())
+                add("--master-addr", place.masterAddress);
+            if (!place.masterAddress.empty() || place.masterPort != JobPlace().masterPort)
+                add("--master-port", std::to_string(place.masterPort));
+        }
+        words.insert(words.end(), command->begin(), command->end());
+        text += shellLine(words) + "\n";
+    }
+    return text;
+}
+
+} // namespace lockstep::core

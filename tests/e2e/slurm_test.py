@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Recipes through a real Slurm of two nodes (slurm_lab.py): submitted, followed live, cancelled, requeued from the checkpoint, as
+an array; and why a job waits. The ranks are real lockstep-trainers where they were built.
+
+    slurm_test.py BIN [--long] [unittest's own arguments]"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from slurm_lab import SlurmLab, why_not  # noqa: E402
+
+BIN, LONG = None, False
+
+
+def wait_for(condition, seconds, what, lab=None):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds} s for {what}" + (lab.logs() if lab else ""))
+
+
+def long_test(test):
+    return unittest.skipUnless(LONG or "--long" in sys.argv, "a long one: --long")(test)
+
+
+class Slurm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-slurm-", dir="/var/tmp"))  # each node has a /tmp of its own
+        cls.lab = SlurmLab(cls.folder / "lab").start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.lab.stop()
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    def setUp(self):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="home-", dir=self.folder))
+        clean = [name for name in os.environ if name.startswith(("LOCKSTEP_", "SLURM_", "XDG_"))]
+        self.environment = self.lab.environment(LOCKSTEP_HOME=str(self.home), LOCKSTEP_SQUEUE_S="0.3")
+        for name in clean:
+            if name not in ("LOCKSTEP_HOME", "LOCKSTEP_SQUEUE_S"):
+                self.environment.pop(name, None)
+        self.environment["SLURM_CONF"] = str(self.lab.folder / "slurm.conf")
+        self.children = []
+
+    def tearDown(self):
+        with_jobs = subprocess.run(["scancel", "--user", str(os.getuid())], env=self.environment, capture_output=True)
+        self.assertEqual(with_jobs.returncode, 0)
+        wait_for(lambda: not self.lab.call("squeue", "-h").strip(), 60, "an empty queue", self.lab)
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+        wait_for(lambda: not self.lab.processes_inside(), 20, f"no process on any node: {self.lab.processes_inside()}")
+
+    def ctl(self, *words, code=0, input=None, timeout=100):
+        done = subprocess.run([str(BIN / "lockstepctl"), *map(str, words)], env=self.environment, input=input, capture_output=True,
+                              text=True, timeout=timeout)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}\n{self.told()}")
+        return done.stdout if code == 0 else done.stderr
+
+    def told(self):
+        """What jobs and agents wrote, for a failure's sake."""
+        texts = [f"--- {path}\n{path.read_text(errors='replace')[-2500:]}" for path in self.home.glob("experiments/*/*.log")]
+        texts += [f"--- {path}\n{path.read_text(errors='replace')[-1500:]}" for path in self.home.glob("runs/*/console/*")]
+        return "\n".join(texts)
+
+    def recipe(self, *runs, **base):
+        return json.dumps({"name": "slurm-test", "title": "through Slurm", "base": {"device": "cpu", "model": "lenet", "train_samples": 1280,
+                                                                                   "epochs": 2, "batch_size": 64, **base}, "runs": list(runs)})
+
+    DDP = {"method": "ddp", "devices": 2, "name": "DDP ×2"}
+
+    def submit(self, text, *words):
+        answer = json.loads(self.ctl("slurm", "submit", "-", "--time", "10", "--json", *words, input=text))
+        return answer["experiment"], answer["job"]
+
+    def two_nodes(self, **base):
+        return self.submit(self.recipe(self.DDP, **base), "--nodes", "2", "--interface", "eth0")
+
+    def experiment(self, name):
+        return json.loads((self.home / "experiments" / name / "experiment.json").read_text())
+
+    def over(self, name, seconds=100):
+        states = ("done", "failed", "stopped", "not run")
+        return wait_for(lambda: all(e["state"] in states for e in (now := self.experiment(name))["entries"]) and now, seconds,
+                        f"the experiment's end\n{self.lab.logs()}\n{self.told()}")
+
+    def run_folder(self, name):
+        return self.home / "runs" / name
+
+    def result(self, run):
+        return json.loads((self.run_folder(run) / "result.json").read_text())
+
+    def frames(self, run, kind, node=0):
+        path = self.run_folder(run) / f"node-{node}.ndjson"
+        return [frame for line in path.read_text().splitlines() if (frame := json.loads(line))["type"] == kind] if path.exists() else []
+
+    def begun(self, name):
+        """The run of a job that trains now."""
+        def look():
+            for entry in self.experiment(name)["entries"]:
+                if entry["run"] and self.frames(entry["run"], "steps"):
+                    return entry["run"]
+        return wait_for(look, 60, f"training\n{self.lab.logs()}\n{self.told()}")
+
+    def test_a_ddp_run_over_two_nodes_is_submitted_and_followed_live_to_its_result(self):
+        experiment, job = self.two_nodes(epochs=4, train_samples=6400)
+        follower = subprocess.Popen([str(BIN / "lockstepctl"), "slurm", "follow", experiment], env=self.environment,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.children.append(follower)
+        run = self.begun(experiment)
+        # This machine is none of the nodes: its viewers reach agent 0 through srun --overlap.
+        origin = json.loads((self.run_folder(run) / "origin.json").read_text())
+        self.assertEqual((origin["host"], origin["shared"]), (f"slurm:{job}/n1", True))
+        live = wait_for(lambda: [text for text in self.lab.processes_inside().values() if "attach" in text and run in text], 30,
+                        "a follower inside of the job")
+        self.assertTrue(live)
+        self.assertFalse((self.run_folder(run) / "result.json").exists(), "it is followed while it goes on")
+        out, _ = follower.communicate(timeout=100)
+        self.assertEqual(follower.returncode, 0, out + self.told())
+        self.assertIn("DDP", out)
+        self.assertIn("epoch", out)
+        result = self.result(run)
+        self.assertEqual((result["state"], result["summary"]["world_size"]), ("done", 2))
+        record = json.loads((self.run_folder(run) / "config.json").read_text())
+        self.assertEqual((record["experiment"], record["name"]), (experiment, "DDP ×2"))
+        for node in (0, 1):
+            seqs = [json.loads(line)["seq"] for line in (self.run_folder(run) / f"node-{node}.ndjson").read_text().splitlines()]
+            self.assertEqual(seqs, list(range(len(seqs))))
+        hosts = {frame["host"] for node in (0, 1) for frame in self.frames(run, "state", node) if frame.get("host")}
+        self.assertEqual(hosts, {"n1", "n2"})
+        self.assertFalse(list(self.home.glob("checkpoints/*")), "the checkpoint goes when the run is done")
+        table = self.ctl("show", experiment)  # after the job, from the shared folder
+        self.assertIn("DDP ×2", table)
+
+    def test_cancelling_reaches_every_rank_with_a_checkpoint(self):
+        experiment, job = self.two_nodes(epochs=500)
+        run = self.begun(experiment)
+        self.ctl("slurm", "cancel", experiment)
+        after = self.over(experiment)
+        self.assertEqual(after["entries"][0]["state"], "stopped", after["entries"][0]["reason"])
+        self.assertEqual(self.result(run)["exit_code"], 130)
+        self.assertTrue(list(self.home.glob("checkpoints/*/*.safetensors")), "a checkpoint is left")
+        wait_for(lambda: not self.lab.processes_inside(), 20, "no process on any node")
+
+    def test_a_requeued_job_goes_on_from_its_checkpoint_and_ends_as_an_unbroken_one(self):
+        whole, _ = self.two_nodes(epochs=6, train_samples=6400)
+        whole_result = self.result(self.over(whole)["entries"][0]["run"])
+        self.assertEqual(whole_result["state"], "done")
+        broken, job = self.two_nodes(epochs=6, train_samples=6400)
+        first = self.begun(broken)
+        wait_for(lambda: self.frames(first, "epoch"), 60, "an epoch's end")
+        self.lab.call("scontrol", "requeue", job)
+        wait_for(lambda: "PENDING" in self.lab.call("squeue", "-h", "-o", "%T"), 40, "the requeued job", self.lab)
+        self.assertEqual(self.result(first)["state"], "stopped")
+        wait_for(lambda: self.experiment(broken)["entries"][0]["state"] == "queued", 20, "the entry to wait again")
+        listed = json.loads(self.ctl("slurm", "list", "--json"))
+        [mine] = [one for one in listed if one["experiment"] == broken]
+        self.assertEqual(mine["runs"][0]["slurm"]["state"], "PENDING")
+        self.assertEqual(mine["runs"][0]["slurm"]["reason"], "BeginTime")
+        self.lab.call("scontrol", "update", f"JobId={job}", "StartTime=now")  # Slurm would wait for two minutes
+        entry = self.over(broken)["entries"][0]
+        self.assertEqual((entry["state"], entry["earlier_runs"]), ("done", [first]))
+        self.assertEqual(entry["run"].rsplit("-")[-1], first.rsplit("-")[-1])
+        second = self.result(entry["run"])
+        self.assertLess(len(self.frames(entry["run"], "epoch")), 2 * 6, "the second began where the first had stopped")
+        self.assertEqual(second["summary"]["parameters_sha256"], whole_result["summary"]["parameters_sha256"])
+
+    def test_a_recipe_is_an_array_with_a_task_a_run(self):
+        text = self.recipe({"method": "baseline", "devices": 1, "name": "one"}, {"method": "baseline", "devices": 1, "seed": 2, "name": "two"},
+                           self.DDP, epochs=1)
+        experiment, job = self.submit(text, "--nodes", "2", "--interface", "eth0")
+        after = self.over(experiment)
+        self.assertEqual([entry["state"] for entry in after["entries"]], ["done"] * 3, self.told())
+        self.assertEqual(len({entry["run"] for entry in after["entries"]}), 3)
+        self.assertEqual([self.result(entry["run"])["summary"]["world_size"] for entry in after["entries"]], [1, 1, 2])
+        self.assertIn("array=0-2", (self.home / "experiments" / experiment / "job.sbatch").read_text())
+        self.assertIn("DDP ×2", self.ctl("show", experiment))
+
+    def test_why_a_job_waits_is_told_with_its_place(self):
+        text = self.recipe({"method": "ddp", "devices": 3, "name": "DDP ×3", "batch_size": 60})
+        experiment, job = self.submit(text, "--nodes", "3", "--interface", "eth0")
+        listed = self.ctl("slurm", "list")
+        self.assertRegex(listed, rf"{job} +PENDING +1 .*PartitionConfig")
+        follower = subprocess.Popen([str(BIN / "lockstepctl"), "slurm", "follow", experiment], env=self.environment,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.children.append(follower)
+        line = follower.stdout.readline()
+        self.assertIn(f"DDP ×3: job {job} waits, place 1, PartitionConfig: the partition never has that many nodes", line)
+        self.ctl("stop", experiment)  # as any experiment is stopped
+        out, _ = follower.communicate(timeout=60)
+        self.assertEqual(follower.returncode, 130, out)
+        self.assertEqual(self.over(experiment)["entries"][0]["reason"], "cancelled before it ran")
+
+    def test_srun_starts_trainers_as_they_are(self):
+        summary = self.home / "summary.json"
+        # Neither agent nor torchrun: numbers, meeting place and this node's share come from Slurm's own variables.
+        out = subprocess.run(["srun", "-N2", "-n2", str(BIN / "lockstep-trainer"), "--method", "ddp", "--train-samples", "640", "--epochs",
+                              "1", f"--summary={summary}"], env=self.environment, capture_output=True, text=True, timeout=100)
+        self.assertEqual(out.returncode, 0, out.stdout + out.stderr)
+        told = json.loads(summary.read_text())
+        self.assertEqual((told["world_size"], told["devices"]), (2, ["n1/cpu:0", "n2/cpu:0"]))
+
+    @long_test
+    def test_a_saved_script_may_be_edited_before_it_is_submitted(self):
+        path = pathlib.Path(self.ctl("slurm", "script", "-", "--save", "--time", "5", input=self.recipe({"method": "baseline", "devices": 1},
+                                                                                                      epochs=1)).strip())
+        path.write_text(path.read_text().replace("set -u\n", "set -u\necho edited by hand\n", 1))
+        experiment = path.parent.name
+        self.ctl("slurm", "submit", experiment)
+        self.assertEqual(self.over(experiment)["entries"][0]["state"], "done")
+        self.assertIn("edited by hand", "".join(log.read_text() for log in path.parent.glob("slurm-*.log")))
+        self.assertIn("already", self.ctl("slurm", "submit", experiment, code=2))
+
+    @long_test
+    def test_the_end_of_the_time_asks_for_a_checkpoint_first(self):
+        experiment, job = self.submit(self.recipe(self.DDP, epochs=5000), "--nodes", "2", "--interface", "eth0", "--time", "1")
+        run = self.begun(experiment)
+        after = self.over(experiment, 150)
+        self.assertEqual(after["entries"][0]["state"], "stopped")
+        self.assertEqual(self.result(run)["exit_code"], 130)
+        self.assertTrue(list(self.home.glob("checkpoints/*/*.safetensors")))
+
+
+def main():
+    global BIN, LONG
+    words = sys.argv[1:]
+    BIN = pathlib.Path(words.pop(0)).resolve()
+    LONG = "--long" in words
+    missing = why_not()
+    if not missing and not (BIN / "lockstep-trainer").exists():
+        missing = "no lockstep-trainer was built"
+    if missing:
+        print(f"skipped: {missing}")
+        return 77
+    result = unittest.main(argv=[sys.argv[0], *(word for word in words if word != "--long")], exit=False, verbosity=2).result
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Runs that somebody else started: their ranks' frames over TCP (lockstepctl listen) and in growing files (lockstepctl follow)."""
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import support
+from support import HERE, Case, wait_for
+
+TRAIN = HERE / "train.py"
+
+
+class Relay:
+    """Passes one TCP port on to another, until it is cut."""
+
+    def __init__(self, target):
+        self.target, self.pairs, self.refuse = target, [], False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            if self.refuse:
+                near.close()
+                continue
+            far = socket.create_connection(("127.0.0.1", self.target))
+            self.pairs.append((near, far))
+            for a, b in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=(a, b), daemon=True).start()
+
+    def _pass(self, a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+        except OSError:
+            pass
+        for one in (a, b):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        for near, far in self.pairs:
+            for one in (near, far):
+                one.close() if one.fileno() < 0 else one.shutdown(socket.SHUT_RDWR)
+        self.pairs = []
+
+    def close(self):
+        self.cut()
+        self.listener.close()
+
+
+class Listen(Case):
+    def setUp(self):
+        super().setUp()
+        self.children = []
+
+    def tearDown(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+            for pipe in (child.stdout, child.stderr):
+                pipe and pipe.close()
+        super().tearDown()
+
+    def spawn(self, *words, **environment):
+        child = subprocess.Popen([str(word) for word in words], env={**self.environment, **environment}, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.children.append(child)
+        return child
+
+    def listen(self, *words):
+        """A listening agent, its address and its token."""
+        agent = self.spawn(support.BIN / "lockstep-agent", "listen", *words)
+        line = json.loads(agent.stdout.readline())
+        self.assertEqual(line["type"], "listening")
+        return agent, line["address"], line.get("token", "")
+
+    def rank(self, rank, world, address, token, *words):
+        return self.spawn(sys.executable, TRAIN, *words, RANK=str(rank), WORLD_SIZE=str(world), LOCKSTEP_FRAMES=address,
+                          LOCKSTEP_FRAMES_TOKEN=token)
+
+    def heard(self, run, ranks):
+        """Waits until these ranks are in the run's log."""
+        log = self.home / "runs" / run / "node-0.ndjson"
+        lines = lambda: log.read_text().splitlines()[:-1]  # the last one may be torn
+        wait_for(lambda: ranks <= {json.loads(line).get("rank") for line in lines()}, 20, f"ranks {ranks}")
+
+    def ended(self, child, code=0, seconds=60):
+        out, err = child.communicate(timeout=seconds)
+        self.assertEqual(child.returncode, code, out + err)
+        return out, err
+
+    def test_ranks_that_report_over_the_network_are_a_run_like_ours(self):
+        agent, address, token = self.listen("--name", "far away")
+        self.assertTrue(address.startswith("tcp://127.0.0.1:"), "loopback alone, unless another interface is named")
+        first = self.rank(0, 2, address, token)
+        ready = json.loads(agent.stdout.readline())
+        late = self.rank(1, 2, address, token)
+        follower = self.spawn(support.BIN / "lockstepctl", "attach", ready["run"])  # live, while it goes on
+        self.ended(first)
+        self.ended(late)
+        self.ended(agent)
+        self.ended(follower)
+        [run] = self.runs()
+        self.assertEqual(run.name, ready["run"])
+        self.check_frames(run, 2)
+        result = self.result(run)
+        self.assertEqual((result["state"], result["exit_code"], len(result["ranks"])), ("done", 0, 2))
+        self.assertEqual((result["summary"]["world_size"], result["summary"]["method"]), (2, "ddp"))
+        record = json.loads((run / "config.json").read_text())
+        self.assertEqual((record["name"], record["processes"]), ("far away", 2))
+        lines = self.frames(run)
+        self.assertEqual([line["seq"] for line in lines], list(range(len(lines))))
+        self.assertEqual(result["log_lines"], len(lines))
+        self.assertIn("far away", self.ctl("list").stdout)
+        exported = json.loads(self.ctl("export", run.name, "--format", "json").stdout)
+        self.assertIn("far away", json.dumps(exported))
+
+    def test_nobody_gets_in_without_the_token_and_no_other_interface_listens(self):
+        secret = self.home / "token"
+        secret.write_text("0123456789abcdef0123\n")
+        agent, address, shown = self.listen("--token-file", secret, "--port", str(self.free_port()))
+        self.assertEqual(shown, "", "a token from a file is not printed")
+        for token, why in (("", "no token was given"), ("wrong", "the token is wrong"), ("0123456789abcdef012", "the token is wrong")):
+            with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), 5) as link:
+                hello = {"type": "hello", "protocol": "1.0", "role": "rank", "rank": 0}
+                link.sendall(json.dumps(hello | ({"token": token} if token else {})).encode() + b"\n")
+                answer = link.makefile().readline()
+                self.assertIn(why, json.loads(answer)["message"])
+                self.assertNotIn("0123456789", answer)
+        port = f"{int(address.rsplit(':', 1)[1]):04X}"
+        listening = [line.split()[1] for name in ("tcp", "tcp6") for line in pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+                     if line.split()[3] == "0A" and line.split()[1].endswith(":" + port)]
+        self.assertEqual(listening, [f"0100007F:{port}"])
+        self.assertEqual(self.runs(), [], "a stranger makes no run")
+        agent.terminate()
+        _, err = self.ended(agent, 130)
+        self.assertEqual(err.count("was refused"), 3)
+        for words, said in ((("--interface", "nosuch0"), "nosuch0"), (("--token-file", self.home / "none"), "token"),
+                            (("--socket", "/x", "--token-file", secret), "--")):
+            self.assertIn(said, self.agent("listen", *words, code=2).stderr)
+
+    def free_port(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            return probe.getsockname()[1]
+
+    def test_a_rank_that_leaves_without_a_word_fails_the_run_when_patience_ends_and_may_come_again_before(self):
+        agent, address, token = self.listen("--patience", "2")
+        one = self.rank(0, 2, address, token, "epoch_sleep=30")
+        two = self.rank(1, 2, address, token)
+        ready = json.loads(agent.stdout.readline())
+        self.heard(ready["run"], {0, 1})
+        one.kill()
+        again = self.rank(0, 2, address, token)  # another process: its numbers begin at 0, and count
+        self.ended(again)
+        self.ended(two)
+        self.ended(agent)
+        [run] = self.runs()
+        self.assertEqual(self.result(run)["state"], "done")
+        kinds = [line["kind"] for line in self.frames(run) if line["type"] == "alert"]
+        self.assertEqual(kinds, ["rank_gone"])
+
+        agent, address, token = self.listen("--patience", "1")
+        gone = self.rank(0, 1, address, token, "epoch_sleep=30")
+        json.loads(agent.stdout.readline())
+        gone.kill()
+        _, err = self.ended(agent, 1)
+        self.assertIn("nothing came for 1 s", err)
+
+    def test_a_stop_reaches_every_rank(self):
+        agent, address, token = self.listen()
+        ranks = [self.rank(rank, 2, address, token, "epochs=200") for rank in range(2)]
+        run = json.loads(agent.stdout.readline())["run"]
+        self.heard(run, {0, 1})
+        self.ctl("stop", run)
+        for rank in ranks:
+            self.ended(rank, 130)
+        self.ended(agent, 130)
+        self.assertEqual(self.result(self.runs()[0])["state"], "stopped")
+
+    def test_a_trainer_whose_link_is_cut_sends_what_was_missed(self):
+        trainer = support.BIN / "lockstep-trainer"
+        if not trainer.exists():
+            self.skipTest("no lockstep-trainer")
+        agent, address, token = self.listen()
+        relay = Relay(int(address.rsplit(":", 1)[1]))
+        self.addCleanup(relay.close)
+        rank = self.spawn(trainer, "--train-samples=6400", "--epochs=6", "--oversubscribe", f"--frames=tcp://127.0.0.1:{relay.port}",
+                          LOCKSTEP_FRAMES_TOKEN=token, LOCKSTEP_STEP_WINDOW_MS="10")
+        run = json.loads(agent.stdout.readline())["run"]
+        log = self.home / "runs" / run / "node-0.ndjson"
+        cuts = 0
+        for _ in range(2):
+            seen = log.read_text().count('"type":"steps"')
+            wait_for(lambda: log.read_text().count('"type":"steps"') > seen + 3 or rank.poll() is not None, 60, "steps")
+            if rank.poll() is None:
+                relay.refuse = True
+                relay.cut()
+                time.sleep(0.3)
+                relay.refuse = False
+                cuts += 1
+        self.assertGreater(cuts, 0, "the run was over too soon")
+        _, err = self.ended(rank, 0, 120)
+        self.assertIn("sent again", err)
+        self.ended(agent)
+        [folder] = self.runs()
+        self.check_frames(folder, 1, alerts=["rank_gone"] * cuts)  # gapless and not doubled
+        self.assertEqual(self.result(folder)["summary"]["batch_size"], 64)
+        refused = self.call(trainer, "--train-samples=64", "--oversubscribe", "--frames=tcp://127.0.0.1:1", code=2)
+        self.assertIn("lockstepctl listen", refused.stderr)
+
+    def frame(self, rank, rseq, **body):
+        stamp = {"rank": rank, "rseq": rseq, "mono_ns": 1 + rseq * 10**8, "wall_us": 1_700_000_000_000_000 + rseq * 100_000}
+        return json.dumps({"type": body.pop("type")} | stamp | body, separators=(",", ":")) + "\n"
+
+    def story(self, rank, world, windows=5):
+        zero = {"sum_s": 0.1, "max_s": 0.1}
+        yield self.frame(rank, 0, type="state", state="init", world_size=world, host=f"box{rank}", device="cpu:0", about={"method": "ddp"})
+        yield self.frame(rank, 1, type="state", state="training", epoch=1)
+        for i in range(windows):
+            yield self.frame(rank, 2 + i, type="steps", epoch=1, first_step=i, last_step=i, count=1, samples=32,
+                             loss={"min": 1, "mean": 1, "max": 1, "last": 1}, phases={"forward": zero})
+        yield self.frame(rank, 2 + windows, type="epoch", epoch=1, duration_s=0.1 * windows, samples=32 * windows, steps=windows,
+                         start_mono_ns=1, phases={"forward": {"sum_s": 0.1 * windows, "max_s": 0.1}})
+        yield self.frame(rank, 3 + windows, type="state", state="done")
+
+    def test_files_are_followed_as_they_grow(self):
+        folder = self.home / "shared"
+        folder.mkdir()
+        (folder / "notes.txt").write_text("nobody's frame\n")
+        follower = self.spawn(support.BIN / "lockstepctl", "follow", folder)
+        stories = [list(self.story(rank, 2)) for rank in range(2)]
+        files = [open(folder / f"rank-{rank}.ndjson", "w") for rank in range(2)]
+        for i, (a, b) in enumerate(zip(*stories)):
+            for file, line in zip(files, (a, b)):
+                file.write(line[:20])  # a torn line is waited for
+                file.flush()
+            if i == 3:
+                [run] = wait_for(self.runs, 20, "a run")  # it is shown while it goes on
+                wait_for(lambda: '"steps"' in (run / "node-0.ndjson").read_text(), 20, "its steps")
+                self.assertFalse((run / "result.json").exists())
+            for file, line in zip(files, (a, b)):
+                file.write(line[20:])
+                file.flush()
+        for file in files:
+            file.close()
+        self.ended(follower)
+        self.check_frames(run, 2)
+        result = self.result(run)
+        self.assertEqual((result["state"], result["summary"]["world_size"]), ("done", 2))
+        self.assertAlmostEqual(result["run_time_s"], 0.8, places=3)  # as the frames tell, not as long as we looked
+        self.assertEqual({rank["host"] for rank in result["ranks"]}, {"box0", "box1"})
+
+    def test_files_that_end_early_are_told_and_a_run_that_was_started_again_is_one(self):
+        folder = self.home / "shared"
+        folder.mkdir()
+        for rank in range(2):
+            torn = list(self.story(rank, 2))[:4]
+            (folder / f"rank-{rank}.ndjson").write_text("".join(torn))
+        self.ctl("follow", folder, "--import", code=1)
+        [first] = self.runs()
+        self.assertIn("the files end before the ranks do", self.result(first)["reason"])
+        for rank in range(2):  # a resumed rank appends, and counts from 0 again
+            with open(folder / f"rank-{rank}.ndjson", "a") as file:
+                file.write("".join(self.story(rank, 2)))
+        self.ctl("follow", folder, "--import")
+        second = self.runs()[-1]
+        self.assertEqual(self.result(second)["state"], "done")
+        self.assertEqual([line["kind"] for line in self.frames(second) if line["type"] == "alert"], [])
+        self.assertIn("there is no file", self.ctl("follow", self.home / "none", code=2).stderr)
+        self.assertIn("an agent keeps", self.ctl("follow", second, code=2).stderr)
+
+
+if __name__ == "__main__":
+    support.main()
