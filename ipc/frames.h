@@ -129,6 +129,9 @@ struct EpochFrame {
     PhaseTimes phases;
     std::vector<DeviceEpochUse> devices;    ///< added by the agent
     std::vector<ReplicaTime> replicas = {}; ///< DP; absent in an epoch that was interrupted and taken up
+    /// Batches that loading workers had ready when the epoch began: evaluation before it hides as much loading. Absent
+    /// without workers.
+    std::optional<std::int64_t> readyBatches = {};
     bool operator==(const EpochFrame &) const = default;
 };
 

@@ -129,6 +129,7 @@ void read(ObjectReader &reader, EpochFrame &epoch) {
     reader.integer("samples", epoch.samples, 0, maxInt64);
     reader.integer("steps", epoch.steps, 0, maxInt64);
     reader.integer("start_mono_ns", epoch.startMonoNs, 0, maxInt64);
+    reader.integer("ready_batches", epoch.readyBatches, 0, maxInt64);
     readPhases(reader, epoch.phases);
     readReplicas(reader, epoch.replicas);
     reader.objects("devices", [&](ObjectReader &object) {

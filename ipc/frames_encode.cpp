@@ -140,6 +140,7 @@ struct BodyWriter {
             .field("samples", epoch.samples)
             .field("steps", epoch.steps)
             .field("start_mono_ns", epoch.startMonoNs);
+        put(json, "ready_batches", epoch.readyBatches);
         put(json, epoch.phases);
         put(json, epoch.replicas);
         if (epoch.devices.empty())

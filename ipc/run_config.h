@@ -50,6 +50,7 @@ struct RunConfig {
     bool nonBlocking = false;
     std::string precision = "fp32";    ///< fp32 | bf16 (autocast) | fp64
     bool channelsLast = false;         ///< images and convolutions in NHWC order
+    bool cudaGraph = false;            ///< record a step's GPU work once and launch it as a whole (baseline on a GPU)
     double bucketMb = 25.0;            ///< DDP's bucket cap, MiB
     std::string scheduling = "batch";  ///< batch | other: Linux's policy for the rank's threads
     std::string init;                  ///< safetensors file with the first parameters; empty: seeded

@@ -108,6 +108,23 @@ void checkLoader(const RunConfig &config, Report &report) {
                    "use 0 workers, or the loader batch or item");
 }
 
+void checkGraph(const RunConfig &config, Report &report) {
+    if (!config.cudaGraph)
+        return;
+    if (config.device == "cpu")
+        report.add("cuda_graph", "a CUDA graph holds a GPU's work, and the device kind is cpu",
+                   "use the device kind cuda, or no CUDA graph");
+    else if (config.method == Method::Dp)
+        report.add("cuda_graph", "dp's devices wait for each other on the host, which a CUDA graph can't hold",
+                   "use the method baseline, or no CUDA graph");
+    else if (config.method == Method::Ddp && config.backend == "gloo")
+        report.add("cuda_graph", "gloo sends ddp's gradients from the host, which a CUDA graph can't hold",
+                   "use the method baseline, or no CUDA graph");
+    else if (config.method == Method::Ddp)
+        report.add("cuda_graph", "ddp's all-reduces are not recorded in a CUDA graph yet",
+                   "use the method baseline, or no CUDA graph");
+}
+
 bool isPort(std::string_view text) {
     int port = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -221,6 +238,7 @@ std::vector<Error> validate(const RunConfig &config) {
     if (!report.has("devices"))
         checkDevices(config, report);
     checkLoader(config, report);
+    checkGraph(config, report);
     if (!config.workerCores.empty()) {
         if (auto cores = parseCores(config.workerCores); !cores)
             report.add("worker_cores", cores.error().what, cores.error().wayOut);

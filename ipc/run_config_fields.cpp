@@ -364,6 +364,11 @@ std::vector<FieldSpec> dataRows() {
         row<Switch<"channels_last", &C::channelsLast>>(
             "channels_last", "Channels last",
             "Keep images and convolutions in NHWC order, which some devices do faster.", FieldType::Switch, Training),
+        row<Switch<"cuda_graph", &C::cudaGraph>>(
+            "cuda_graph", "CUDA graph",
+            "Record a step's work on the GPU once and launch it as a whole from then on, which spares the host most of "
+            "a small network's step; baseline on a GPU only.",
+            FieldType::Switch, Training),
         row<Real<"bucket_mb", &C::bucketMb, Range::Positive>>(
             "bucket_mb", "Bucket size (MiB)", "Gradients ddp sends at a time, in MiB.", FieldType::Real, Advanced),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(

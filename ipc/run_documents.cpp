@@ -199,6 +199,10 @@ Json toValue(const Summary &summary) {
         .put("peak_rss_bytes", summary.peakRssBytes);
     if (!summary.replicaBatch.empty())
         writer.put("replica_batch", summary.replicaBatch);
+    if (!summary.copies.empty())
+        writer.put("copies", summary.copies);
+    if (summary.cudaGraph)
+        writer.put("cuda_graph", summary.cudaGraph);
     return writer.put("oversubscribed", summary.oversubscribed).take();
 }
 
@@ -244,6 +248,8 @@ void readSummary(Reader &reader, Summary &summary) {
     reader.get("parameters_sha256", summary.parametersSha256);
     reader.get("peak_rss_bytes", summary.peakRssBytes);
     reader.get("replica_batch", summary.replicaBatch);
+    reader.get("copies", summary.copies);
+    reader.get("cuda_graph", summary.cudaGraph);
     reader.get("oversubscribed", summary.oversubscribed);
 }
 

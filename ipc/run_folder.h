@@ -140,6 +140,10 @@ struct Summary {
     std::string parametersSha256;
     std::optional<double> peakRssBytes;     ///< summed over ranks
     std::vector<std::int64_t> replicaBatch; ///< DP: samples a replica
+    /// GPUs: how batches came to them, which phase h2d timed: "pinned, non-blocking", "pageable, blocking" …; empty where
+    /// nothing is copied a step.
+    std::string copies;
+    bool cudaGraph = false; ///< steps were launched as CUDA graphs
     bool oversubscribed = false;
 };
 [[nodiscard]] std::string toJson(const Summary &summary);

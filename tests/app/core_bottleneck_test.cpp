@@ -179,6 +179,24 @@ private Q_SLOTS:
         QVERIFY2(found.bound == Bound::Launch && found.evidence.starts_with("The GPUs have a kernel running in 40 %"),
                  qPrintable(said(found)));
         verifyTips(found, {cell});
+        const auto graph = std::ranges::find_if(found.tips, [](const auto &tip) { return tip.config.cudaGraph; });
+        QVERIFY2(graph != found.tips.end(), qPrintable(said(found)));
+        QCOMPARE(QString::fromStdString(graph->name), QStringLiteral("baseline, CUDA graph"));
+        QCOMPARE(
+            QString::fromStdString(graph->why),
+            QStringLiteral("At most 2.5×: the time around kernels is 60 %, and a CUDA graph launches a step's kernels "
+                           "at once."));
+        for (RunOutcome &run : cell.runs) // what is there already is no tip, nor what is refused
+            run.config->cudaGraph = true;
+        QVERIFY(std::ranges::none_of(bottleneckOf(cell, {cell}).tips, [](const auto &tip) {
+            return tip.config.cudaGraph && tip.config.batchSize == 64;
+        }));
+        for (RunOutcome &run : cell.runs) {
+            *run.config = ddp(2);
+            run.config->device = "cuda";
+        }
+        QVERIFY(std::ranges::none_of(bottleneckOf(cell, {cell}).tips,
+                                     [](const auto &tip) { return tip.config.cudaGraph; }));
     }
 
     void moreDevicesAreATipOnlyWhereAnotherRunShowsThem() {

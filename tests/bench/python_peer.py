@@ -3,10 +3,12 @@
 
     python_peer.py loader --data pil|tuned [--affine] [--workers N] …      only loads
     python_peer.py train  --data pil|tuned [--affine] [--workers N] …      trains; DDP when RANK is set (torchrun)
+    python_peer.py train  --data pil|graph --device cuda [--affine] …      trains on a GPU
 
 pil:    torchvision.datasets.FashionMNIST, transforms on PIL images, DataLoader: the usual way.
 tuned:  what a careful person writes in Python: whole batches indexed from resident tensors, one batched affine_grid and
         grid_sample, torch.optim's fused step.
+graph:  the same person with a GPU: data and affine on it, a whole step as one torch.cuda.graph (gpu_peer.py).
 
 Writes to --out (with the rank behind it under torchrun): {"epochs_s", "images", "steps", "first_step_unix_s",
 "peak_rss_bytes", "accuracy", "policy"}. Epochs are the training loop's wall time; evaluation is left out.
@@ -35,7 +37,8 @@ def pil_batches(options, sampler, per_rank):
         steps.insert(0, transforms.RandomAffine(degrees=15, translate=(0.1, 0.1), scale=(0.9, 1.1)))
     images = datasets.FashionMNIST(options.root, train=True, transform=transforms.Compose(steps))
     return DataLoader(Subset(images, range(options.samples)), batch_size=per_rank, sampler=sampler,
-                      num_workers=options.workers, persistent_workers=options.workers > 0)
+                      num_workers=options.workers, persistent_workers=options.workers > 0,
+                      pin_memory=options.device == "cuda")
 
 
 class TunedBatches:
@@ -104,7 +107,8 @@ def train(options):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         dist.init_process_group("gloo")
     torch.manual_seed(options.seed)
-    model = make_model(options.model, 0.0 if options.model == "convnet" else None)
+    device = torch.device(options.device)
+    model = make_model(options.model, 0.0 if options.model == "convnet" else None).to(device)
     net = torch.nn.parallel.DistributedDataParallel(model) if "RANK" in os.environ else model
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, fused=options.data == "tuned")
     sampler = DistributedSampler(range(options.samples), world, rank, shuffle=True, seed=options.seed)
@@ -115,6 +119,8 @@ def train(options):
         running = 0.0
         started = time.perf_counter()
         for images, labels in batches:
+            if options.device == "cuda":
+                images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
             optimizer.zero_grad()
             loss = F.cross_entropy(net(images), labels)
             loss.backward()
@@ -126,10 +132,23 @@ def train(options):
     found = {"epochs_s": epochs, "images": options.samples, "steps": steps, "first_step_unix_s": first_step,
              "peak_rss_bytes": with_children(peak_rss_bytes())}
     if rank == 0 and options.evaluate:
-        test = datasets.FashionMNIST(options.root, train=False)
-        found["accuracy"] = accuracy(model, (test.data, test.targets, (MEAN, STD), torch.float32))
+        found["accuracy"] = test_accuracy(options, model)
     if dist.is_initialized():
         dist.destroy_process_group()
+    return found
+
+
+def test_accuracy(options, model):
+    test = datasets.FashionMNIST(options.root, train=False)
+    return accuracy(model.to("cpu"), (test.data, test.targets, (MEAN, STD), torch.float32))
+
+
+def train_graph(options):
+    import gpu_peer
+    model, found = gpu_peer.train(options)
+    found["peak_rss_bytes"] = with_children(peak_rss_bytes())
+    if options.evaluate:
+        found["accuracy"] = test_accuracy(options, model)
     return found
 
 
@@ -137,7 +156,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", choices=["loader", "train"])
     parser.add_argument("--root", required=True, help="folder with FashionMNIST/raw")
-    parser.add_argument("--data", choices=["pil", "tuned"], default="pil")
+    parser.add_argument("--data", choices=["pil", "tuned", "graph"], default="pil")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--affine", action="store_true")
     parser.add_argument("--model", default="lenet")
     parser.add_argument("--cores", help="pin to these; under torchrun the one of the local rank")
@@ -147,6 +167,8 @@ def main():
     for flag, default in [("--workers", 0), ("--samples", 12800), ("--epochs", 2), ("--batch-size", 64), ("--seed", 1)]:
         parser.add_argument(flag, type=int, default=default)
     options = parser.parse_args()
+    if (options.data == "graph") != (options.data == "graph" and options.device == "cuda" and options.work == "train"):
+        parser.error("--data graph trains on --device cuda")
     if options.cores:
         cores = [int(core) for core in options.cores.split(",")]
         local = os.environ.get("LOCAL_RANK")
@@ -154,7 +176,7 @@ def main():
     if options.batch_policy:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     torch.set_num_threads(1)
-    found = load_only(options) if options.work == "loader" else train(options)
+    found = load_only(options) if options.work == "loader" else (train_graph if options.data == "graph" else train)(options)
     found["policy"] = "batch" if os.sched_getscheduler(0) == os.SCHED_BATCH else "other"
     Path(options.out + os.environ.get("RANK", "")).write_text(json.dumps(found))
 

@@ -3,6 +3,7 @@
 
     trainer_vs_python.py                      all rows, 5 repeats; needs a quiet machine
     trainer_vs_python.py loader lenet --repeats 3
+    trainer_vs_python.py gpu                  the rows of one GPU; without one they read "not run: no GPU"
     trainer_vs_python.py --write              also writes docs/benchmarks/trainer.md
 
 Both sides use the same PyTorch, the same images, model, batch and cores, one intra-op thread a core. Sides take turns (who
@@ -39,7 +40,7 @@ class Bench:
         self.seed = 1  # a repeat's: the accuracies of all repeats show what a seed alone changes
         raw = self.home / "FashionMNIST/raw"
         raw.mkdir(parents=True)
-        for packed in pathlib.Path(DATA).glob("*.gz"):
+        for packed in pathlib.Path(options.data).glob("*.gz"):
             (raw / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
         self.environment = {**os.environ, "LOCKSTEP_HOME": str(self.home / "home"), "OMP_NUM_THREADS": "1"}
 
@@ -69,7 +70,8 @@ class Bench:
     def trainer(self, ranks=1, affine=False, model="lenet", extra=(), samples=SAMPLES, epochs=EPOCHS):
         summary = self.out()
         words = ["lockstep-trainer", "--train-samples", samples, "--epochs", epochs, "--batch-size", 64,
-                 "--summary", summary, "--seed", self.seed, "--augment", "affine" if affine else "none", "--model", model, *extra]
+                 "--summary", summary, "--seed", self.seed, "--augment", "affine" if affine else "none", "--model", model, "--data-dir",
+                 self.options.data, *extra]
         if model == "convnet":
             words += ["--dropout", "0"]
         if ranks > 1:
@@ -84,8 +86,18 @@ class Bench:
         times = times[1:] or times
         steps = found["steps"] / len(found["epochs"])
         return {"epoch_s": statistics.median(times), "rss": found.get("peak_rss_bytes"), "accuracy": found["test_accuracy"],
+                "h2d_ms": found["phases_s"].get("h2d", 0) / found["steps"] * 1e3,
                 "exposed_ms": found["phases_s"].get("exposed", 0) / found["steps"] * 1e3, "begun": begun,
                 "step_ms": statistics.median(times) / steps * 1e3}
+
+    def on_gpu(self, *extra, affine=False):
+        """All images on one GPU: only there an epoch is long enough to be timed."""
+        return self.trainer(affine=affine, samples=60000, extra=["--device", "cuda", *extra])
+
+    def has_gpu(self):
+        asked = subprocess.run([self.options.python, "-c", "import torch; print(torch.cuda.is_available())"],
+                               capture_output=True, text=True)
+        return asked.stdout.strip() == "True"
 
     def first_step(self):
         runs = self.home / "home/runs"
@@ -105,11 +117,11 @@ class Bench:
 
     # Python's -----------------------------------------------------------------------------------------------------
     def python(self, work="train", data="pil", ranks=1, affine=False, workers=0, model="lenet", extra=(), cores=None,
-               samples=SAMPLES, epochs=EPOCHS, evaluate=True):
+               samples=SAMPLES, epochs=EPOCHS, evaluate=True, device="cpu"):
         out = self.out()
         script = [HERE / "python_peer.py", work, "--root", self.home, "--data", data, "--workers", workers, "--model", model,
                   "--cores", self.core_list(cores or ranks), "--samples", samples, "--epochs", epochs, "--out", out,
-                  "--seed", self.seed, *extra]
+                  "--seed", self.seed, "--device", device, *extra]
         script += ["--affine"] if affine else []
         script += ["--evaluate"] if evaluate and work == "train" else []
         if ranks > 1:
@@ -139,7 +151,18 @@ def rate(ours, peer):
     return ours["rate"] / peer["rate"]
 
 
+def copied(ours, peer):
+    return peer["h2d_ms"] / ours["h2d_ms"]
+
+
+def python_on_gpu(bench, data, workers=0):
+    return bench.python(data=data, affine=True, workers=workers, cores=min(len(bench.cores), workers + 1), samples=60000,
+                        extra=POLICY, device="cuda")
+
+
 POLICY = ["--batch-policy"]
+RING = ["--workers", "4", "--pin-memory", "--non-blocking"]  # batches come from the host
+NO_GPU = "not run: no GPU"
 # name, group, what, goal (None: shown beside), ours, peer, ratio, better
 ROWS = [
     ("loader", "loader, affine, one core, against DataLoader + PIL", 15.0, lambda b: b.loader(0, True),
@@ -170,6 +193,20 @@ ROWS = [
                                                                             extra=POLICY), faster),
     ("start", "launch to first step, 2 ranks, against torchrun", 5.0, lambda b: b.first_step(),
      lambda b: b.python(ranks=2, samples=640, epochs=2, evaluate=False), lambda ours, peer: peer["s"] / ours["s"]),
+    ("gpu", "one GPU: LeNet epoch, affine, against DataLoader + PIL with 4 workers", 15.0,
+     lambda b: b.on_gpu("--loader", "device", "--cuda-graph", affine=True), lambda b: python_on_gpu(b, "pil", 4), faster),
+    ("gpu", "… against tuned Python (data and affine on the GPU, torch.cuda.graph)", 1.0,
+     lambda b: b.on_gpu("--loader", "device", "--cuda-graph", affine=True), lambda b: python_on_gpu(b, "graph"), faster),
+    ("gpu", "… our --loader batch with 4 workers against tuned Python", None,
+     lambda b: b.on_gpu(*RING, "--cuda-graph", affine=True), lambda b: python_on_gpu(b, "graph"), faster),
+    ("gpu", "one GPU: --cuda-graph against our own eager, batch 64", 4.0, lambda b: b.on_gpu(*RING, "--cuda-graph"),
+     lambda b: b.on_gpu(*RING), faster),
+    ("gpu", "… with --loader device", None, lambda b: b.on_gpu("--loader", "device", "--cuda-graph"),
+     lambda b: b.on_gpu("--loader", "device"), faster),
+    *(("gpu", f"copies to the GPU: {kind}, against pageable, blocking (h2d a step)", None,
+       lambda b, extra=extra: b.on_gpu("--workers", "2", *extra), lambda b: b.on_gpu("--workers", "2"), copied)
+      for kind, extra in (("pageable, non-blocking", ["--non-blocking"]), ("pinned, blocking", ["--pin-memory"]),
+                          ("pinned, non-blocking", ["--pin-memory", "--non-blocking"]))),
 ]
 
 
@@ -186,7 +223,8 @@ def measure(bench, row, repeats):
         found = {name: run(bench) for name, run in (sides if turn % 2 == 0 else sides[::-1])}
         pairs.append((found["ours"], found["peer"]))
     ratios = [ratio(*pair) for pair in pairs]
-    key, unit, digits = next((found for found in (("rate", "images/s", 0), ("epoch_s", "s", 3), ("s", "s", 2))
+    copies = [("h2d_ms", "ms", 4)] if ratio is copied else []
+    key, unit, digits = next((found for found in (*copies, ("rate", "images/s", 0), ("epoch_s", "s", 3), ("s", "s", 2))
                               if found[0] in pairs[0][0]))
     line = {"what": what, "goal": goal, "ratio": shown(ratios), "median": statistics.median(ratios),
             "ours": shown([pair[0][key] for pair in pairs], digits) + " " + unit,
@@ -203,6 +241,11 @@ def derived(lines):
     found = []
     for line in lines:
         ours = [pair[0] for pair in line["pairs"]]
+        if line["what"].startswith("one GPU: --cuda-graph"):
+            steps = [each["step_ms"] * 1e3 for each in ours]
+            found.append({"what": "its step", "goal": "≤ 100 µs", "ratio": "-", "ours": shown(steps, 1) + " µs", "peer": "-",
+                          "kept": statistics.median(steps) <= 100} if steps else
+                         {"what": "its step", "goal": "≤ 100 µs", "ratio": NO_GPU, "ours": "-", "peer": "-"})
         if line["what"].startswith("LeNet DDP"):
             exposed = [each["exposed_ms"] for each in ours]
             found.append({"what": "exposed communication of that DDP", "goal": "≤ 0.8 ms a step", "ratio": "-",
@@ -220,7 +263,7 @@ def table(lines):
     for line in lines:
         goal = line["goal"]
         text = "" if goal is None else goal if isinstance(goal, str) else f"≥ {goal}×"
-        kept = line.get("kept", None if goal is None else line.get("median", 0) >= goal if not isinstance(goal, str) else None)
+        kept = line.get("kept", None if goal is None or line["ratio"] == NO_GPU else line.get("median", 0) >= goal if not isinstance(goal, str) else None)
         rows.append(f"| {line['what']} | {text} | {line['ratio']} | {line['ours']} | {line['peer']} | "
                     f"{'' if kept is None else mark(kept)} |")
     return "\n".join(rows)
@@ -230,7 +273,7 @@ def accuracies(lines):
     found = []
     for line in lines:
         ours, peer = ([pair[side].get("accuracy") for pair in line["pairs"]] for side in (0, 1))
-        if None not in ours + peer:
+        if ours and None not in ours + peer:
             found.append(f"{line['what']}: {shown(ours, 4)} and {shown(peer, 4)}")
     return found
 
@@ -238,7 +281,10 @@ def accuracies(lines):
 def machine():
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
                  platform.processor())
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f} at the start"
+    smi = shutil.which("nvidia-smi")
+    gpus = subprocess.run([smi, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True) if smi else None
+    named = ", " + " + ".join(gpus.stdout.split("\n")[:-1]) if gpus and gpus.returncode == 0 else ""
+    return f"{model}{named}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f} at the start"
 
 
 def main():
@@ -248,36 +294,50 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
+    parser.add_argument("--data", default=DATA, help="folder with Fashion-MNIST's four IDX files, .gz")
     parser.add_argument("--python", default=ROOT / ".cache/peers/bin/python")
     options = parser.parse_args()
     unknown = set(options.groups) - set(groups)
     if unknown:
         parser.error(f"no group {', '.join(sorted(unknown))}; there are {', '.join(groups)}")
     bench, about, lines = Bench(options), machine(), []
+    chosen = [row for row in ROWS if not options.groups or row[0] in options.groups]
+    gpu = any(row[0] == "gpu" for row in chosen) and bench.has_gpu()
     try:
-        for row in ROWS:
-            if not options.groups or row[0] in options.groups:
-                lines.append(measure(bench, row, options.repeats))
-                print(f"{lines[-1]['what']}: {lines[-1]['ratio']}", file=sys.stderr, flush=True)
+        for row in chosen:
+            if gpu or row[0] != "gpu":
+                line = measure(bench, row, options.repeats)
+            else:
+                line = {"what": row[1], "goal": row[2], "ratio": NO_GPU, "ours": "-", "peer": "-", "pairs": []}
+            lines.append(line | {"group": row[0]})
+            print(f"{lines[-1]['what']}: {lines[-1]['ratio']}", file=sys.stderr, flush=True)
     finally:
         bench.close()
-    text = table(lines + derived(lines))
-    same = accuracies(lines)
+    for part in ([line for line in lines if line["group"] != "gpu"], [line for line in lines if line["group"] == "gpu"]):
+        if part:
+            report(options, about, part)
+
+
+def report(options, about, lines):
+    """A CPU machine's rows and a GPU's are told apart: they may come from two machines."""
+    text, same = table(lines + derived(lines)), accuracies(lines)
     print(about, text, *same, sep="\n")
     if options.write:
-        write(options, about, text, same)
+        write(options, about, text, same, "gpu table" if lines[0]["group"] == "gpu" else "table")
 
 
-def write(options, about, text, same):
+def write(options, about, text, same, section):
     commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     page = ROOT / "docs/benchmarks/trainer.md"
-    old = page.read_text() if page.exists() else "# The trainer against Python's own PyTorch\n\n<!-- table -->\n<!-- end -->\n"
-    head, rest = old.split("<!-- table -->")
-    _, tail = rest.split("<!-- end -->")
-    body = (f"\nMeasured {datetime.date.today()} at commit {commit}: {about}; {options.repeats} repeats.\n\n{text}\n\n"
-            "Test accuracy after the measured epochs, ours and Python's, median (extremes) over the repeats, each of which has its "
-            "own seed; with affine the two draw other numbers from it:\n\n" + "\n".join(f"- {each}" for each in same) + "\n")
-    page.write_text(f"{head}<!-- table -->{body}<!-- end -->{tail}")
+    head, rest = page.read_text().split(f"<!-- {section} -->")
+    end = f"<!-- {section} end -->" if section != "table" else "<!-- end -->"
+    _, tail = rest.split(end)
+    body = f"\nMeasured {datetime.date.today()} at commit {commit}: {about}; {options.repeats} repeats.\n\n{text}\n"
+    if same:
+        body += ("\nTest accuracy after the measured epochs, ours and Python's, median (extremes) over the repeats, each of which "
+                 "has its own seed; with affine the two draw other numbers from it:\n\n"
+                 + "\n".join(f"- {each}" for each in same) + "\n")
+    page.write_text(f"{head}<!-- {section} -->{body}{end}{tail}")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ RunConfig changed() {
     config.nonBlocking = true;
     config.precision = "fp64";
     config.channelsLast = true;
+    config.cudaGraph = true;
     config.bucketMb = 0.25;
     config.scheduling = "other";
     config.init = "a.safetensors";
@@ -96,10 +97,10 @@ private Q_SLOTS:
         const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
                      backend, interface, nodes, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum,
                      weightDecay, optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory,
-                     nonBlocking, precision, channelsLast, bucketMb, scheduling, init, saveFinal, checkpointDir, resume,
+                     nonBlocking, precision, channelsLast, cudaGraph, bucketMb, scheduling, init, saveFinal, checkpointDir, resume,
                      initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
-        QCOMPARE(runConfigFields().size(), std::size_t{42});
+        QCOMPARE(runConfigFields().size(), std::size_t{43});
     }
 
     void everyRowReadsWhatItWrites() {
@@ -210,6 +211,13 @@ private Q_SLOTS:
         row(R"({"devices":["GPU-0a1b2c3d"]})", "devices", "is a GPU");
         row(R"({"worker_cores":"2-","workers":1})", "worker_cores", "not a list of cores");
         row(R"({"loader":"device","workers":2})", "workers", "has no use for 2 workers; use 0 workers");
+        row(R"({"cuda_graph":true})", "cuda_graph", "the device kind is cpu; use the device kind cuda");
+        row(R"({"cuda_graph":true,"device":"cuda","method":"dp","devices":[0,1]})", "cuda_graph",
+            "dp's devices wait for each other on the host");
+        row(R"({"cuda_graph":true,"device":"cuda","method":"ddp","devices":[0,1],"backend":"gloo"})", "cuda_graph",
+            "gloo sends ddp's gradients from the host");
+        row(R"({"cuda_graph":true,"device":"cuda","method":"ddp","devices":[0,1]})", "cuda_graph",
+            "not recorded in a CUDA graph yet; use the method baseline");
         row(R"({"resume":true})", "resume", "checkpoint");
         row("{\"init_method\":\"tcp://box\"}", "init_method", "tcp://HOST:PORT");
         row("{\"init_method\":\"tcp://box:99999\"}", "init_method", "tcp://HOST:PORT");
@@ -237,6 +245,7 @@ private Q_SLOTS:
              {R"({"method":"ddp","devices":[0,1,2,3],"batch_size":64})",
               R"({"method":"dp","device":"cuda","devices":["GPU-0a1b2c3d-00","MIG-1f"],"batch_size":64})",
               R"({"method":"ddp","devices":[0,0],"oversubscribe":true})", R"({"optimizer":"adam","momentum":0.9})",
+              R"({"cuda_graph":true,"device":"cuda","model":"convnet","precision":"bf16"})",
               R"({"method":"ddp","devices":[0,1,2],"batch_per_device":21})", "{\"init_method\":\"tcp://[::1]:29500\"}",
               "{\"resume\":true,\"checkpoint_dir\":\"x\",\"init_method\":\"file:///tmp/x\"}"}) {
             const auto errors = validate(*runConfigFromJson(json));

@@ -49,6 +49,8 @@ Summary sampleSummary() {
     summary.parametersSha256 = "ab12";
     summary.peakRssBytes = 4e8;
     summary.replicaBatch = {32, 32};
+    summary.copies = "pinned, non-blocking";
+    summary.cudaGraph = true;
     summary.oversubscribed = true;
     return summary;
 }
@@ -201,6 +203,7 @@ private Q_SLOTS:
         QVERIFY(back->epochs == summary.epochs);
         QVERIFY(back->phasesS == summary.phasesS);
         QVERIFY(back->seed == summary.seed && back->lr == summary.lr && back->oversubscribed);
+        QVERIFY(back->copies == summary.copies && back->cudaGraph);
         const auto keys = QJsonDocument::fromJson(QByteArray::fromStdString(toJson(summary))).object().keys();
         for (const char *key : {"method",
                                 "backend",

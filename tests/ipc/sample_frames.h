@@ -38,6 +38,7 @@ inline std::vector<Frame> sampleFrames() {
         StepsFrame{1, 0, 0, 1, 64, std::nullopt, {}, {{"cpu:0", {{"parallel_forward", {0.5, 0.01}}}}, {"cpu:1", {}}}});
     EpochFrame epoch{2, 0.71, 4.125, 60000, 938, 123456789012345, {}, {}, {{"cpu:1", {{"optimizer", {0.25, {}}}}}}};
     epoch.phases["load"] = {1e-9, 1e-12};
+    epoch.readyBatches = 4;
     epoch.devices.push_back({"cpu:0", 0.97, 1.0, 2e9, 2.5e9});
     epoch.devices.push_back({"GPU-1", std::nullopt, std::nullopt, std::nullopt, std::nullopt});
     bodies.push_back(epoch);

@@ -68,8 +68,10 @@ TEST_SUITE("engine_run") {
         CHECK(samples == 1280);
         const auto epochs = bodiesOf<EpochFrame>(frames);
         REQUIRE(epochs.size() == 2);
-        for (const auto &epoch : epochs)
+        for (const auto &epoch : epochs) {
             checkPhasesAddUp(epoch);
+            CHECK(!epoch.readyBatches); // no workers, no ring
+        }
         CHECK(*epochs[1].loss < *epochs[0].loss);
         const auto tests = bodiesOf<EvalFrame>(frames);
         REQUIRE(tests.size() == 2);
@@ -87,6 +89,18 @@ TEST_SUITE("engine_run") {
         CHECK(summary.parametersSha256.size() == 64);
         CHECK(*summary.runTimeS > *summary.totalTrainingTimeS);
         CHECK(*summary.peakRssBytes > 5e7);
+    }
+
+    TEST_CASE("what loading workers had ready as an epoch began is told: evaluation hides their work") {
+        const TempFolder folder;
+        const Ended ended =
+            Process(trainerBinary(), withSmallRun({"--epochs=2", "--workers=1", "--frames=" + (folder / "f")})).wait();
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        const auto epochs = bodiesOf<EpochFrame>(readFrames(folder / "f"));
+        REQUIRE(epochs.size() == 2);
+        CHECK(epochs[0].readyBatches.value() == 0); // nobody had told the worker of it
+        CHECK(epochs[1].readyBatches.value() == 2); // the whole ring
     }
 
     TEST_CASE("two DDP ranks end with the same parameters, count each image once and see the same loss") {

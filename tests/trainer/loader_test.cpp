@@ -271,6 +271,24 @@ TEST_SUITE("loader") {
         }
     }
 
+    TEST_CASE("what is ready at an epoch's start is told: nothing in the first, a whole ring after a pause") {
+        const auto set = makeSet(64);
+        LoaderOptions options;
+        options.batchSize = 8;
+        CHECK(!Loader(set, options).ready()); // nobody makes batches ahead
+        options.workers = 2;
+        Loader loader(set, options);
+        CHECK(loader.ready() == 0);
+        loader.startEpoch(0, 1);
+        while (loader.next()) {
+        }
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (loader.ready() != 4 && std::chrono::steady_clock::now() < deadline) // evaluation, say
+            std::this_thread::yield();
+        loader.startEpoch(1, 1);
+        CHECK(loader.ready() == 4); // of the next epoch; two a worker
+    }
+
     TEST_CASE("no batch comes before an epoch is started") {
         const auto set = makeSet(4);
         Loader loader(set, {});

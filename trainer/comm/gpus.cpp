@@ -46,4 +46,11 @@ c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store>
     return cuda->makeNccl(store, rank, size, device);
 }
 
+std::unique_ptr<StepGraphs> makeStepGraphs() {
+    const CudaFunctions *cuda = cudaFunctions();
+    if (!cuda)
+        throw std::runtime_error("this lockstep-trainer has no CUDA, so no CUDA graphs");
+    return cuda->makeStepGraphs();
+}
+
 } // namespace lockstep::trainer

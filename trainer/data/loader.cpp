@@ -221,6 +221,13 @@ void Loader::startEpoch(std::int64_t epoch, std::int64_t lastEpoch, std::int64_t
     impl.wake.notify_all();
 }
 
+std::optional<std::int64_t> Loader::ready() const {
+    if (m_impl->workers.empty())
+        return std::nullopt;
+    const std::lock_guard lock(m_impl->mutex);
+    return std::count_if(m_impl->ring.begin(), m_impl->ring.end(), [](const Slot &slot) { return slot.ready; });
+}
+
 std::optional<Batch> Loader::next() {
     auto &impl = *m_impl;
     if (impl.reading.epoch != impl.reader || impl.reading.batch >= impl.steps)

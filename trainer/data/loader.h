@@ -46,6 +46,8 @@ public:
     [[nodiscard]] std::int64_t steps() const;
     /// Goes to the start of `epoch` (from 0), at batch `firstBatch` (resume). `lastEpoch`: where prefetch ends.
     void startEpoch(std::int64_t epoch, std::int64_t lastEpoch, std::int64_t firstBatch = 0);
+    /// Batches that workers have ready, whole ring; nothing without workers.
+    [[nodiscard]] std::optional<std::int64_t> ready() const;
     /// The next batch of the epoch, or nothing at its end. Blocks for a worker when none is ready.
     [[nodiscard]] std::optional<Batch> next();
 

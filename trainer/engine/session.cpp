@@ -12,6 +12,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/comm/backend_choice.h"
+#include "trainer/comm/step_graphs.h"
 #include "trainer/comm/store.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
@@ -19,6 +20,7 @@
 #include "trainer/report/host_clock.h"
 #include "trainer/strategies/baseline.h"
 #include "trainer/strategies/ddp.h"
+#include "trainer/strategies/graphed.h"
 
 namespace lockstep::trainer {
 
@@ -183,7 +185,11 @@ void makeStrategy(Session &session) {
         session.clock = std::make_unique<DelayedClock>(std::move(session.clock), *session.delay);
     switch (config.method) {
     case Method::Baseline:
-        session.strategy = std::make_unique<Baseline>(session.model, *session.clock);
+        if (config.cudaGraph)
+            session.strategy = std::make_unique<Graphed>(session.model, *session.clock, makeStepGraphs(),
+                                                         processBatch(config, session.env));
+        else
+            session.strategy = std::make_unique<Baseline>(session.model, *session.clock);
         return;
     case Method::Ddp:
         session.strategy =

@@ -183,6 +183,7 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     m_commFirstStep = m_step;
     m_epochStartNs = m_commSentNs = monotonicNs();
     m_recorder.startEpoch(epoch, std::exchange(m_unfinished, {}));
+    m_readyBatches = s.loader->ready();
     s.loader->startEpoch(epoch - 1, s.config.epochs - 1, firstStep);
     bool stop = false;
     while (!stop) {
@@ -207,8 +208,7 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
 bool Training::trainStep(Batch batch) {
     Session &s = m_session;
     if (s.device().is_cuda()) {
-        batch.images = batch.images.to(s.device(), s.config.nonBlocking);
-        batch.labels = batch.labels.to(s.device(), s.config.nonBlocking);
+        s.strategy->bring(batch, s.device(), s.config.nonBlocking);
         s.clock->lap(Phase::H2d);
     }
     const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested());
@@ -280,6 +280,7 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     frame.startMonoNs = m_epochStartNs;
     frame.phases = totals.phases.toFrame();
     frame.replicas = m_recorder.epochReplicas();
+    frame.readyBatches = m_readyBatches;
     m_session.frames->send(frame);
     m_epochs.push_back({epoch, frame.loss, longest, static_cast<std::int64_t>(samples)});
     m_total.add(totals);
@@ -297,10 +298,10 @@ void Training::sendComm(int epoch) {
     if (!frame)
         return;
     frame->epoch = epoch;
-    frame->firstStep = m_commFirstStep;
-    frame->lastStep = m_step - 1;
+    frame->firstStep += m_commFirstStep;
+    frame->lastStep += m_commFirstStep;
+    m_commFirstStep = frame->lastStep + 1;
     m_session.frames->send(std::move(*frame));
-    m_commFirstStep = m_step;
     m_commSentNs = monotonicNs();
 }
 
@@ -390,6 +391,10 @@ Summary Training::summary() {
         summary.peakRssBytes = rss;
     if (config.method == Method::Dp)
         summary.replicaBatch = m_replicaBatch;
+    if (s.device().is_cuda() && config.loader != "device")
+        summary.copies = std::string(config.pinMemory ? "pinned" : "pageable") +
+                         (config.nonBlocking ? ", non-blocking" : ", blocking");
+    summary.cudaGraph = config.cudaGraph;
     summary.oversubscribed = config.oversubscribe;
     summary.runTimeS = secondsSinceLaunch();
     return summary;

@@ -46,8 +46,9 @@ private:
     std::vector<EpochSummary> m_epochs;
     std::optional<EvalFrame> m_lastEval;
     std::vector<std::int64_t> m_replicaBatch;
-    EpochTotals m_unfinished; ///< of the epoch that a stop or a checkpoint cut
-    EpochTotals m_total;      ///< of the run's whole epochs
+    EpochTotals m_unfinished;                   ///< of the epoch that a stop or a checkpoint cut
+    EpochTotals m_total;                        ///< of the run's whole epochs
+    std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
     std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
     std::jthread m_traceWriter;
     std::int64_t m_commFirstStep = 0, m_commSentNs = 0;

@@ -36,8 +36,22 @@ void DeviceClock::endStep() {
     m_done.push_back(std::exchange(m_step, {}));
 }
 
-StepTimes DeviceClock::resolve(const Step &step) {
+std::shared_ptr<c10::Event> DeviceClock::point() {
+    return m_step.points.emplace_back(record());
+}
+
+void DeviceClock::whenKnown(std::function<void(StepTimes &, const When &)> use) {
+    m_step.uses.push_back(std::move(use));
+}
+
+StepTimes DeviceClock::resolve(Step step) {
     StepTimes times = step.extra;
+    for (const auto &use : step.uses)
+        use(times, [this](const c10::Event &point) {
+            return m_streamNs + static_cast<std::int64_t>(m_last->elapsedTime(point) * 1e6);
+        });
+    step.uses.clear(); // and with them who else holds the points
+    m_spare.insert(m_spare.end(), step.points.begin(), step.points.end());
     for (const Mark &mark : step.marks) {
         const auto ns = static_cast<std::int64_t>(m_last->elapsedTime(*mark.event) * 1e6);
         times.add(mark.phase, ns);
@@ -64,16 +78,16 @@ std::optional<StepTimes> DeviceClock::takeStep(bool wait) {
             return {};
         last.synchronize();
     }
-    StepTimes times = resolve(oldest);
+    Step known = std::move(m_done.front());
     m_done.pop_front();
-    return times;
+    return resolve(std::move(known));
 }
 
 StepTimes DeviceClock::takeTail() {
-    const Step tail = std::exchange(m_step, {});
+    Step tail = std::exchange(m_step, {});
     if (!tail.marks.empty())
         tail.marks.back().event->synchronize();
-    return resolve(tail);
+    return resolve(std::move(tail));
 }
 
 } // namespace lockstep::trainer

@@ -23,6 +23,8 @@ public:
     void endStep() override;
     std::optional<StepTimes> takeStep(bool wait) override;
     StepTimes takeTail() override;
+    std::shared_ptr<c10::Event> point() override;
+    void whenKnown(std::function<void(StepTimes &, const When &)> use) override;
 
 private:
     struct Mark {
@@ -34,9 +36,11 @@ private:
     struct Step {
         std::vector<Mark> marks;
         StepTimes extra;
+        std::vector<std::shared_ptr<c10::Event>> points;
+        std::vector<std::function<void(StepTimes &, const When &)>> uses;
     };
     [[nodiscard]] std::shared_ptr<c10::Event> record();
-    [[nodiscard]] StepTimes resolve(const Step &step);
+    [[nodiscard]] StepTimes resolve(Step step);
 
     c10::Device m_device;
     Trace *m_trace;

@@ -1,12 +1,18 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "ipc/frames.h"
+
+namespace c10 {
+struct Event;
+}
 
 namespace lockstep::trainer {
 
@@ -83,6 +89,14 @@ public:
     virtual StepTimes takeTail() = 0;
     /// Laps by phase since the last call, while the step still runs; nothing where the host learns them later (GPUs).
     virtual std::optional<StepTimes> takeOwn() { return {}; }
+
+    /// GPUs: a point of the calling thread's current stream, whichever that is; it must come before the step's last lap.
+    /// Null elsewhere, where monotonicNs() is the point.
+    virtual std::shared_ptr<c10::Event> point() { return {}; }
+    /// When such a point was reached, nanoseconds on the scale of monotonicNs().
+    using When = std::function<std::int64_t(const c10::Event &)>;
+    /// GPUs: called with the step's times when they are known, before takeStep() gives them. Not called elsewhere.
+    virtual void whenKnown(std::function<void(StepTimes &, const When &)> /*use*/) {}
 };
 
 /// CLOCK_MONOTONIC, nanoseconds.

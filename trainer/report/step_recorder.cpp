@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <ATen/Functions.h>
+
 namespace lockstep::trainer {
 
 StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window,
@@ -27,12 +29,13 @@ void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tenso
 
 void StepRecorder::flush(bool force) {
     const std::int64_t now = monotonicNs();
+    takeTimes(false); // a GPU's, bit by bit while it computes: all at a window's end would leave it idle
     // The run's very first step is shown at once: a person is waiting for the first point.
     if (!force && !m_firstWindow && now - m_windowStartNs < m_windowNs)
         return;
     m_firstWindow = false;
     m_windowStartNs = now;
-    take(true);
+    take();
     if (!m_window)
         return;
     if (m_window->samples > 0)
@@ -46,15 +49,40 @@ void StepRecorder::flush(bool force) {
     m_windowLossSum = 0;
 }
 
-void StepRecorder::take(bool wait) {
-    while (auto times = m_clock.takeStep(wait)) {
-        account(m_pending.front(), *times);
+void StepRecorder::takeTimes(bool wait) {
+    while (auto times = m_clock.takeStep(wait))
+        m_known.push_back(*times);
+}
+
+void StepRecorder::take() {
+    takeTimes(true);
+    const std::vector<double> losses = lossesOf(m_known.size());
+    for (const double loss : losses) {
+        account(m_pending.front(), loss, m_known.front());
         m_pending.pop_front();
+        m_known.pop_front();
     }
 }
 
-void StepRecorder::account(const Pending &step, const StepTimes &times) {
-    const auto loss = step.loss.item<double>();
+/// Of the oldest `count` steps. From a GPU in one copy: each alone would wait for the device.
+std::vector<double> StepRecorder::lossesOf(std::size_t count) const {
+    std::vector<double> losses;
+    losses.reserve(count);
+    if (count == 0 || m_pending.front().loss.device().is_cpu()) {
+        for (std::size_t i = 0; i < count; ++i)
+            losses.push_back(m_pending[i].loss.item<double>());
+        return losses;
+    }
+    std::vector<torch::Tensor> all;
+    all.reserve(count);
+    for (std::size_t i = 0; i < count; ++i)
+        all.push_back(m_pending[i].loss);
+    const torch::Tensor host = at::stack(all).to(torch::kCPU, torch::kFloat64);
+    losses.assign(host.const_data_ptr<double>(), host.const_data_ptr<double>() + count);
+    return losses;
+}
+
+void StepRecorder::account(const Pending &step, double loss, const StepTimes &times) {
     const auto samples = static_cast<double>(step.samples);
     if (!m_window) {
         m_window.emplace();

@@ -46,8 +46,10 @@ private:
         torch::Tensor loss;
         std::vector<StepTimes> devices;
     };
-    void take(bool wait);
-    void account(const Pending &step, const StepTimes &times);
+    void takeTimes(bool wait);
+    void take();
+    [[nodiscard]] std::vector<double> lossesOf(std::size_t count) const;
+    void account(const Pending &step, double loss, const StepTimes &times);
 
     [[nodiscard]] std::vector<ReplicaTime> replicasOf(const std::vector<PhaseTotals> &totals) const;
 
@@ -58,6 +60,7 @@ private:
     std::vector<PhaseTotals> m_windowDevices, m_epochDevices;
     bool m_wholeEpoch = true;
     std::deque<Pending> m_pending;
+    std::deque<StepTimes> m_known; ///< of the oldest pending steps
     std::optional<StepsFrame> m_window;
     PhaseTotals m_windowPhases;
     double m_windowLossSum = 0;

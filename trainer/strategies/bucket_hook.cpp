@@ -1,12 +1,17 @@
 #include "trainer/strategies/bucket_hook.h"
 
 #include <algorithm>
+#include <utility>
+
+#include <c10/core/Event.h>
 
 namespace lockstep::trainer {
 
-void BucketRecord::beginBackward() {
+void BucketRecord::beginBackward(std::shared_ptr<c10::Event> point) {
     const std::lock_guard lock(m_mutex);
     m_buckets.clear();
+    m_points.clear();
+    m_backward = std::move(point);
     m_backwardNs = monotonicNs();
 }
 
@@ -28,23 +33,59 @@ std::vector<BucketStamp> BucketRecord::take(std::int64_t &backwardNs) {
     return std::exchange(m_buckets, {});
 }
 
+void BucketRecord::readyAt(std::size_t bucket, std::int64_t bytes, std::shared_ptr<c10::Event> point) {
+    const std::lock_guard lock(m_mutex);
+    m_points.resize(std::max(m_points.size(), bucket + 1));
+    m_points[bucket] = {bytes, std::move(point), {}};
+}
+
+void BucketRecord::endedAt(std::size_t bucket, std::shared_ptr<c10::Event> point) {
+    const std::lock_guard lock(m_mutex);
+    if (bucket < m_points.size())
+        m_points[bucket].end = std::move(point);
+}
+
+std::vector<BucketPoints> BucketRecord::takePoints(std::shared_ptr<c10::Event> &backward) {
+    const std::lock_guard lock(m_mutex);
+    backward = std::exchange(m_backward, {});
+    auto points = std::exchange(m_points, {});
+    const bool whole = backward && std::all_of(points.begin(), points.end(),
+                                               [](const BucketPoints &each) { return each.ready && each.end; });
+    return whole ? std::move(points) : std::vector<BucketPoints>();
+}
+
 BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, std::shared_ptr<BucketRecord> record,
-                       BeforeLast beforeLast)
-    : m_group(std::move(group)), m_record(std::move(record)), m_beforeLast(std::move(beforeLast)) {}
+                       PhaseClock &clock, BeforeLast beforeLast)
+    : m_group(std::move(group)), m_record(std::move(record)), m_clock(clock),
+      m_inStream(m_group->getBackendType() == c10d::ProcessGroup::BackendType::NCCL),
+      m_beforeLast(std::move(beforeLast)) {}
 
 c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bucket) {
     if (bucket.isLast())
         m_beforeLast(bucket); // ends backward: its last gradient is ready
     const std::int64_t readyNs = monotonicNs();
     at::Tensor &buffer = bucket.getBufferRef();
+    const auto index = bucket.getIndex();
+    const auto bytes = static_cast<std::int64_t>(buffer.nbytes());
+    if (buffer.is_cuda())
+        m_record->readyAt(index, bytes, m_clock.point()); // the host's clock says nothing about a GPU
     if (m_group->getSize() > 1)
         buffer.div_(m_group->getSize()); // with a hook, the Reducer leaves the average to us
-    const auto index = bucket.getIndex();
-    m_record->ready(index, static_cast<std::int64_t>(buffer.nbytes()), readyNs, monotonicNs());
+    if (!buffer.is_cuda())
+        m_record->ready(index, bytes, readyNs, monotonicNs());
     std::vector<at::Tensor> tensors{buffer};
     auto future = m_group->allreduce(tensors)->getFuture();
-    if (buffer.is_cuda())
-        return future; // the host's clock says nothing about when a GPU's sum is there
+    if (buffer.is_cuda()) {
+        if (!m_inStream)
+            return future; // Gloo copies through the host, in streams that nobody is told of
+        // NCCL's future is complete at once: this runs here, in a stream that waits for the sum, and so will the Reducer's.
+        return future->then(
+            [record = m_record, &clock = m_clock, index](c10::ivalue::Future &done) {
+                record->endedAt(index, clock.point());
+                return done.value();
+            },
+            future->elementType());
+    }
     // The stamp runs on the backend's thread the moment the sum is there.
     return future->then(
         [record = m_record, index](c10::ivalue::Future &done) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -15,26 +16,40 @@ struct BucketStamp {
     std::int64_t bytes = 0, readyNs = 0, startNs = 0, endNs = 0;
 };
 
+/// The same on a GPU, as points of its streams, until they are reached.
+struct BucketPoints {
+    std::int64_t bytes = 0;
+    std::shared_ptr<c10::Event> ready, end;
+};
+
 /// The record the hook and its strategy share. Ends are stamped by the backend's thread.
 class BucketRecord {
 public:
-    void beginBackward();
+    void beginBackward(std::shared_ptr<c10::Event> point);
     void ready(std::size_t bucket, std::int64_t bytes, std::int64_t readyNs, std::int64_t startNs);
     void ended(std::size_t bucket, std::int64_t endNs);
     [[nodiscard]] std::vector<BucketStamp> take(std::int64_t &backwardNs);
 
+    void readyAt(std::size_t bucket, std::int64_t bytes, std::shared_ptr<c10::Event> point);
+    void endedAt(std::size_t bucket, std::shared_ptr<c10::Event> point);
+    /// Empty where a backend tells no ends.
+    [[nodiscard]] std::vector<BucketPoints> takePoints(std::shared_ptr<c10::Event> &backward);
+
 private:
     std::mutex m_mutex;
     std::vector<BucketStamp> m_buckets;
+    std::vector<BucketPoints> m_points;
     std::int64_t m_backwardNs = 0;
+    std::shared_ptr<c10::Event> m_backward;
 };
 
-/// Averages each bucket over the ranks by an asynchronous all-reduce as soon as its gradients are ready, and stamps when.
+/// Averages each bucket over the ranks by an asynchronous all-reduce as soon as its gradients are ready, and stamps when: on
+/// CPUs by the host's clock, under NCCL by points of the GPU's streams. Gloo on GPUs tells no ends.
 class BucketHook final : public c10d::CommHookInterface {
 public:
     /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).
     using BeforeLast = std::function<void(c10d::GradBucket &)>;
-    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, std::shared_ptr<BucketRecord> record,
+    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, std::shared_ptr<BucketRecord> record, PhaseClock &clock,
                BeforeLast beforeLast);
 
     c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket &bucket) override;
@@ -43,6 +58,8 @@ public:
 private:
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
     std::shared_ptr<BucketRecord> m_record;
+    PhaseClock &m_clock;
+    bool m_inStream; ///< the backend's work is in a stream of the GPU
     BeforeLast m_beforeLast;
 };
 

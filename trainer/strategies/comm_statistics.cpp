@@ -5,6 +5,14 @@
 
 namespace lockstep::trainer {
 
+void startInTurn(std::vector<BucketStamp> &buckets) {
+    std::int64_t free = 0;
+    for (BucketStamp &bucket : buckets) {
+        bucket.startNs = std::max(bucket.readyNs, free);
+        free = bucket.endNs = std::max(bucket.endNs, bucket.startNs);
+    }
+}
+
 CommStatistics::Step CommStatistics::add(const std::vector<BucketStamp> &buckets, std::int64_t backwardNs) {
     Step step;
     if (buckets.empty())
@@ -45,6 +53,7 @@ std::optional<CommFrame> CommStatistics::take() {
         return {};
     constexpr double s = 1e-9;
     CommFrame frame;
+    frame.lastStep = m_steps - 1;
     frame.hiddenS = static_cast<double>(m_hiddenNs) * s;
     frame.exposedS = static_cast<double>(m_exposedNs) * s;
     if (m_waitKnown)

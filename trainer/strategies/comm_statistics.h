@@ -8,6 +8,10 @@
 
 namespace lockstep::trainer {
 
+/// Starts for buckets that are sent one after another in a stream of their own, as NCCL does: each when it is ready and the
+/// one before it is through.
+void startInTurn(std::vector<BucketStamp> &buckets);
+
 /// Adds up what communication did, step by step, into a comm frame.
 class CommStatistics {
 public:
@@ -17,6 +21,7 @@ public:
     /// `backwardNs`: when backward began; buckets lie in the order they were started.
     Step add(const std::vector<BucketStamp> &buckets, std::int64_t backwardNs);
     void addExposed(std::int64_t exposedNs, std::optional<std::int64_t> waitNs);
+    /// What was added since the last call; its steps are counted from 0.
     [[nodiscard]] std::optional<CommFrame> take();
 
 private:

@@ -81,7 +81,7 @@ void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
     m_logger->set_construction_data_and_log("lockstep", ids, ids.empty() ? -1 : ids.front(), /*broadcast_buffers=*/true,
                                             /*has_sync_bn=*/false, /*static_graph=*/false);
     m_reducer->register_comm_hook(std::make_unique<BucketHook>(
-        m_communicator.group(), m_record, [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
+        m_communicator.group(), m_record, m_clock, [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
 }
 
 void Ddp::broadcastBuffers() {
@@ -103,7 +103,7 @@ StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
     StepOutcome outcome{reportedLoss(loss, logits, batch), false};
     m_clock.lap(Phase::Forward);
     m_reducer->prepare_for_backward({});
-    m_record->beginBackward();
+    m_record->beginBackward(m_clock.point());
     (loss + control).backward();
     m_clock.lap(Phase::Exposed);
     outcome.stop = readControl();
@@ -176,7 +176,7 @@ void Ddp::readOwnTimes(const double *slots) {
 
 void Ddp::accountCommunication() {
     if (m_control.is_cuda())
-        return;
+        return accountWhenKnown();
     std::int64_t backwardNs = 0;
     const auto stamps = m_record->take(backwardNs);
     if (stamps.empty())
@@ -188,9 +188,32 @@ void Ddp::accountCommunication() {
     m_statistics.addExposed(std::max<std::int64_t>(0, endNs - m_backwardEndNs), m_waitNs);
     m_communicator.setLastEndNs(endNs);
     if (m_trace && m_trace->on())
-        for (std::size_t i = 0; i < stamps.size(); ++i)
-            m_trace->span(Trace::firstBucket + static_cast<int>(i), "all-reduce", stamps[i].startNs, stamps[i].endNs,
-                          stamps[i].bytes, stamps[i].readyNs);
+        traceBuckets(stamps);
+}
+
+/// GPUs: the same from points of their streams, with the step's other times. Who waits for whom is not known there.
+void Ddp::accountWhenKnown() {
+    std::shared_ptr<c10::Event> backward;
+    auto points = m_record->takePoints(backward);
+    if (points.empty())
+        return;
+    const bool traced = m_trace && m_trace->on();
+    m_clock.whenKnown([this, traced, backward, points = std::move(points)](StepTimes &times, const auto &when) {
+        std::vector<BucketStamp> stamps;
+        for (const BucketPoints &point : points)
+            stamps.push_back({point.bytes, when(*point.ready), 0, when(*point.end)});
+        startInTurn(stamps);
+        times.add(Phase::Comm, m_statistics.add(stamps, when(*backward)).commNs);
+        m_statistics.addExposed(stamps.back().endNs - stamps.back().readyNs, {});
+        if (traced)
+            traceBuckets(stamps);
+    });
+}
+
+void Ddp::traceBuckets(const std::vector<BucketStamp> &stamps) {
+    for (std::size_t i = 0; i < stamps.size(); ++i)
+        m_trace->span(Trace::firstBucket + static_cast<int>(i), "all-reduce", stamps[i].startNs, stamps[i].endNs,
+                      stamps[i].bytes, stamps[i].readyNs);
 }
 
 std::string Ddp::bucketOrder() {

@@ -43,6 +43,8 @@ private:
     [[nodiscard]] bool readControl();
     void readOwnTimes(const double *slots);
     void accountCommunication();
+    void accountWhenKnown();
+    void traceBuckets(const std::vector<BucketStamp> &stamps);
 
     std::shared_ptr<Model> m_model;
     Communicator &m_communicator;

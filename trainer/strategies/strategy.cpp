@@ -6,6 +6,11 @@
 
 namespace lockstep::trainer {
 
+void Strategy::bring(Batch &batch, c10::Device device, bool nonBlocking) {
+    batch.images = batch.images.to(device, nonBlocking);
+    batch.labels = batch.labels.to(device, nonBlocking);
+}
+
 void Strategy::runOptimizer(Optimizer &optimizer) {
     optimizer.step();
     optimizer.clearGradients();

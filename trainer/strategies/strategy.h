@@ -28,6 +28,8 @@ class Strategy {
 public:
     virtual ~Strategy() = default;
 
+    /// Brings a batch from the host to the (first) device; `nonBlocking`: without waiting for the copy.
+    virtual void bring(Batch &batch, c10::Device device, bool nonBlocking);
     /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters.
     virtual StepOutcome step(const Batch &batch, bool wantStop) = 0;
     /// Steps the optimizer of the model's parameters, and whatever keeps copies of them.
@@ -47,7 +49,8 @@ public:
     [[nodiscard]] virtual std::vector<at::Generator> generators() const { return {}; }
     /// Every rank's own times of the last step, the same numbers on all ranks; empty where they are not known.
     [[nodiscard]] virtual std::span<const OwnTimes> ownTimes() const { return {}; }
-    /// What communication did since the last call; nothing where there is none.
+    /// What communication did since the last call; nothing where there is none. Its steps are counted from 0: on GPUs the
+    /// newest ones are not known yet and come with the next call.
     [[nodiscard]] virtual std::optional<CommFrame> takeComm() { return {}; }
 };
 

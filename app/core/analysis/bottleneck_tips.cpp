@@ -172,6 +172,13 @@ void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck
                      percent(share, 0).toStdString());
         return;
     }
+    if (config.device == "cuda" && config.method == Method::Baseline && !config.cudaGraph) {
+        RunConfig graph = config;
+        graph.cudaGraph = true;
+        tips.add({"cuda_graph"}, graph, tips.without(*found.share * parts.trainingS),
+                 "the time around kernels is " + tips.share(*found.share * parts.trainingS) +
+                     ", and a CUDA graph launches a step's kernels at once");
+    }
     addBatch(config, *found.share * parts.trainingS,
              "the time around kernels is " + tips.share(*found.share * parts.trainingS), tips);
     addFewerDevices(config, parts, {config.devices.front()}, tips);

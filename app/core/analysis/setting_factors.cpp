@@ -60,6 +60,8 @@ std::string shortText(const RunConfig &config, std::string_view key) {
         return config.augment == "none" ? "no augmentation" : config.augment;
     if (key == "precision")
         return config.precision;
+    if (key == "cuda_graph")
+        return config.cudaGraph ? "CUDA graph" : "no CUDA graph";
     if (key == "epochs")
         return plural(config.epochs, "epoch");
     const std::string value = valueOf(config, key);

@@ -84,6 +84,8 @@ Json rowJson(const ResultRow &row) {
         Json one = {{"epoch", epoch.epoch}, {"duration_s", epoch.durationS}};
         one["loss"] = epoch.loss ? finite(*epoch.loss) : Json(nullptr);
         one["test_accuracy"] = epoch.eval && !row.published ? Json(epoch.eval->accuracy) : Json(nullptr);
+        if (epoch.readyBatches)
+            one["ready_batches"] = *epoch.readyBatches;
         json["epochs"].push_back(std::move(one));
     }
     json["devices_use"] = Json::array();

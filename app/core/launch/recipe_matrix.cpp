@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t mostCells = 1000;
 
 /// What a combination's method leaves without meaning is taken back, so that it is no other run: a baseline has one
-/// device, and only ddp has a backend and buckets.
+/// device, only ddp has a backend and buckets, and only a baseline on a GPU a CUDA graph.
 void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
     RunConfig &config = spec.config;
     if (config.method == Method::Baseline && matrix.member("devices")) {
@@ -34,6 +34,7 @@ void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
     back("cores_per_device", config.device != "cpu" && !spec.autoDevice);
     back("pin_memory", config.device == "cpu" && !spec.autoDevice);
     back("non_blocking", config.device == "cpu" && !spec.autoDevice);
+    back("cuda_graph", config.method != Method::Baseline || (config.device == "cpu" && !spec.autoDevice));
     if (config.workers == 0 && matrix.member("workers")) {
         config.workerCores.clear();
         spec.autoWorkerCores = false;

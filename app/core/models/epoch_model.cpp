@@ -83,7 +83,10 @@ QVariant EpochModel::data(const QModelIndex &index, int role) const {
     case Qt::ToolTipRole:
         if (!value)
             return QStringLiteral("not reported yet");
-        return epoch->complete ? QString() : QStringLiteral("still running: so far");
+        if (!epoch->complete)
+            return QStringLiteral("still running: so far");
+        return epoch->readyBatches ? QStringLiteral("%1 batches were ready when it began").arg(*epoch->readyBatches)
+                                   : QString();
     default:
         return {};
     }

@@ -41,7 +41,8 @@ struct MergedEpoch {
     bool complete = false; ///< every rank has reported
     double runningS = 0;   ///< while it runs: training time of its windows so far, largest over ranks
     std::map<int, double> rankDurationS;
-    std::vector<DeviceUse> devices; ///< each device once
+    std::vector<DeviceUse> devices;           ///< each device once
+    std::optional<std::int64_t> readyBatches; ///< the fewest that any rank's loading workers had ready as it began
     std::optional<EvalFrame> eval;
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch tells no loss: scripts
     std::int64_t evalWallUs = 0;         ///< when it was told

@@ -318,6 +318,8 @@ void RunStore::takeBody(const Frame &frame, const EpochFrame &body) {
     epoch.durationS = std::max(epoch.durationS, body.durationS);
     epoch.samples += body.samples;
     epoch.rankDurationS[rank] = body.durationS;
+    if (body.readyBatches)
+        epoch.readyBatches = std::min(epoch.readyBatches.value_or(*body.readyBatches), *body.readyBatches);
     epoch.ranksReported = int(epoch.rankDurationS.size());
     epoch.complete = epoch.ranksReported >= std::max(1, worldSize());
     if (epoch.complete && !epoch.loss && epoch.lossSamples > 0)

@@ -5,6 +5,8 @@
 #include <cuda_runtime_api.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
+#include "trainer/comm/cuda/step_graphs.h"
+
 namespace lockstep::trainer {
 namespace {
 
@@ -44,4 +46,4 @@ c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store>
 } // namespace lockstep::trainer
 
 extern "C" __attribute__((visibility("default"))) const lockstep::trainer::CudaFunctions lockstep_cuda_functions{
-    lockstep::trainer::visibleGpus, lockstep::trainer::makeNccl};
+    lockstep::trainer::visibleGpus, lockstep::trainer::makeNccl, lockstep::trainer::makeCudaStepGraphs};

@@ -7,6 +7,8 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "trainer/comm/step_graphs.h"
+
 namespace lockstep::trainer {
 
 /// The one symbol the library gives; both sides are of one build.
@@ -14,6 +16,7 @@ struct CudaFunctions {
     std::vector<std::string> (*visibleGpus)();
     c10::intrusive_ptr<c10d::Backend> (*makeNccl)(const c10::intrusive_ptr<c10d::Store> &, int rank, int size,
                                                   c10::Device);
+    std::unique_ptr<StepGraphs> (*makeStepGraphs)();
 };
 inline constexpr const char *cudaFunctionsSymbol = "lockstep_cuda_functions";
 inline constexpr const char *cudaModuleName = "lockstep-trainer-cuda.so"; ///< lies beside the program

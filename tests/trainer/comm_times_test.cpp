@@ -1,0 +1,47 @@
+// What DDP's buckets say of communication, from stamps alone.
+#include <doctest/doctest.h>
+
+#include "trainer/strategies/comm_statistics.h"
+
+using namespace lockstep::trainer;
+
+TEST_SUITE("comm_times") {
+    TEST_CASE("in a stream of its own a bucket starts when it is ready and the one before is through") {
+        // Bytes, ready, (start), end.
+        std::vector<BucketStamp> buckets{{8, 100, 0, 150}, {8, 120, 0, 210}, {8, 300, 0, 340}, {8, 310, 0, 350}};
+        startInTurn(buckets);
+        const std::int64_t starts[] = {100, 150, 300, 340};
+        for (std::size_t i = 0; i < buckets.size(); ++i) {
+            CHECK(buckets[i].startNs == starts[i]);
+            CHECK(buckets[i].endNs >= buckets[i].startNs);
+        }
+        std::vector<BucketStamp> coarse{{8, 100, 0, 99}}; // a GPU's clock ticks in half microseconds
+        startInTurn(coarse);
+        CHECK(coarse[0].startNs == 100);
+        CHECK(coarse[0].endNs == 100);
+    }
+
+    TEST_CASE("time with a bucket under way is hidden up to the last gradient and exposed after it") {
+        std::vector<BucketStamp> buckets{{80, 1'100, 0, 1'150}, {8, 1'200, 0, 1'290}};
+        startInTurn(buckets);
+        CommStatistics statistics;
+        const auto step = statistics.add(buckets, 1'000);
+        CHECK(step.commNs == 50 + 90);
+        CHECK(step.hiddenNs == 50);
+        statistics.addExposed(90, {});
+        (void)statistics.add(buckets, 1'000);
+        statistics.addExposed(90, {});
+        const auto frame = statistics.take();
+        REQUIRE(frame.has_value());
+        CHECK(frame->firstStep == 0);
+        CHECK(frame->lastStep == 1);
+        CHECK(frame->hiddenS.value() == doctest::Approx(100e-9));
+        CHECK(frame->exposedS.value() == doctest::Approx(180e-9));
+        CHECK(!frame->waitS); // nobody measured it
+        REQUIRE(frame->buckets.size() == 2);
+        CHECK(frame->buckets[0].readyS == doctest::Approx(100e-9));
+        CHECK(frame->buckets[1].startS == doctest::Approx(200e-9));
+        CHECK(frame->buckets[1].endS == doctest::Approx(290e-9));
+        CHECK(!statistics.take());
+    }
+}

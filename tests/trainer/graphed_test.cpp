@@ -1,0 +1,123 @@
+// --cuda-graph without a GPU: which steps are recorded and launched, and that training walks the same way.
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include <torch/torch.h>
+
+#include "trainer/engine/optimizer.h"
+#include "trainer/report/host_clock.h"
+#include "trainer/strategies/graphed.h"
+
+using namespace lockstep::trainer;
+
+namespace {
+
+/// On a CPU: the work is kept and done at each launch, reading and writing where the recorded work would.
+class WorkAgain final : public StepGraphs {
+public:
+    explicit WorkAgain(std::vector<std::string> &told) : m_told(told) {}
+    void record(Part part, const std::function<void()> &work) override {
+        m_told.push_back(std::string("record ") + name(part));
+        m_works.at(part) = work;
+    }
+    void launch(Part part) override {
+        m_told.emplace_back(name(part));
+        m_works.at(part)();
+    }
+
+private:
+    static const char *name(Part part) { return std::array{"forward", "backward", "optimizer"}.at(part); }
+    std::vector<std::string> &m_told;
+    std::array<std::function<void()>, 3> m_works;
+};
+
+struct Walked {
+    std::vector<double> losses;
+    std::vector<torch::Tensor> parameters;
+};
+
+/// Five whole batches, one of padded duplicates, two whole ones, the epoch's smaller last one, and two whole ones.
+constexpr std::int64_t whole = 8;
+const std::array<std::pair<std::int64_t, std::int64_t>, 11> batches{
+    {{8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 6}, {8, 8}, {8, 8}, {5, 5}, {8, 8}, {8, 8}}};
+
+/// `told`: what was recorded and launched; null: without graphs.
+Walked walk(const std::string &name, const std::string &kind, std::vector<std::string> *told) {
+    torch::manual_seed(3);
+    const auto model = *makeModel(name, {});
+    model->train();
+    HostClock clock;
+    std::unique_ptr<Strategy> strategy;
+    if (told)
+        strategy = std::make_unique<Graphed>(model, clock, std::make_unique<WorkAgain>(*told), whole);
+    else
+        strategy = std::make_unique<Baseline>(model, clock);
+    NamedTensors named;
+    for (const auto &item : model->named_parameters())
+        named.emplace_back(item.key(), item.value());
+    Optimizer optimizer(named, {kind, 0.05, 0.9, 0.01});
+    Walked walked;
+    std::vector<torch::Tensor> losses; // read at the end, as a window of steps is
+    at::Generator pictures = at::detail::createCPUGenerator(7);
+    for (const auto &[samples, real] : batches) {
+        Batch batch{torch::randn({samples, 1, 28, 28}, pictures),
+                    torch::randint(0, 10, {samples}, pictures, torch::kInt64), real};
+        strategy->bring(batch, c10::Device(torch::kCPU), true);
+        losses.push_back(strategy->step(batch, false).loss);
+        strategy->runOptimizer(optimizer);
+    }
+    for (const auto &loss : losses)
+        walked.losses.push_back(loss.item<double>());
+    for (const auto &parameter : model->parameters())
+        walked.parameters.push_back(parameter.detach().clone());
+    return walked;
+}
+
+} // namespace
+
+TEST_SUITE("graphed") {
+    TEST_CASE("only whole batches without padded duplicates are recorded and launched, after three eager ones") {
+        struct Row {
+            std::int64_t samples, real, eager;
+            bool recorded;
+            StepWay way;
+        };
+        const Row rows[] = {{64, 64, 0, false, StepWay::Eager},  {64, 64, 2, false, StepWay::Eager},
+                            {64, 64, 3, false, StepWay::Record}, {64, 64, 3, true, StepWay::Launch},
+                            {32, 32, 9, true, StepWay::Eager},   {32, 32, 9, false, StepWay::Eager},
+                            {64, 60, 9, true, StepWay::Eager},   {64, 0, 3, false, StepWay::Eager}};
+        for (const Row &row : rows) {
+            CAPTURE(row.samples);
+            CAPTURE(row.real);
+            CAPTURE(row.eager);
+            CHECK(wayOf(row.samples, row.real, 64, row.eager, row.recorded) == row.way);
+        }
+    }
+
+    TEST_CASE("with graphs training walks bit by bit the way it walks without them") {
+        for (const char *model : {"lenet", "convnet"}) // convnet drops out: random numbers come in the same order
+            for (const char *kind : {"sgd", "adamw"}) {
+                CAPTURE(model);
+                CAPTURE(kind);
+                std::vector<std::string> told;
+                const Walked expected = walk(model, kind, nullptr), found = walk(model, kind, &told);
+                CHECK(found.losses == expected.losses);
+                REQUIRE(found.parameters.size() == expected.parameters.size());
+                for (std::size_t i = 0; i < found.parameters.size(); ++i)
+                    CHECK(torch::equal(found.parameters[i], expected.parameters[i]));
+            }
+    }
+
+    TEST_CASE("each phase is recorded once, and launched in the order of the recording") {
+        std::vector<std::string> told, expected;
+        (void)walk("lenet", "sgd", &told);
+        for (const char *part : {"forward", "backward", "optimizer"}) {
+            expected.push_back(std::string("record ") + part);
+            expected.emplace_back(part);
+        }
+        for (int step = 0; step < 5; ++step) // whole batches after the fourth; those in between go eagerly
+            expected.insert(expected.end(), {"forward", "backward", "optimizer"});
+        CHECK(told == expected);
+    }
+}

@@ -1,0 +1,64 @@
+// bf16 and channels-last against fp32 from equal seeds, in seconds; over whole trainings: tests/bench/accuracy.py.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/trainer/trainer_process.h"
+
+using namespace lockstep;
+using namespace lockstep::trainer::test;
+
+namespace {
+
+struct Trained {
+    std::vector<double> losses; ///< a step
+    Summary summary;
+};
+
+Trained train(const std::vector<std::string> &options) {
+    const TempFolder folder;
+    auto all = options;
+    all.insert(all.end(), {"--train-samples=6400", "--epochs=2", "--lr=0.02", "--frames=" + (folder / "f"),
+                           "--summary=" + (folder / "s")});
+    const Ended ended = Process(trainerBinary(), withSmallRun(all), {{"LOCKSTEP_STEP_WINDOW_MS", "0"}}).wait();
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    Trained trained;
+    for (const auto &window : bodiesOf<StepsFrame>(readFrames(folder / "f"), 0))
+        trained.losses.push_back(window.loss->last);
+    trained.summary = readSummary(folder / "s");
+    REQUIRE(trained.losses.size() == 200);
+    return trained;
+}
+
+/// The largest relative difference of the first steps' losses: later ones drift apart however small the first difference was.
+double atFirst(const Trained &trained, const Trained &plain) {
+    double most = 0;
+    for (std::size_t i = 0; i < 20; ++i)
+        most = std::max(most, std::abs(trained.losses[i] - plain.losses[i]) / plain.losses[i]);
+    return most;
+}
+
+} // namespace
+
+TEST_SUITE("precision") {
+    TEST_CASE("bf16 and channels-last start as fp32 does and end where it ends") {
+        const Trained plain = train({});
+        struct Way {
+            const char *option;
+            double first; ///< what rounding may do to a loss
+        };
+        for (const Way &way : {Way{"--precision=bf16", 2e-2}, Way{"--channels-last", 1e-3}}) {
+            const Trained other = train({way.option});
+            const double first = atFirst(other, plain);
+            const double loss = *other.summary.epochs.back().loss - *plain.summary.epochs.back().loss;
+            const double points = 100 * (*other.summary.testAccuracy - *plain.summary.testAccuracy);
+            MESSAGE(way.option << ": first losses " << first << ", last epoch's loss " << loss << ", accuracy "
+                               << points << " points");
+            CHECK(first < way.first);
+            CHECK(first > 0); // it was computed otherwise indeed
+            CHECK(std::abs(loss) < 0.03);
+            CHECK(std::abs(points) < 2.5);
+        }
+    }
+}

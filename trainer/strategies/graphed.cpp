@@ -1,0 +1,97 @@
+#include "trainer/strategies/graphed.h"
+
+#include <ATen/Functions.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "trainer/engine/optimizer.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+void leaveDefaultStream(c10::Device device) {
+    if (device.is_cpu())
+        return;
+    const c10::impl::VirtualGuardImpl guard(device.type());
+    guard.synchronizeDevice(device.index()); // parameters were made in the default one
+    guard.exchangeStream(guard.getStreamFromGlobalPool(device));
+}
+
+} // namespace
+
+StepWay wayOf(std::int64_t samples, std::int64_t real, std::int64_t fullBatch, std::int64_t eagerSteps, bool recorded) {
+    if (samples != fullBatch || real != samples)
+        return StepWay::Eager;
+    if (recorded)
+        return StepWay::Launch;
+    return eagerSteps < eagerStepsBeforeGraph ? StepWay::Eager : StepWay::Record;
+}
+
+Graphed::Graphed(std::shared_ptr<Model> model, PhaseClock &clock, std::unique_ptr<StepGraphs> graphs,
+                 std::int64_t fullBatch)
+    : m_model(std::move(model)), m_clock(clock), m_graphs(std::move(graphs)), m_fullBatch(fullBatch),
+      m_eager(m_model, clock) {
+    leaveDefaultStream(m_model->parameters().front().device());
+}
+
+StepWay Graphed::wayOf(const Batch &batch) const {
+    return trainer::wayOf(batch.labels.size(0), batch.real, m_fullBatch, m_eagerSteps, m_recorded);
+}
+
+/// Straight from the host to where the graphs read: no copy more.
+void Graphed::bring(Batch &batch, c10::Device device, bool nonBlocking) {
+    if (wayOf(batch) == StepWay::Eager || batch.images.device() == device)
+        return Strategy::bring(batch, device, nonBlocking);
+    if (!m_images.defined()) {
+        m_images = at::empty(batch.images.sizes(), batch.images.options().device(device));
+        m_labels = at::empty(batch.labels.sizes(), batch.labels.options().device(device));
+    }
+    takeInput(batch, nonBlocking);
+    batch.images = m_images;
+    batch.labels = m_labels;
+}
+
+void Graphed::takeInput(const Batch &batch, bool nonBlocking) {
+    m_images.copy_(batch.images, nonBlocking);
+    m_labels.copy_(batch.labels, nonBlocking);
+}
+
+StepOutcome Graphed::step(const Batch &batch, bool wantStop) {
+    m_way = wayOf(batch);
+    if (m_way == StepWay::Eager) {
+        m_eagerSteps += batch.labels.size(0) == m_fullBatch ? 1 : 0;
+        return m_eager.step(batch, wantStop);
+    }
+    if (!m_images.defined()) { // batches are made on the device
+        m_images = at::empty_like(batch.images);
+        m_labels = at::empty_like(batch.labels);
+    }
+    if (!batch.images.is_same(m_images))
+        takeInput(batch, true);
+    if (m_way == StepWay::Record)
+        m_graphs->record(StepGraphs::Forward, [this] { m_loss = crossEntropy(m_model->forward(m_images), m_labels); });
+    m_graphs->launch(StepGraphs::Forward);
+    StepOutcome outcome{m_loss.detach().clone(), wantStop}; // the next launch writes over it
+    m_clock.lap(Phase::Forward);
+    if (m_way == StepWay::Record)
+        m_graphs->record(StepGraphs::Backward, [this] { m_loss.backward(); });
+    m_graphs->launch(StepGraphs::Backward);
+    m_loss = m_loss.detach(); // its graph of operations has served; the address stays
+    m_clock.lap(Phase::Backward);
+    return outcome;
+}
+
+void Graphed::runOptimizer(Optimizer &optimizer) {
+    if (m_way == StepWay::Eager)
+        return Strategy::runOptimizer(optimizer);
+    if (m_way == StepWay::Record) {
+        m_graphs->record(StepGraphs::Optimize, [&optimizer] { optimizer.step(); });
+        for (const torch::Tensor &parameter : m_model->parameters())
+            m_gradients.push_back(parameter.grad());
+        m_recorded = true;
+    }
+    m_graphs->launch(StepGraphs::Optimize);
+    optimizer.clearGradients(); // an eager step, of the last batch, makes its own
+}
+
+} // namespace lockstep::trainer
