@@ -119,6 +119,8 @@ Json toValue(const RunRecord &record) {
         .put("repeat", record.repeat);
     if (record.config)
         writer.put("config", documents::fromConfig(*record.config));
+    if (record.planned)
+        writer.put("planned", documents::fromConfig(*record.planned));
     if (!record.command.empty())
         writer.put("command", record.command);
     return writer.put("processes", record.processes)
@@ -136,13 +138,15 @@ void readRecord(Reader &reader, RunRecord &record, UnknownKeys unknown, const ch
     reader.get("experiment", record.experiment);
     reader.get("recipe", record.recipe);
     reader.get("repeat", record.repeat);
-    if (const Json *config = reader.object("config")) {
-        auto read = documents::toConfig(*config, unknown);
-        if (read)
-            record.config = std::move(*read);
-        else
-            reader.adopt(read.error().front());
-    }
+    for (const auto &[key, member] :
+         {std::pair("config", &RunRecord::config), std::pair("planned", &RunRecord::planned)})
+        if (const Json *config = reader.object(key)) {
+            auto read = documents::toConfig(*config, unknown);
+            if (read)
+                record.*member = std::move(*read);
+            else
+                reader.adopt(read.error().front());
+        }
     reader.get("command", record.command);
     reader.get("processes", record.processes);
     reader.get("device_names", record.deviceNames);

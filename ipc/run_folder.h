@@ -96,6 +96,8 @@ struct RunRecord {
     int repeat = 1;         ///< which repeat of how many in the experiment
     /// Absent when all that is known is the command. With a script's command it is what the recipe claims of it.
     std::optional<RunConfig> config;
+    /// What it was planned as, where the queue moved it to other devices to go beside other runs. Comparisons are of this.
+    std::optional<RunConfig> planned = {};
     /// Program and arguments of `lockstep-agent run -- …` and of a recipe's script; a launch request may have
     /// placeholders (ipc/command_template.h), which the agent fills in. Empty: lockstep-trainer by its config.
     std::vector<std::string> command;
@@ -108,6 +110,10 @@ struct RunRecord {
     std::string lockstepVersion;
     std::int64_t startWallUs = 0;
 };
+/// The config that repeats have in common: `planned`, else `config`.
+[[nodiscard]] inline const std::optional<RunConfig> &workOf(const RunRecord &record) {
+    return record.planned ? record.planned : record.config;
+}
 /// Whether the ranks run somebody's script and not lockstep-trainer.
 [[nodiscard]] bool isScript(const RunRecord &record);
 [[nodiscard]] std::string toJson(const RunRecord &record);

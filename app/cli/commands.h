@@ -16,6 +16,7 @@ struct RunOptions {
     std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
     bool quick = false, detach = false, json = false;
     std::optional<int> repeats;
+    int sideBySide = 1;                     ///< runs that may go at once, on devices of their own
     std::optional<std::uint64_t> orderSeed; ///< replaces the recipe's; 0: as listed
     std::vector<std::string> set;           ///< key=value
 };
@@ -46,12 +47,12 @@ int trashCommand(bool empty, bool json);
 int diffCommand(const std::string &a, const std::string &b, bool all, bool json);
 
 int recipesCommand(bool json);
-int showCommand(const std::string &id, bool json);
+int showCommand(const std::string &id, bool json, bool all); ///< all: every row of a large result
 
 struct CompareOptions {
     std::vector<std::string> runs;
     std::optional<double> targetAccuracy, targetLoss; ///< also tell when each got there; accuracy 0..1
-    bool json = false;
+    bool json = false, all = false;
 };
 int compareCommand(const CompareOptions &options);
 

@@ -155,6 +155,8 @@ std::string forecastText(const core::ForecastRecord &record) {
                         grade ? text(core::percent(grade->error, 1)) + (grade->within ? "" : ", outside") : "-"});
     }
     out += "\n" + aligned(rows) + lacking + best("DDP", forecast.bestDdp) + best("a server", forecast.bestServer);
+    if (core::hasUngradable(record))
+        out += "Server: " + std::string(core::noServerYet) + ".\n";
     for (const std::string &sentence : forecast.reservations)
         out += sentence + "\n";
     return out;

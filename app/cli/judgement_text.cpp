@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/format.h"
@@ -38,26 +41,75 @@ std::string repeatsOf(const std::optional<core::SpeedUp> &speedUp) {
     return speedUp ? std::to_string(speedUp->referenceRepeats) + ", " + std::to_string(speedUp->runRepeats) : "-";
 }
 
-std::string speedUpsText(const core::Judgement &judgement) {
+std::string speedUpsText(const core::Judgement &judgement, const ShownRows &shown) {
     Rows rows = {{"against " + judgement.reference, "training", "told apart", "epoch", "launch to exit", "efficiency",
                   "accuracy", "loss", "repeats"}};
     for (const core::PairJudgement &pair : judgement.pairs)
-        rows.push_back({pair.run, intervalOf(pair.training), told(pair.training), intervalOf(pair.epoch),
-                        intervalOf(pair.wholeRun), core::percent(pair.efficiency, 0).toStdString(),
-                        pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",
-                        pair.lossDifference ? withSign(*pair.lossDifference) : "-", repeatsOf(pair.training)});
-    return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) : std::string();
+        if (shown.has(pair.run))
+            rows.push_back({pair.run, intervalOf(pair.training), told(pair.training), intervalOf(pair.epoch),
+                            intervalOf(pair.wholeRun), core::percent(pair.efficiency, 0).toStdString(),
+                            pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",
+                            pair.lossDifference ? withSign(*pair.lossDifference) : "-", repeatsOf(pair.training)});
+    return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) + shown.more() : std::string();
 }
 
-std::string fairnessText(const core::Judgement &judgement) {
+std::string controlText(const core::FairnessFinding &finding) {
+    return finding.control ? "    control: " + finding.control->name + " - " + finding.control->why + "\n"
+                           : std::string();
+}
+
+/// Of several pairs: what each has instead of the reference's, equal ones together.
+std::string kindText(const std::vector<std::pair<std::string, const core::FairnessFinding *>> &found) {
+    const core::FairnessFinding &first = *found.front().second;
+    std::vector<std::pair<std::string, std::vector<std::string>>> byValue;
+    core::FairnessWeight weight = first.weight;
+    std::set<std::string> controls;
+    for (const auto &[run, finding] : found) {
+        weight = std::max(weight, finding->weight);
+        const auto same = std::ranges::find(byValue, finding->run, &decltype(byValue)::value_type::first);
+        (same == byValue.end() ? byValue.emplace_back(finding->run, std::vector<std::string>()) : *same)
+            .second.push_back(run);
+        if (finding->control)
+            controls.insert(finding->control->name);
+    }
+    constexpr std::size_t mostValues = 4; // measured ones are as many as there are runs
+    std::string out =
+        "  " + std::string(core::toString(weight)) + ": " + first.label + ", the reference " + first.reference;
+    for (std::size_t i = 0; i < byValue.size() && i < mostValues; ++i)
+        out += "; " + byValue[i].first + " in " + listed(byValue[i].second);
+    if (byValue.size() > mostValues)
+        out += "; other values in " + std::to_string(byValue.size() - mostValues) + " more";
+    out += "\n";
+    if (!controls.empty())
+        out += "    controls: " + listed({controls.begin(), controls.end()}) + "\n";
+    return out;
+}
+
+/// A line a kind, heaviest first; one pair, or all: every finding in its own words.
+std::string fairnessText(const core::Judgement &judgement, bool all) {
+    std::vector<std::string> order;
+    std::map<std::string, std::vector<std::pair<std::string, const core::FairnessFinding *>>> kinds;
+    for (const core::FairnessWeight weight :
+         {core::FairnessWeight::Decisive, core::FairnessWeight::Notable, core::FairnessWeight::Minor})
+        for (const core::PairJudgement &pair : judgement.pairs)
+            for (const core::FairnessFinding &finding : pair.fairness)
+                if (finding.weight == weight) {
+                    auto &kind = kinds[finding.key];
+                    if (kind.empty())
+                        order.push_back(finding.key);
+                    kind.emplace_back(pair.run, &finding);
+                }
     std::string out;
-    for (const core::PairJudgement &pair : judgement.pairs)
-        for (const core::FairnessFinding &finding : pair.fairness) {
-            out +=
-                "  " + pair.run + ", " + std::string(core::toString(finding.weight)) + ": " + finding.sentence + "\n";
-            if (finding.control)
-                out += "    control: " + finding.control->name + " - " + finding.control->why + "\n";
+    for (const std::string &key : order) {
+        const auto &found = kinds[key];
+        if (found.size() > 1 && !all) {
+            out += kindText(found);
+            continue;
         }
+        for (const auto &[run, finding] : found)
+            out += "  " + run + ", " + std::string(core::toString(finding->weight)) + ": " + finding->sentence + "\n" +
+                   controlText(*finding);
+    }
     return out.empty() ? out : "Unlike in more than was meant\n" + out;
 }
 
@@ -106,48 +158,59 @@ std::string waterfallText(const core::Attribution &attribution) {
 }
 
 /// All pairs, or of many the largest gain and the largest loss.
-std::vector<const core::PairJudgement *> drawn(const core::Judgement &judgement) {
+std::vector<const core::PairJudgement *> drawn(const core::Judgement &judgement, bool all) {
     constexpr std::size_t most = 4;
     std::vector<const core::PairJudgement *> out;
     for (const core::PairJudgement &pair : judgement.pairs)
         if (pair.attribution)
             out.push_back(&pair);
-    if (out.size() <= most)
+    if (all || out.size() <= most)
         return out;
     std::ranges::stable_sort(out, {}, [](const core::PairJudgement *pair) { return pair->attribution->runS; });
     return out.back()->attribution->runS > out.back()->attribution->referenceS ? std::vector{out.front(), out.back()}
                                                                                : std::vector{out.front()};
 }
 
-std::string bottlenecksText(const core::Judgement &judgement) {
+std::string bottlenecksText(const core::Judgement &judgement, const ShownRows &shown) {
     std::string out;
+    int leftOut = 0;
     for (const core::Bottleneck &bottleneck : judgement.bottlenecks) {
+        if (!shown.has(bottleneck.run)) {
+            ++leftOut;
+            continue;
+        }
         out += "  " + bottleneck.run + ": " + std::string(core::toString(bottleneck.bound)) + ". " +
                bottleneck.evidence + "\n";
         for (const core::SuggestedRun &tip : bottleneck.tips)
             out += "    try " + tip.name + " - " + tip.why + "\n";
     }
+    if (leftOut > 0)
+        out += "and " + std::to_string(leftOut) + " more: --all\n";
     return out.empty() ? out : "What bounds each run\n" + out;
 }
 
 } // namespace
 
-std::string judgementText(const core::Judgement &judgement) {
-    std::string out;
-    const auto add = [&out](const std::string &part) { out += (out.empty() || part.empty() ? "" : "\n") + part; };
-    add(judgement.sentence.empty() ? "No verdict yet: the reference and another run must be done.\n"
-                                   : judgement.sentence + "\n");
+std::string verdictText(const core::Judgement &judgement) {
+    std::string out = judgement.sentence.empty() ? "No verdict yet: the reference and another run must be done.\n"
+                                                 : judgement.sentence + "\n";
     for (const std::string &reservation : judgement.reservations)
         out += "! " + reservation + "\n";
-    add(speedUpsText(judgement));
-    add(fairnessText(judgement));
-    const std::vector<const core::PairJudgement *> shown = drawn(judgement);
-    for (const core::PairJudgement *one : shown)
+    return out;
+}
+
+std::string judgementText(const core::Judgement &judgement, const ShownRows &shown, bool all) {
+    std::string out;
+    const auto add = [&out](const std::string &part) { out += (out.empty() || part.empty() ? "" : "\n") + part; };
+    add(speedUpsText(judgement, shown));
+    add(fairnessText(judgement, all));
+    const std::vector<const core::PairJudgement *> pairs = drawn(judgement, all);
+    for (const core::PairJudgement *one : pairs)
         if (const core::PairJudgement &pair = *one; pair.attribution)
             add("From " + pair.reference + " to " + pair.run + ", launch to exit\n" + waterfallText(*pair.attribution));
-    if (shown.size() < judgement.pairs.size())
-        out += std::to_string(judgement.pairs.size() - shown.size()) + " more are in --json.\n";
-    add(bottlenecksText(judgement));
+    if (pairs.size() < judgement.pairs.size())
+        out += "and " + std::to_string(judgement.pairs.size() - pairs.size()) + " more: --all\n";
+    add(bottlenecksText(judgement, shown));
     return out;
 }
 

@@ -2,11 +2,14 @@
 #include <string>
 
 #include "analysis/judgement.h"
+#include "shown_rows.h"
 
 namespace lockstep::cli {
 
-/// A judgement as a terminal shows it: the sentence, its reservations, intervals, what is unlike, where the seconds went (a
-/// bar a cause), bottlenecks and what to try. Runs without anything to say are left out.
-[[nodiscard]] std::string judgementText(const core::Judgement &judgement);
+/// The sentence and its reservations.
+[[nodiscard]] std::string verdictText(const core::Judgement &judgement);
+/// What it rests on: intervals, what is unlike (a line a kind, with the runs), where the seconds went (a bar a cause),
+/// bottlenecks and what to try. Runs without anything to say are left out, and those that are not shown, unless `all`.
+[[nodiscard]] std::string judgementText(const core::Judgement &judgement, const ShownRows &shown, bool all);
 
 } // namespace lockstep::cli

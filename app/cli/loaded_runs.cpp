@@ -71,8 +71,13 @@ core::ResultTable LoadedRuns::table() const {
 }
 
 core::Report LoadedRuns::report() const {
-    return core::reportOf(table(), outcomes(), experiment ? experiment->recipe.varies : std::vector<std::string>(),
-                          curves());
+    core::Report out = core::reportOf(table(), outcomes(),
+                                      experiment ? experiment->recipe.varies : std::vector<std::string>(), curves());
+    std::vector<const core::RunStore *> runs;
+    for (const auto &store : stores)
+        runs.push_back(store.get());
+    out.anatomies = core::stepAnatomies(runs);
+    return out;
 }
 
 std::vector<core::Cell> LoadedRuns::cells() const {
@@ -83,9 +88,9 @@ std::string LoadedRuns::exported(core::ExportFormat format) const {
     return core::exportResults(report(), format);
 }
 
-std::string LoadedRuns::text() const {
+std::string LoadedRuns::text(bool all) const {
     const core::Report told = report();
-    return resultText(told.table, told.judgement);
+    return resultText(told.table, told.judgement, all);
 }
 
 std::vector<core::ExportedCurve> LoadedRuns::curves() const {

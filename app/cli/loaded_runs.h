@@ -19,7 +19,8 @@ struct LoadedRuns {
     [[nodiscard]] core::Report report() const;           ///< judged, with curves
     [[nodiscard]] std::vector<core::Cell> cells() const; ///< the table's settings with their done repeats
     [[nodiscard]] std::string exported(core::ExportFormat format) const;
-    [[nodiscard]] std::string text() const; ///< result_text.h, judgement and all
+    /// result_text.h, judgement and all; `all`: every row of a large result.
+    [[nodiscard]] std::string text(bool all = false) const;
     [[nodiscard]] std::vector<core::ExportedCurve> curves() const;
 
 private:

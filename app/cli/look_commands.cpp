@@ -45,12 +45,12 @@ int recipesCommand(bool json) {
     return Done;
 }
 
-int showCommand(const std::string &id, bool json) {
+int showCommand(const std::string &id, bool json, bool all) {
     const auto loaded = loadRuns({id});
     if (!loaded)
         return complain(loaded.error());
     if (loaded->experiment || loaded->stores.empty()) {
-        print(json ? loaded->exported(core::ExportFormat::Json) : loaded->text());
+        print(json ? loaded->exported(core::ExportFormat::Json) : loaded->text(all));
         return Done;
     }
     const core::RunStore &store = *loaded->stores.front();
@@ -106,7 +106,7 @@ int showCommand(const std::string &id, bool json) {
     for (const LogGap &gap : store.gaps())
         text += "  ! " + std::to_string(gap.count()) + " frames lost, seq " + std::to_string(gap.firstSeq) + "-" +
                 std::to_string(gap.lastSeq) + "\n";
-    print(text + "\n" + loaded->text());
+    print(text + "\n" + loaded->text(all));
     return Done;
 }
 
@@ -120,7 +120,7 @@ int compareCommand(const CompareOptions &options) {
     if (options.targetLoss)
         targets.push_back({core::Target::Kind::Loss, *options.targetLoss});
     const std::vector<core::Cell> cells = loaded->cells();
-    std::string text = options.json ? std::string() : loaded->text();
+    std::string text = options.json ? std::string() : loaded->text(options.all);
     Json json = options.json ? Json::parse(loaded->exported(core::ExportFormat::Json)) : Json();
     for (const core::Target &target : targets) {
         const auto times = core::timesToTarget(cells, target);

@@ -7,8 +7,9 @@
 #include "commands.h"
 #include "history_options.h"
 #include "ipc/logging.h"
-#include "nodes_options.h"
 #include "job_commands.h"
+#include "launch/side_by_side.h"
+#include "nodes_options.h"
 
 using namespace lockstep;
 
@@ -22,7 +23,8 @@ struct QueueOptions {
 };
 
 void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
-    auto *run = app.add_subcommand("run", "Run a recipe: its runs one after another, then the table");
+    auto *run = app.add_subcommand(
+        "run", "Run a recipe: its runs one after another, or side by side on disjoint devices; then the table");
     auto *recipe = run->add_option("RECIPE", options.recipe, "Name of a recipe, a recipe file, or - for stdin");
     auto *experiment = run->add_option("--experiment", options.experiment,
                                        "Take up the queue of this experiment, whose owner is gone");
@@ -37,6 +39,11 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
         ->envname("LOCKSTEP_REMOTE_AGENT");
     run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
+    run->add_option(
+           "--side-by-side", options.sideBySide,
+           "Runs that may go at once, each on devices that no other one has; they share the memory, the caches and\n"
+           "the clock, so that their times are longer than alone")
+        ->check(CLI::Range(1, core::mostSideBySide));
     run->add_option("--order-seed", options.orderSeed,
                     "What the order of each round of repeats is drawn from; 0: as the recipe lists them");
     run->add_option("--set", options.set, "KEY=VALUE on every run, e.g. epochs=2; may be given several times")
@@ -194,7 +201,9 @@ int main(int argc, char **argv) {
     auto *show = app.add_subcommand("show", "Show the result of a run or an experiment");
     show->add_option("ID", id, "Run or experiment")->required();
     show->add_flag("--json", json, "Print JSON");
-    show->callback([&] { exitCode = cli::showCommand(id, json); });
+    bool all = false;
+    show->add_flag("--all", all, "Every run and pair of a large result");
+    show->callback([&] { exitCode = cli::showCommand(id, json, all); });
     auto *compare = app.add_subcommand("compare", "Show several runs in one result table");
     cli::CompareOptions compared;
     compare->add_option("RUN", compared.runs, "Runs, or one experiment")->required();
@@ -203,6 +212,7 @@ int main(int argc, char **argv) {
         ->check(CLI::Range(0.0, 1.0));
     compare->add_option("--target-loss", compared.targetLoss, "Tell when each reached this training loss")
         ->check(CLI::Range(0.0, 1e9));
+    compare->add_flag("--all", compared.all, "Every run and pair of a large result");
     compare->add_flag("--json", compared.json, "Print JSON");
     compare->callback([&] { exitCode = cli::compareCommand(compared); });
     auto *exporter = app.add_subcommand("export", "Export results, curves or TensorBoard event files");

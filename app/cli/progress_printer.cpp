@@ -118,16 +118,18 @@ QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const
         text += QStringLiteral("  ") + core::percent(progress.fraction, 0);
     if (progress.leftS)
         text += QStringLiteral("  ") + core::timeLeft(progress.leftS) + QStringLiteral(" left");
-    if (const auto whole = m_wholeLeftS ? m_wholeLeftS() : std::nullopt)
-        text += QStringLiteral(", all in ") + core::timeLeft(whole);
     return text;
 }
 
 void ProgressPrinter::refreshLive() {
     if (m_told.empty())
         return;
-    const auto &[store, told] = *m_told.rbegin();
-    const QString text = liveText(*store, told).left(terminalColumns(::fileno(m_out)) - 1);
+    QStringList lines;
+    for (const auto &[store, told] : m_told) // side by side they share the line
+        lines.append(liveText(*store, told));
+    if (const auto whole = m_wholeLeftS ? m_wholeLeftS() : std::nullopt)
+        lines.back() += QStringLiteral(", all in ") + core::timeLeft(whole);
+    const QString text = lines.join(QStringLiteral("  |  ")).left(terminalColumns(::fileno(m_out)) - 1);
     std::fprintf(m_out, "\r\033[K%s", text.toUtf8().constData());
     std::fflush(m_out);
     m_liveShown = true;

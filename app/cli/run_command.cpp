@@ -47,6 +47,7 @@ tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {
     plan.quick = options.quick;
     plan.repeats = options.repeats;
     plan.orderSeed = options.orderSeed;
+    plan.sideBySide = options.sideBySide;
     auto set = settingsFrom(options.set, "--set");
     if (!set)
         return tl::unexpected(set.error());
@@ -182,6 +183,9 @@ void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, P
     if (drawn && experiment.orderSeed != 0)
         printer.line(
             QStringLiteral("Repeats take turns, each round in an order drawn from seed %1").arg(experiment.orderSeed));
+    if (experiment.sideBySide.runs > 1)
+        printer.line(QStringLiteral("Up to %1 runs go side by side, each on devices that no other one has")
+                         .arg(experiment.sideBySide.runs));
     for (const core::ExperimentEntry &entry : experiment.entries)
         if (!entry.planned.runnable())
             printer.line(QString::fromStdString(entry.planned.name + "  " + entry.planned.notRunReason));
@@ -215,7 +219,8 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
         owned.stores[entry] = store;
         if (events)
             events->follow(store);
-        printer.begin(store, QStringLiteral("run %1 of %2").arg(runner.experiment().overCount() + 1).arg(runs),
+        const int begun = runner.experiment().overCount() + int(owned.stores.size());
+        printer.begin(store, QStringLiteral("run %1 of %2").arg(begun).arg(runs),
                       entryName(runner.experiment().entries[std::size_t(entry)].planned));
     });
     QObject::connect(&runner, &core::ExperimentRunner::runFinished, &printer, [&](int entry) {
@@ -233,7 +238,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     QObject::connect(&runner, &core::ExperimentRunner::finished, &runner,
                      [](int code) { QCoreApplication::exit(code); });
     const StopSignals signals([&] {
-        printer.line(QStringLiteral("stopping: the run ends after its step (again: leave at once)"));
+        printer.line(QStringLiteral("stopping: what runs ends after its step (again: leave at once)"));
         runner.stop(QString::fromStdString(whoAsks()));
     });
     tellPlan(runner.experiment(), owned.leftS(), printer);

@@ -15,13 +15,16 @@ using namespace lockstep::test;
 
 namespace {
 
-/// Three repeats of one run as a cell; empty when they failed, with the reason as a warning.
-Cell measured(const QString &name, const QString &keys) {
-    const QByteArray recipe = QStringLiteral("{\"name\":\"planted\",\"base\":{\"batch_size\":64},\"repeats\":3,"
+/// Repeats of one run as a cell; empty when they failed, with the reason as a warning.
+Cell measured(const QString &name, const QString &keys, int repeats = 3, int sideBySide = 1) {
+    const QByteArray recipe = QStringLiteral("{\"name\":\"planted\",\"base\":{\"batch_size\":64},\"repeats\":%3,"
                                              "\"runs\":[{\"name\":\"%1\",%2}]}")
                                   .arg(name, keys)
+                                  .arg(repeats)
                                   .toUtf8();
-    const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json")}, 100'000, recipe);
+    const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json"),
+                               QStringLiteral("--side-by-side"), QString::number(sideBySide)},
+                              100'000, recipe);
     Cell out{name.toStdString(), {}, false};
     const qsizetype begin = answer.out.indexOf("{\n"); // the result, after the progress lines
     const auto json = nlohmann::json::parse(answer.out.mid(begin).toStdString(), nullptr, false);
@@ -101,8 +104,8 @@ private Q_SLOTS:
         QFETCH(int, cause);
         QFETCH(double, ms);
         const auto run = [](const QString &name, const QByteArray &phases) {
-            qputenv("FAKE_RANK", "steps=30;phases=" + phases);
-            return measured(name, QStringLiteral("\"method\":\"baseline\",\"epochs\":2"));
+            qputenv("FAKE_RANK", "steps=30;phases=" + phases); // they sleep, so two at once disturb nobody
+            return measured(name, QStringLiteral("\"method\":\"baseline\",\"epochs\":2"), 2, 2);
         };
         const Cell reference = run(QStringLiteral("before"), before), changed = run(QStringLiteral("after"), after);
         QVERIFY(!reference.runs.empty() && !changed.runs.empty());
@@ -153,7 +156,7 @@ private Q_SLOTS:
             qputenv("FAKE_RANK", "steps=30");
             qputenv("FAKE_RANK_0", "phases=" + rank0);
             qputenv("FAKE_RANK_1", "phases=" + rank1);
-            return measured(name, QStringLiteral("\"method\":\"ddp\",\"devices\":2,\"epochs\":2"));
+            return measured(name, QStringLiteral("\"method\":\"ddp\",\"devices\":2,\"epochs\":2"), 2);
         };
         const Cell even = run(QStringLiteral("even"), "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1",
                               "load:2,forward:4,backward:8,exposed:3,wait:0,optimizer:1");
@@ -178,7 +181,11 @@ private Q_SLOTS:
         const QString alone = QStringLiteral("\"method\":\"baseline\"");
         const QString two = QStringLiteral("\"method\":\"ddp\",\"devices\":2");
         QTest::newRow("loading") << alone << QByteArray("0:load:40") << int(Cause::DataLoading);
-        QTest::newRow("the optimizer") << alone + QStringLiteral(",\"optimizer\":\"adamw\"")
+        // Compute is forward and backward too. At batch 64 they take a third of what is planted in 64 steps, and where they were
+        // a fifth slower in one cell than in the other (a neighbour on the host, told to us by their own laps) compute was
+        // 6 % off, rightly so. At batch 4 they take a twenty-fifth.
+        QTest::newRow("the optimizer") << alone + QStringLiteral(
+                                                      ",\"optimizer\":\"adamw\",\"batch_size\":4,\"train_samples\":256")
                                        << QByteArray("0:optimizer:100") << int(Cause::Compute);
         QTest::newRow("backward of one rank") << two << QByteArray("1:backward:15") << int(Cause::Imbalance);
     }
@@ -190,8 +197,10 @@ private Q_SLOTS:
         QFETCH(QString, keys);
         QFETCH(QByteArray, delay);
         QFETCH(int, cause);
+        const QString samples =
+            keys.contains(QStringLiteral("train_samples")) ? QString() : QStringLiteral(",\"train_samples\":4096");
         const QString all =
-            keys + QStringLiteral(",\"train_samples\":4096,\"epochs\":1,\"augment\":\"affine\",\"loader\":\"batch\"");
+            keys + samples + QStringLiteral(",\"epochs\":1,\"augment\":\"affine\",\"loader\":\"batch\"");
         const Cell reference = measured(QStringLiteral("plain"), all);
         qputenv("LOCKSTEP_TEST_DELAY", delay);
         const Cell slow = measured(QStringLiteral("slow"), all);
@@ -205,6 +214,9 @@ private Q_SLOTS:
         const double error = std::fabs(found->secondsOf(Cause(cause)) - planted) / planted;
         qInfo("planted %.3f s, error %.1f %%, unattributed %.1f %%; %s", planted, error * 100,
               found->unattributedShare() * 100, qPrintable(textOf(*found)));
+        for (const std::string_view phase : {"forward", "backward"})
+            qInfo("%s of rank 0: %.3f s plain, %.3f s slow", phase.data(), secondsIn(reference, 0, phase),
+                  secondsIn(slow, 0, phase));
         QVERIFY(int(largest(*found)) == cause);
         QVERIFY2(error <= 0.10, qPrintable(textOf(*found)));
         QVERIFY2(std::fabs(found->secondsOf(Cause::Unattributed)) <= 0.10 * planted, qPrintable(textOf(*found)));

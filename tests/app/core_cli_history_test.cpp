@@ -104,6 +104,33 @@ private Q_SLOTS:
                  qPrintable(shown.out));
     }
 
+    void aLargeComparisonIsShortTellsWhatItLeftOutAndIsWholeWhenAsked() {
+        const Home home;
+        QStringList runs;
+        for (std::uint32_t i = 1; i <= 15; ++i) { // as many settings, all unlike in the rate
+            RunRecord record = ddpRecord("");
+            record.name = "setting " + std::to_string(i);
+            record.config->lr = 0.01 * i;
+            runs << id(finishedRun(i, &record));
+        }
+        const Said brief = control(QStringList{"compare"} + runs),
+                   whole = control(QStringList{"compare", "--all"} + runs);
+        QCOMPARE(brief.code, 0);
+        const QString verdict = brief.out.section("\n\n", 1, 1); // right after the title
+        QVERIFY2(verdict.contains("! "), qPrintable(brief.out));
+        QVERIFY2(brief.out.indexOf(verdict) < brief.out.indexOf("utilisation"), qPrintable(brief.out));
+        QVERIFY2(brief.out.contains("and 3 more: --all"), qPrintable(brief.out));
+        QCOMPARE(brief.out.count("Learning rate, the reference 0.01; 0.02 in setting 2; 0.03 in setting 3"), 1);
+        QVERIFY(brief.out.contains("other values in 10 more"));
+        QVERIFY(!whole.out.contains("more: --all"));
+        for (int i = 1; i <= 15; ++i)
+            QVERIFY2(whole.out.contains(QStringLiteral("setting %1  ").arg(i)), qPrintable(whole.out));
+        QVERIFY(brief.out.count('\n') * 2 < whole.out.count('\n'));
+        const QJsonObject json = control(QStringList{"compare", "--json"} + runs).json();
+        QCOMPARE(json["rows"].toArray().size(), 15);
+        QCOMPARE(json["judgement"].toObject()["pairs"].toArray().size(), 14);
+    }
+
     void compareTellsWhenATargetWasReachedAndHowItKnows() {
         const Home home;
         const QString run = id(madeRun(1, 10)); // epochs of 0.45 s, losses 1.0 and 0.5, accuracies 0.8 and 0.9

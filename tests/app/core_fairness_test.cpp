@@ -271,6 +271,28 @@ private Q_SLOTS:
         qInfo("%d fair pairs, 0 findings", pairs);
     }
 
+    void runsSideBySideAreNamedWhereOnlyOneOfAPairWentSo() {
+        Random random(1);
+        Cells pair = fairPair(random);
+        Cell other{"another method", {}, false};
+        for (const RunOutcome &run : pair.run.runs) { // beside DDP's repeats, of nobody else's
+            other.runs.push_back(runOf(*pair.reference.runs.front().config, run.startWallUs + 1, random));
+            other.runs.back().runTimeS = *run.runTimeS - 0.001;
+        }
+        const std::vector<Cell> all{pair.reference, pair.run, other};
+        const auto findings = fairnessOf(pair.reference, pair.run, {}, all);
+        QCOMPARE(findings.size(), std::size_t(1));
+        QCOMPARE(findings[0].key, std::string("side_by_side"));
+        QVERIFY(findings[0].weight == FairnessWeight::Notable && findings[0].control);
+        QCOMPARE(findings[0].reference, std::string("none"));
+        QVERIFY2(findings[0].sentence.find("the memory's bandwidth") != std::string::npos,
+                 findings[0].sentence.c_str());
+        QVERIFY2(fairnessOf(pair.run, other, {}, all).front().key != "side_by_side", "they shared it alike");
+        for (RunOutcome &run : other.runs)
+            run.hosts = {"elsewhere"};
+        QVERIFY(fairnessOf(pair.reference, pair.run, {}, {pair.reference, pair.run, other}).empty());
+    }
+
     void aCellAgainstItselfAndOfTwoNodesIsFair() {
         Random random(1);
         Cells pair = fairPair(random);

@@ -109,6 +109,26 @@ private Q_SLOTS:
             QCOMPARE(cell(model, 0, column), QStringLiteral("-"));
     }
 
+    void whatElseTheMachineDidIsInTheListAndFiltered() {
+        const Home home;
+        const std::string disturbed = finishedRun(1);
+        RunResult result = doneResult(disturbed, 10, 20);
+        result.surroundings = Surroundings{20, 6.0, 0.5, 2.0, {"CPU quota", "processor too hot"}};
+        write(runFolder(disturbed).result(), toJson(result));
+        finishedRun(2); // of an older version: it says nothing of that
+        RunListModel model(std::make_unique<RunIndex>(*RunIndex::open()));
+        QVERIFY(model.refresh().has_value());
+        QCOMPARE(cell(model, 1, "surroundings"), QStringLiteral("30.00"));
+        QCOMPARE(cell(model, 1, "stolen"), QStringLiteral("2.50"));
+        QCOMPARE(cell(model, 1, "throttled"), QStringLiteral("10.00"));
+        QCOMPARE(cell(model, 1, "throttle"), QStringLiteral("CPU quota, processor too hot"));
+        for (const char *column : {"surroundings", "stolen", "throttled", "throttle"})
+            QCOMPARE(cell(model, 0, column), QStringLiteral("-"));
+        const auto filter = RunFilter::parse(QStringLiteral("surroundings>10% and throttled>0"));
+        QVERIFY(filter.has_value());
+        QCOMPARE(std::ranges::count_if(model.runs(), [&](const IndexedRun &run) { return filter->accepts(run); }), 1);
+    }
+
     void watchingIsToldAsMeasuredAndItsCostAsInferred() {
         const Watching some{10, 0.56, 0.4, 0.2, 1.25};
         QCOMPARE(

@@ -13,13 +13,6 @@ using namespace lockstep::test;
 
 namespace {
 
-MachineFacts machine(int cores) {
-    MachineFacts facts;
-    for (int i = 0; i < cores; ++i)
-        facts.allowedCores.push_back(i);
-    return facts;
-}
-
 Recipe recipeOf(const std::string &matrix, const std::string &more = {}) {
     const auto recipe = recipeFromJson(
         "{\"name\": \"grid\", \"base\": {\"epochs\": 2, \"batch_size\": 64},\n \"matrix\": " + matrix + more + "}");

@@ -6,6 +6,7 @@
 #include "analysis/verdict.h"
 #include "core_support.h"
 #include "export/export.h"
+#include "launch/plan.h"
 
 using namespace lockstep;
 using namespace lockstep::core;
@@ -140,6 +141,29 @@ private Q_SLOTS:
         QVERIFY2(text.spread.find("at least 3 repeats each") != std::string::npos, text.spread.c_str());
         QVERIFY2(text.spread.ends_with("with fewer than 3 repeats of either no interval is given."),
                  text.spread.c_str());
+    }
+
+    void everyRecipesPublishedFiguresStandBesideOurs() {
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        for (const std::string &name : builtInRecipes()) {
+            const Recipe recipe = loadRecipe(name).value();
+            const ResultTable table = resultTable(makeExperiment(*expand(recipe, facts), recipe, false, {}), {});
+            const auto published = std::ranges::count_if(table.rows, &ResultRow::published);
+            if (recipe.published) {
+                QCOMPARE(published, std::ptrdiff_t(recipe.published->runs.size()));
+                for (const ResultRow &one : table.rows)
+                    QVERIFY2(!one.published ||
+                                 (one.publishedTimeS && one.speedUpTraining && one.kind.find("published, ") == 0),
+                             one.name.c_str());
+            } else { // nothing that could be drawn beside a time: it says what was published instead
+                QVERIFY2(std::ranges::any_of(table.notes,
+                                             [](const std::string &note) {
+                                                 return note.find("Published are two formulas and no time") == 0;
+                                             }),
+                         name.c_str());
+            }
+        }
     }
 
     void publishedSpeedUpsAreComputedAndThePrintedOnesStandBeside() {

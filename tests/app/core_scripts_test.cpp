@@ -16,13 +16,6 @@ using namespace lockstep::test;
 
 namespace {
 
-MachineFacts machine(int cores) {
-    MachineFacts facts;
-    for (int i = 0; i < cores; ++i)
-        facts.allowedCores.push_back(i);
-    return facts;
-}
-
 const char *const scriptRecipe = R"({"name":"mine","base":{"epochs":2,"batch_size":64},"varies":["workers"],"runs":[
   {"method":"baseline"},
   {"name":"mine","method":"ddp","devices":2,"workers":1,"worker_cores":"auto",

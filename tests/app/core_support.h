@@ -6,6 +6,7 @@
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
 #include "ipc/log.h"
+#include "ipc/run_config.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::test {
@@ -19,6 +20,14 @@ public:
 private:
     QTemporaryDir m_folder;
 };
+
+/// A machine of so many cores and no GPU.
+inline MachineFacts machine(int cores) {
+    MachineFacts facts;
+    for (int i = 0; i < cores; ++i)
+        facts.allowedCores.push_back(i);
+    return facts;
+}
 
 inline Frame frame(FrameBody body, std::optional<int> rank, std::int64_t atMs) {
     Frame out;

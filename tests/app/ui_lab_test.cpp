@@ -154,6 +154,14 @@ private Q_SLOTS:
             QCOMPARE(cell(page.forecasts(), 0, 6), QStringLiteral("-")); // not run yet
             QCOMPARE(cell(page.forecasts(), 1, 1), QStringLiteral("-"));
             QVERIFY(cell(page.forecasts(), 1, 2).startsWith(u"can't tell: 4 devices"));
+            for (int row = 0; row < page.forecasts()->model()->rowCount(); ++row)
+                if (cell(page.forecasts(), row, 0).startsWith(u"server") && cell(page.forecasts(), row, 1) != u"-")
+                    QCOMPARE(cell(page.forecasts(), row, 6), QStringLiteral("not graded"));
+            QVERIFY(core::hasUngradable(made));
+            const QList<QLabel *> labels = page.findChildren<QLabel *>();
+            QVERIFY(std::ranges::any_of(labels, [](const QLabel *label) {
+                return label->text().contains(QStringLiteral("Server: no server strategy to grade it with yet."));
+            }));
         }
         // Now it runs: the same work, on this host.
         core::PlannedRun planned;

@@ -5,11 +5,14 @@
 #include <QPushButton>
 #include <QTest>
 
+#include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/verdict_advice.h"
+#include "app/ui/pages/verdict_anatomy.h"
 #include "app/ui/pages/verdict_page.h"
 #include "app/ui/pages/verdict_target.h"
+#include "app/ui/shell/exporter.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "ipc/unix_socket.h"
@@ -155,6 +158,41 @@ private Q_SLOTS:
         QVERIFY(asked[0].kind == core::QueueRequest::Kind::Add && asked[0].added);
         QCOMPARE(QString::fromStdString(asked[0].added->name), name);
         QCOMPARE(asked[0].added->repeats, 3); // as often as the reference
+    }
+
+    void dataParallelsStepIsDrawnBesideDdpsOnOneScaleAndInThePageThatIsExported() {
+        const uitest::Home home;
+        const std::string id = uitest::writeExperimentOnDisk({.epochs = 2});
+        Workspace workspace;
+        VerdictPage page(m_theme, workspace);
+        page.resize(1280, 800);
+        page.show();
+        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        const AnatomyView *view = page.anatomy()->view();
+        QVERIFY(view->isVisibleTo(&page));
+        QCOMPARE(view->runs().size(), 3); // DP as a whole, DDP rank by rank
+        const QString data = view->chartData();
+        QVERIFY2(data.contains("DP ×2\tcpu:0\tscatter\t") && !data.contains("DP ×2\tcpu:1\tscatter"), qPrintable(data));
+        QVERIFY2(data.contains("DDP ×2\tcpu:0\twait\t") && data.contains("\tcpu:1\texposed\t"), qPrintable(data));
+        for (const AnatomyRun &run : view->runs()) { // what is drawn adds up to a step
+            double sum = 0;
+            for (const core::DpStage &stage : run.anatomy.stages)
+                sum += stage.seconds;
+            QVERIFY(std::abs(sum - run.anatomy.stepS) < 1e-12);
+        }
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("page.html"));
+        QVERIFY(saveResults(workspace, page.charts(), path).has_value());
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray html = file.readAll();
+        QCOMPARE(html.count("aria-label=\"Where a step goes, device by device\""), 1);
+        QVERIFY(html.contains("time within a step / ms"));
+        // Without a run of DP nothing is done by one device alone.
+        std::vector<const core::RunStore *> others(workspace.runs().stores().begin(), workspace.runs().stores().end());
+        std::erase_if(others, [](const core::RunStore *run) { return run->method() == QLatin1String("dp"); });
+        QVERIFY(!others.empty() && core::stepAnatomies(others).empty());
     }
 
     void aTargetThatAllReachedIsOfferedAndATypedOneIsTaken() {

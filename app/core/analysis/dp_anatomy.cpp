@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "store/run_store.h"
 
@@ -72,6 +73,61 @@ std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
         out.devices.push_back(std::move(device));
     }
     return out;
+}
+
+std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
+    if (store.method() != QLatin1String("ddp"))
+        return std::nullopt;
+    const std::int64_t steps = store.phaseSteps(rank);
+    const PhaseTimes phases = store.phases(rank);
+    DpAnatomy out;
+    const auto perStep = [&](std::string_view name) {
+        const auto found = phases.find(name);
+        return found == phases.end() || steps <= 0 ? std::nullopt : std::optional(found->second.sumS / double(steps));
+    };
+    for (const std::string_view name : additivePhases())
+        if (auto seconds = perStep(name)) {
+            if (name == phase::exposed)
+                if (const auto wait = perStep(phase::wait); wait && *wait <= *seconds) {
+                    out.stages.push_back({std::string(phase::wait), *wait, false});
+                    *seconds -= *wait;
+                }
+            out.stages.push_back({std::string(name), *seconds, false});
+        }
+    if (out.stages.empty())
+        return std::nullopt;
+    for (const DpStage &stage : out.stages)
+        out.stepS += stage.seconds;
+    out.parallelS = out.stepS;
+    const std::vector<std::string> names = store.deviceNames();
+    DpDevice device;
+    device.device = rank < int(names.size()) ? names[std::size_t(rank)] : "rank " + std::to_string(rank);
+    if (!names.empty()) // the sampler gives each rank as much
+        device.share = 1.0 / double(names.size());
+    device.utilization = meanUse(store, device.device);
+    out.devices = {device};
+    return out;
+}
+
+std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs) {
+    std::vector<StepAnatomy> out;
+    std::set<std::string> told;
+    bool any = false;
+    for (const RunStore *run : runs) {
+        const std::string name = run->record() ? run->record()->name : run->runId().toStdString();
+        const std::string method = run->method().toStdString();
+        if (told.contains(name))
+            continue;
+        if (auto whole = dpAnatomy(*run)) {
+            any = true;
+            told.insert(name);
+            out.push_back({name, method, std::move(*whole)});
+        }
+        for (const auto &[rank, info] : run->ranks())
+            if (auto one = ddpAnatomy(*run, rank))
+                out.push_back({told.insert(name).second ? name : std::string(), method, std::move(*one)});
+    }
+    return any ? out : std::vector<StepAnatomy>();
 }
 
 } // namespace lockstep::core

@@ -40,4 +40,18 @@ struct DpAnatomy {
 /// Absent when the run is not data parallel, or none of its stages has come yet.
 [[nodiscard]] std::optional<DpAnatomy> dpAnatomy(const RunStore &store);
 
+/// A step of a rank of DDP in the same form, its one device in each stage from first to last; "wait" is the part of the exposed
+/// communication in which it waits for slower ranks. Absent when the run is not DDP or the rank has told no phases.
+[[nodiscard]] std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank);
+
+/// One set of rows of the picture that has DP beside DDP.
+struct StepAnatomy {
+    std::string name;   ///< of the run; empty for a further rank of the run before
+    std::string method; ///< dp | ddp
+    DpAnatomy anatomy;
+};
+/// Of each name the first run that tells it, DP as a whole and DDP rank by rank. Empty without a run of DP: a picture of what
+/// device 0 does alone needs one.
+[[nodiscard]] std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs);
+
 } // namespace lockstep::core

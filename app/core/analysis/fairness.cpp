@@ -78,7 +78,7 @@ std::vector<FairnessFinding> fairnessOf(const Cell &reference, const Cell &run, 
                                         const std::vector<Cell> &others) {
     if (reference.runs.empty() || run.runs.empty())
         return {};
-    const fairness::Pair pair{reference, run, varies,
+    const fairness::Pair pair{reference, run, varies, others,
                               fairness::differInMethod(reference.runs.front(), run.runs.front())};
     std::vector<Unlike> all = fairness::settingDifferences(pair);
     for (Unlike &one : fairness::conditionDifferences(pair, all))

@@ -14,6 +14,8 @@
 //                            deviation; decisive from 3 points and three times that move. Not where the recipe has them learn
 //                            unlike things on purpose
 //   samples                  seen over the whole run; named from 0.01 %, notable from 0.5 %, decisive from 5 %
+//   side_by_side             other known runs that went on the same machine meanwhile, mean over the run's time; named from
+//                            0.1 apart, notable from 0.25: cores are their own, memory, caches and the clock are shared
 //   order                    repeats of one cell all before the other's, so that a drift of the machine looks like a gain
 // Loading workers weigh by what loading costs there: minor where it is under 2 % of either's training time, notable under
 // 10 %, else decisive.
@@ -36,7 +38,7 @@ enum class FairnessWeight {
 /// One difference that was not meant.
 struct FairnessFinding {
     /// A RunConfig key (batch_size speaks of the global batch, lr_rule of the rate after its rule), or one of: samples, data,
-    /// accuracy, load, stolen, watching, throttling, order, host, cpu_model, gpu_model, machine_cores, torch_version, kernel,
+    /// accuracy, load, stolen, watching, throttling, side_by_side, order, host, cpu_model, gpu_model, machine_cores, torch_version, kernel,
     /// gpu_driver, program, lockstep_version.
     std::string key;
     std::string label;     ///< "Loading workers"

@@ -18,6 +18,7 @@ using Unlikes = std::vector<Unlike>;
 using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 
 constexpr double namedCores = 0.05, notableCores = 0.1, decisiveCores = 0.5, namedFreeCores = 0.5;
+constexpr double namedBeside = 0.1, notableBeside = 0.25; ///< other runs at the same time, mean over the run
 constexpr double namedThrottle = 0.02, notableThrottle = 0.05, decisiveThrottle = 0.3;
 constexpr double namedAccuracy = 0.01, decisiveAccuracy = 0.03;
 constexpr double namedSamples = 0.0001, notableSamples = 0.005, decisiveSamples = 0.05;
@@ -145,6 +146,54 @@ void compareGuests(const Pair &pair, Unlikes &out) {
                       return shareOf(watching->viewersCpuS.value_or(0), *run.runTimeS);
                   }},
                  true, out);
+}
+
+// --- Runs of ours beside it -----------------------------------------------------------------------------------------
+
+/// How many other known runs went on its machines meanwhile, mean over its time; absent when its time or place is unknown.
+std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
+    if (!run.runTimeS || *run.runTimeS <= 0 || run.startWallUs <= 0 || run.hosts.empty())
+        return std::nullopt;
+    const double begin = double(run.startWallUs) * 1e-6, end = begin + *run.runTimeS;
+    double sum = 0;
+    const auto add = [&](const Cell &cell) {
+        for (const RunOutcome &other : cell.runs) {
+            const bool itself = other.run == run.run && other.startWallUs == run.startWallUs;
+            if (itself || !other.runTimeS)
+                continue;
+            const double from = double(other.startWallUs) * 1e-6;
+            const double together = std::min(end, from + *other.runTimeS) - std::max(begin, from);
+            if (together > 0 && std::ranges::any_of(other.hosts, [&](const std::string &host) {
+                    return std::ranges::find(run.hosts, host) != run.hosts.end();
+                }))
+                sum += together;
+        }
+    };
+    add(pair.reference);
+    add(pair.run);
+    for (const Cell &cell : pair.others)
+        if (&cell != &pair.reference && &cell != &pair.run)
+            add(cell);
+    return sum / *run.runTimeS;
+}
+
+void compareSideBySide(const Pair &pair, Unlikes &out) {
+    const Figure beside = [&](const RunOutcome &run) { return besideOf(run, pair); };
+    const auto a = mean(figures(pair.reference, beside)), b = mean(figures(pair.run, beside));
+    if (!a || !b || std::fabs(*a - *b) < namedBeside)
+        return;
+    const auto text = [](double runs) {
+        return runs < namedBeside / 2 ? std::string("none") : significant(runs, 2).toStdString() + " on average";
+    };
+    const Cell &worse = *b > *a ? pair.run : pair.reference;
+    Unlike one =
+        difference("side_by_side", "Other runs side by side", text(*a), text(*b),
+                   std::fabs(*a - *b) >= notableBeside ? Notable : Minor, pair,
+                   "runs side by side have cores of their own, but share the memory's bandwidth, the caches and "
+                   "the clock, and " +
+                       worse.name + " had more of that to share");
+    one.finding.control = again(worse, "one at a time");
+    out.push_back(std::move(one));
 }
 
 // --- Clocks ---------------------------------------------------------------------------------------------------------
@@ -383,6 +432,7 @@ std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unl
     compareSamples(pair, settings, out);
     compareThrottling(pair, out);
     compareGuests(pair, out);
+    compareSideBySide(pair, out);
     compareOrder(pair, out);
     return out;
 }

@@ -12,6 +12,7 @@ struct Pair {
     const Cell &reference;
     const Cell &run;
     const std::vector<std::string> &varies;
+    const std::vector<Cell> &others;
     bool differsInMethod = false; ///< differInMethod() of the two
     [[nodiscard]] const RunOutcome &a() const { return reference.runs.front(); }
     [[nodiscard]] const RunOutcome &b() const { return run.runs.front(); }

@@ -126,6 +126,21 @@ std::vector<RunColumn> outcomeColumns() {
             "waited", "Waited for a core (s)", Kind::Duration, [](const IndexedRun &run) { return run.ranksWaitedS; },
             "How long the ranks' threads could have run and did not, summed, whatever ran there: viewers, each other, "
             "other programs.")),
+        shown(measured(spelt("other_load", number(
+                                               "surroundings", "Other load (% of a core)", Kind::Share,
+                                               [](const IndexedRun &run) { return run.otherLoad; },
+                                               "Processor time that other programs took of the cores that the run's "
+                                               "agent may use, mean over the run: 100 is one core's worth. Runs of "
+                                               "unlike load are no fair comparison.")))),
+        measured(number(
+            "stolen", "Stolen (% of a core)", Kind::Share, [](const IndexedRun &run) { return run.stolenShare; },
+            "Processor time of those cores that the hypervisor gave to other machines, mean over the run.")),
+        measured(number(
+            "throttled", "Throttled (%)", Kind::Share, [](const IndexedRun &run) { return run.throttledShare; },
+            "Share of the run in which the slowest clock was held down: of GPUs by power, heat or a setting, of CPUs "
+            "by the control group's quota.")),
+        text("throttle", "Throttled by", &IndexedRun::throttle,
+             "Why a clock was held down, as the driver and the kernel name it."),
     };
 }
 

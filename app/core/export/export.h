@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/dp_anatomy.h"
 #include "analysis/judgement.h"
 #include "analysis/result_table.h"
 #include "ipc/error.h"
@@ -20,9 +21,10 @@ struct ExportedCurve {
 };
 /// What an export tells.
 struct Report {
-    ResultTable table;                      ///< judged (judgement.h): every format then says what is unfair
-    Judgement judgement;                    ///< empty: nothing was judged
-    std::vector<ExportedCurve> curves = {}; ///< for the charts of the HTML page; may be empty
+    ResultTable table;                       ///< judged (judgement.h): every format then says what is unfair
+    Judgement judgement;                     ///< empty: nothing was judged
+    std::vector<ExportedCurve> curves = {};  ///< for the charts of the HTML page; may be empty
+    std::vector<StepAnatomy> anatomies = {}; ///< likewise: DP's step beside DDP's
 };
 /// Judges and puts together.
 [[nodiscard]] Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes,

@@ -93,6 +93,9 @@ std::string charts(const Report &report, const std::vector<ReportPicture> &pictu
         if (pair.attribution)
             out += figure(waterfallSvg(*pair.attribution, methodOf(report.table, pair.run)),
                           "Where the difference between " + pair.reference + " and " + pair.run + " comes from");
+    out += figure(anatomySvg(report.anatomies),
+                  "A mean step of DP, device by device, beside DDP's, rank by rank; lines are waiting, dashed is "
+                  "communication. Device 0 of DP does alone what has no other row's bar below it");
     out += figure(lossSvg(report.curves), "Training loss over steps, the first repeat of each run");
     out += figure(epochSvg(report.table), "Duration of each epoch, evaluation left out; medians over repeats");
     for (const ReportPicture &picture : pictures)

@@ -297,4 +297,70 @@ std::string epochSvg(const ResultTable &table) {
     return all.empty() ? std::string() : lines(all, "epoch", "duration / s", "Seconds of each epoch");
 }
 
+namespace {
+
+/// As the window's anatomy paints it: loading light, computing full, communication hatched (here: half, outlined).
+std::string lookOf(const std::string &phase, const std::string &color) {
+    const bool load = phase == "load" || phase == "h2d", rest = phase == "other" || phase == "around";
+    const bool sends =
+        phase == "scatter" || phase == "replicate" || phase == "gather" || phase == "reduce" || phase == phase::exposed;
+    if (sends)
+        return "fill=\"" + color + "\" fill-opacity=\"0.35\" stroke=\"" + color + "\" stroke-dasharray=\"3 2\"";
+    return "fill=\"" + (rest ? std::string("var(--quiet)") : color) + "\" fill-opacity=\"" +
+           (rest   ? "0.25"
+            : load ? "0.3"
+                   : "0.8") +
+           "\"";
+}
+
+/// Own work, and behind it the line of waiting; `first`: device 0, which does what only one does.
+void stageOf(Drawing &drawing, const Scale &x, double from, const DpStage &stage, const DpDevice &device, bool first,
+             double y, const std::string &color) {
+    const auto own = stage.everyDevice ? device.ownS.find(stage.phase) : device.ownS.end();
+    const double worked = own != device.ownS.end() ? std::min(own->second, stage.seconds)
+                          : stage.phase == phase::wait || (!first && !stage.everyDevice) ? 0
+                                                                                         : stage.seconds;
+    const double middle = y + rowHeight / 2;
+    if (worked < stage.seconds)
+        drawing.line(x(from + worked), middle, x(from + stage.seconds), middle, "var(--line)");
+    if (worked <= 0)
+        return;
+    drawing.box(x(from), y + 3, x(from + worked) - x(from), rowHeight - 6, lookOf(stage.phase, color));
+    std::string name = stage.phase.starts_with("parallel_") ? stage.phase.substr(9) : stage.phase;
+    if (own == device.ownS.end() && stage.everyDevice && !first)
+        name += " ?"; // at most all of it: the slowest device decides how long it is
+    if (x(from + worked) - x(from) > 7 * double(name.size()) + 6)
+        drawing.word((x(from) + x(from + worked)) / 2, middle + 4, name, "middle");
+}
+
+} // namespace
+
+std::string anatomySvg(const std::vector<StepAnatomy> &anatomies) {
+    double rows = 0, longest = 0;
+    for (const StepAnatomy &one : anatomies) {
+        rows += double(one.anatomy.devices.size());
+        longest = std::max(longest, one.anatomy.stepS);
+    }
+    if (rows == 0 || !(longest > 0))
+        return {};
+    const double bottom = rowHeight * rows + 4;
+    Drawing drawing(bottom + axisHeight, "Where a step goes, device by device");
+    const Scale x{0, longest, nameWidth, width - 16}, ms{0, longest * 1e3, nameWidth, width - 16};
+    valueAxis(drawing, ms, bottom, bottom, "time within a step / ms");
+    double y = 2;
+    for (const StepAnatomy &one : anatomies)
+        for (std::size_t i = 0; i < one.anatomy.devices.size(); ++i, y += rowHeight) {
+            const double middle = y + rowHeight / 2 + 4;
+            if (i == 0)
+                drawing.word(0, middle, shortened(one.name, 16), "start", "var(--text)", true);
+            drawing.word(nameWidth - 8, middle, one.anatomy.devices[i].device, "end", "var(--quiet)");
+            double from = 0;
+            for (const DpStage &stage : one.anatomy.stages) {
+                stageOf(drawing, x, from, stage, one.anatomy.devices[i], i == 0, y, colorOf(one.method));
+                from += stage.seconds;
+            }
+        }
+    return drawing.finish();
+}
+
 } // namespace lockstep::core

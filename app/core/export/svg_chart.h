@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/attribution.h"
+#include "analysis/dp_anatomy.h"
 #include "analysis/judgement.h"
 #include "export/export.h"
 
@@ -16,6 +17,8 @@ namespace lockstep::core {
 [[nodiscard]] std::string waterfallSvg(const Attribution &attribution, std::string_view method);
 /// Loss over steps, the first repeat of each name, at most `pointsALine` of the lowest and highest points a line.
 [[nodiscard]] std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine = 600);
+/// A step of DP device by device, and of DDP rank by rank, on one scale of time: what each does, and the line where it waits.
+[[nodiscard]] std::string anatomySvg(const std::vector<StepAnatomy> &anatomies);
 /// Seconds of each epoch, a line a row of the table.
 [[nodiscard]] std::string epochSvg(const ResultTable &table);
 

@@ -139,9 +139,17 @@ std::vector<RunStore *> ExperimentFollower::stores() const {
     return out;
 }
 
+std::vector<RunStore *> ExperimentFollower::currents() const {
+    std::vector<RunStore *> out;
+    for (const int entry : m_experiment.currents())
+        if (RunStore *one = store(entry))
+            out.push_back(one);
+    return out;
+}
+
 RunStore *ExperimentFollower::current() const {
-    const std::optional<int> entry = m_experiment.current();
-    return entry ? store(*entry) : nullptr;
+    const std::vector<RunStore *> all = currents();
+    return all.empty() ? nullptr : all.front();
 }
 
 ExperimentClock ExperimentFollower::clock() const {
@@ -168,11 +176,12 @@ Result<void> ExperimentFollower::stop(const QString &by) {
 }
 
 Result<void> ExperimentFollower::trace(std::int64_t steps, const QString &by) {
-    const auto now = m_experiment.current();
-    const auto follower = now ? m_followers.find(*now) : m_followers.end();
-    if (follower == m_followers.end())
-        return fail(Error::failed("no run of this experiment goes on: no steps follow that could be traced"));
-    return follower->second->requestTrace(steps, by);
+    Result<void> asked = fail(Error::failed("no run of this experiment goes on: no steps follow that could be traced"));
+    for (const int now : m_experiment.currents())
+        if (const auto follower = m_followers.find(now); follower != m_followers.end())
+            if (asked = follower->second->requestTrace(steps, by); !asked)
+                return asked;
+    return asked;
 }
 
 void ExperimentFollower::lookAtSeat() {

@@ -36,14 +36,15 @@ public:
     [[nodiscard]] bool orphaned() const { return !m_owned && !m_experiment.over(); }
     /// The store of an entry, from the moment it has a run id.
     [[nodiscard]] RunStore *store(int entry) const;
-    [[nodiscard]] std::vector<RunStore *> stores() const; ///< by entry
-    [[nodiscard]] RunStore *current() const;              ///< of the run that runs now
+    [[nodiscard]] std::vector<RunStore *> stores() const;   ///< by entry
+    [[nodiscard]] std::vector<RunStore *> currents() const; ///< of the runs that run now
+    [[nodiscard]] RunStore *current() const;                ///< the first of them
     /// Of the whole experiment (launch/experiment_time.h): 0..1, and seconds until its queue is empty; absent when unknown.
     [[nodiscard]] std::optional<double> progress() const;
     [[nodiscard]] std::optional<double> leftS() const;
-    /// Asks the owner to stop the queue and the current run.
+    /// Asks the owner to stop the queue and the current runs.
     [[nodiscard]] Result<void> stop(const QString &by);
-    /// Asks for a trace of the next steps of the run that runs now.
+    /// Asks for a trace of the next steps of each run that runs now.
     [[nodiscard]] Result<void> trace(std::int64_t steps, const QString &by);
     /// Asks anything of the queue; refused while another living viewer holds control.
     [[nodiscard]] Result<void> ask(QueueRequest request);

@@ -22,6 +22,8 @@ void DetachedStart::start(const StartRequest &request) {
         arguments << QStringLiteral("--quick");
     if (request.repeats)
         arguments << QStringLiteral("--repeats") << QString::number(*request.repeats);
+    if (request.sideBySide > 1)
+        arguments << QStringLiteral("--side-by-side") << QString::number(request.sideBySide);
     if (!request.host.empty())
         arguments << QStringLiteral("--host=") + QString::fromStdString(request.host);
     if (!request.remoteAgent.empty())

@@ -16,7 +16,8 @@ struct StartRequest {
     Recipe recipe; ///< built-in, from a file, or of freely chosen configs
     bool quick = false;
     std::optional<int> repeats;
-    std::string host; ///< empty: this machine
+    int sideBySide = 1; ///< runs that may go at once, on devices of their own
+    std::string host;   ///< empty: this machine
     std::string remoteAgent;
 };
 

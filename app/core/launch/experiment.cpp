@@ -32,6 +32,11 @@ Json entryToJson(const ExperimentEntry &entry) {
         json["earlier_runs"] = entry.earlierRuns;
     json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
     json["config"] = Json::parse(toJson(entry.planned.config));
+    if (entry.placed) {
+        json["placed"] = {{"devices", entry.placed->devices}};
+        if (!entry.placed->workerCores.empty())
+            json["placed"]["worker_cores"] = entry.placed->workerCores;
+    }
     if (!entry.planned.command.empty())
         json["command"] = entry.planned.command;
     return json;
@@ -55,7 +60,24 @@ ExperimentEntry entryFromJson(const Json &json) {
         entry.planned.config = *config;
     else
         throw std::runtime_error(joinErrors(config.error()));
+    if (json.contains("placed")) {
+        entry.placed = entry.planned.config;
+        entry.placed->devices = json["placed"].at("devices").get<std::vector<std::string>>();
+        entry.placed->workerCores = json["placed"].value("worker_cores", "");
+    }
     return entry;
+}
+
+Json sideBySideToJson(const SideBySide &places) {
+    return {{"runs", places.runs}, {"cores", formatCores(places.cores)}, {"gpus", places.gpus}};
+}
+
+SideBySide sideBySideFromJson(const Json &json) {
+    SideBySide places;
+    places.runs = std::clamp(json.value("runs", 1), 1, mostSideBySide);
+    places.cores = parseCores(json.value("cores", "")).value_or(CoreList{});
+    places.gpus = json.value("gpus", std::vector<std::string>());
+    return places;
 }
 
 bool plainId(std::string_view id) {
@@ -88,11 +110,17 @@ int Experiment::overCount() const {
                              [](const auto &e) { return e.planned.runnable() && isOver(e.state); }));
 }
 
-std::optional<int> Experiment::current() const {
+std::vector<int> Experiment::currents() const {
+    std::vector<int> out;
     for (std::size_t i = 0; i < entries.size(); ++i)
         if (entries[i].state == EntryState::Launching || entries[i].state == EntryState::Running)
-            return int(i);
-    return std::nullopt;
+            out.push_back(int(i));
+    return out;
+}
+
+std::optional<int> Experiment::current() const {
+    const std::vector<int> all = currents();
+    return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
 std::vector<int> Experiment::queued() const {
@@ -127,6 +155,8 @@ std::string toJson(const Experiment &experiment) {
     json["order_seed"] = experiment.orderSeed;
     if (experiment.paused())
         json["paused_by"] = experiment.pausedBy;
+    if (experiment.sideBySide.runs > 1)
+        json["side_by_side"] = sideBySideToJson(experiment.sideBySide);
     json["entries"] = Json::array();
     for (const ExperimentEntry &entry : experiment.entries)
         json["entries"].push_back(entryToJson(entry));
@@ -150,6 +180,8 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         experiment.order = json.value("order", std::vector<int>());
         experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
         experiment.pausedBy = json.value("paused_by", "");
+        if (json.contains("side_by_side"))
+            experiment.sideBySide = sideBySideFromJson(json["side_by_side"]);
         for (const Json &entry : json.at("entries"))
             experiment.entries.push_back(entryFromJson(entry));
         auto recipe = recipeFromJson(json.at("recipe").dump(), "experiment.json");
@@ -174,7 +206,9 @@ LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &en
     record.experiment = experiment.id;
     record.recipe = experiment.recipe.name;
     record.repeat = entry.planned.repeat;
-    record.config = entry.planned.config;
+    record.config = entry.config();
+    if (entry.placed)
+        record.planned = entry.planned.config;
     record.command = entry.planned.command;
     record.processes = processCount(entry.planned.config);
     return request;
@@ -192,6 +226,7 @@ Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, co
     experiment.createdWallUs = SystemClock().wallUs();
     experiment.order = plan.order;
     experiment.orderSeed = plan.orderSeed;
+    experiment.sideBySide = plan.sideBySide;
     for (const PlannedRun &run : plan.runs) {
         ExperimentEntry entry;
         entry.planned = run;

@@ -15,6 +15,7 @@
 #include "launch/command_prefix.h"
 #include "launch/plan.h"
 #include "launch/recipe.h"
+#include "launch/side_by_side.h"
 
 namespace lockstep::core {
 
@@ -30,6 +31,9 @@ struct ExperimentEntry {
     std::string run;                      ///< run id, from Launching on
     std::string reason;                   ///< one sentence when failed, stopped or not run
     std::vector<std::string> earlierRuns; ///< of attempts before this one, oldest first
+    /// What was started, where it differs from what was planned: moved to free devices beside other runs.
+    std::optional<RunConfig> placed = {};
+    [[nodiscard]] const RunConfig &config() const { return placed ? *placed : planned.config; }
     bool operator==(const ExperimentEntry &) const = default;
 };
 
@@ -45,13 +49,15 @@ struct Experiment {
     std::vector<int> order;      ///< in which the queued ones run, as drawn or moved; others follow as they stand
     std::uint64_t orderSeed = 0; ///< what the order was drawn from; 0: as listed
     std::string pausedBy;        ///< empty: the queue is not paused
+    SideBySide sideBySide;       ///< how many runs may go at once, and where
 
     [[nodiscard]] std::vector<int> queued() const; ///< entries that wait, in the order they will run
     void setQueued(const std::vector<int> &waiting) { order = waiting; }
     [[nodiscard]] bool paused() const { return !pausedBy.empty(); }
     [[nodiscard]] int runnableCount() const;
     [[nodiscard]] int overCount() const;              ///< runnable entries that are over
-    [[nodiscard]] std::optional<int> current() const; ///< entry launching or running
+    [[nodiscard]] std::vector<int> currents() const;  ///< entries launching or running
+    [[nodiscard]] std::optional<int> current() const; ///< the first of them
     [[nodiscard]] bool over() const;                  ///< nothing queued, launching or running
 };
 
@@ -77,7 +83,7 @@ struct ExperimentFolder {
 [[nodiscard]] std::vector<std::string> listExperiments();
 /// Whether a live process owns its queue.
 [[nodiscard]] bool isOwned(std::string_view id);
-/// Asks the owner to stop queue and current run. Without an owner the queue is closed here and the current run asked.
+/// Asks the owner to stop queue and current runs. Without an owner the queue is closed here and the current runs asked.
 [[nodiscard]] Result<void> stopExperiment(std::string_view id, std::string_view by);
 
 } // namespace lockstep::core

@@ -35,8 +35,11 @@ ExperimentRunner::ExperimentRunner(QObject *parent) : QObject(parent) {
     connect(&m_poll, &QTimer::timeout, this, &ExperimentRunner::poll);
 }
 
-ExperimentRunner::~ExperimentRunner() {
-    m_follower.reset(); // before the store it feeds
+ExperimentRunner::~ExperimentRunner() = default;
+
+ExperimentRunner::UnderWay::UnderWay() = default;
+ExperimentRunner::UnderWay::~UnderWay() {
+    follower.reset(); // before the store it feeds
 }
 
 Result<void> ExperimentRunner::own(const std::string &experimentId) {
@@ -62,34 +65,41 @@ Result<void> ExperimentRunner::own(const std::string &experimentId) {
     m_prefix = *prefix;
     for (const QueueRequest &request : takeRequests(experimentFolder(experimentId)))
         if (request.kind != QueueRequest::Kind::Stop &&
-            !stopsCurrent(request, m_experiment)) // meant for an earlier owner
+            stopsCurrents(request, m_experiment).empty()) // meant for an earlier owner
             (void)apply(request, m_experiment);
-    m_inherited = m_experiment.current();
     return {};
 }
 
 void ExperimentRunner::start() {
     m_poll.start();
+    const std::vector<int> inherited = m_experiment.currents();
+    for (const int entry : inherited) // all, before the first of them can end and make room
+        m_underWay[entry].inherited = true;
+    for (const int entry : inherited)
+        takeUp(entry);
     next();
+}
+
+/// A run of an earlier owner's: its agent came up, or never did.
+void ExperimentRunner::takeUp(int entry) {
+    const bool launched = at(entry).state == EntryState::Running || !prefixOf(at(entry)).local() ||
+                          QFile::exists(QString::fromStdString(runFolder(at(entry).run).config()));
+    return launched ? follow(entry) : relaunch(entry);
 }
 
 void ExperimentRunner::next() {
     if (m_finished || folderGone())
         return;
-    m_attempts = 0;
+    while (!m_stopping && !m_refused && !m_experiment.paused() && startNext()) {
+    }
+    if (!m_underWay.empty())
+        return;
+    if (m_refused)
+        return finish(m_refused->first, m_refused->second);
     if (m_stopping)
         return closeQueue(EntryState::Stopped, QStringLiteral("stopped by ") + m_stoppedBy);
-    if (const std::optional<int> current = m_experiment.current()) { // an earlier owner's
-        const ExperimentEntry &entry = m_experiment.entries[std::size_t(*current)];
-        const bool launched = entry.state == EntryState::Running || !prefixOf(entry).local() ||
-                              QFile::exists(QString::fromStdString(runFolder(entry.run).config()));
-        return launched ? follow(*current) : relaunch(*current);
-    }
-    if (const std::vector<int> queued = m_experiment.queued(); !queued.empty()) {
-        if (!m_experiment.paused())
-            launch(queued.front());
-        return;
-    }
+    if (!m_experiment.queued().empty())
+        return; // paused
     const auto bad = std::find_if(m_experiment.entries.begin(), m_experiment.entries.end(), [](const auto &entry) {
         return entry.state == EntryState::Failed || entry.state == EntryState::Stopped;
     });
@@ -104,135 +114,163 @@ CommandPrefix ExperimentRunner::prefixOf(const ExperimentEntry &entry) const {
     return prefixOfAgent0(entry.planned.config, m_prefix).value_or(m_prefix);
 }
 
+/// Launches the first that waits, if there is room for it.
+bool ExperimentRunner::startNext() {
+    const std::vector<int> queued = m_experiment.queued();
+    if (queued.empty() || int(m_underWay.size()) >= m_experiment.sideBySide.runs)
+        return false;
+    std::vector<RunConfig> others;
+    for (const auto &[other, run] : m_underWay)
+        others.push_back(at(other).config());
+    ExperimentEntry &entry = at(queued.front());
+    const std::optional<RunConfig> place = placeBeside(entry.planned.config, others, m_experiment.sideBySide);
+    if (!place)
+        return false;
+    entry.placed = *place == entry.planned.config ? std::nullopt : place;
+    launch(queued.front());
+    return true;
+}
+
 void ExperimentRunner::launch(int entry) {
     // The id is on disk before the agent is: whoever takes up the queue finds the run, however early we die.
-    m_experiment.entries[std::size_t(entry)].run = makeRunId();
+    at(entry).run = makeRunId();
+    UnderWay &run = m_underWay[entry];
     setState(entry, EntryState::Launching);
-    m_launcher = std::make_unique<NodesLauncher>();
-    connect(m_launcher.get(), &NodesLauncher::ready, this, [this, entry](const QString &run) {
-        m_experiment.entries[std::size_t(entry)].run = run.toStdString();
+    if (run.launcher)
+        run.launcher.release()->deleteLater(); // this may be its own signal
+    run.launcher = std::make_unique<NodesLauncher>();
+    connect(run.launcher.get(), &NodesLauncher::ready, this, [this, entry](const QString &id) {
+        at(entry).run = id.toStdString();
         setState(entry, EntryState::Running);
         follow(entry);
     });
-    connect(m_launcher.get(), &NodesLauncher::failed, this,
+    connect(run.launcher.get(), &NodesLauncher::failed, this,
             [this, entry](const Error &error, int exitCode) { launchFailed(entry, error, exitCode); });
-    m_launcher->start(m_prefix, requestFor(m_experiment, m_experiment.entries[std::size_t(entry)]));
+    run.launcher->start(m_prefix, requestFor(m_experiment, at(entry)));
 }
 
 void ExperimentRunner::relaunch(int entry) {
     if (m_stopping)
-        return next();
-    if (++m_attempts > mostAttempts) {
-        setState(entry, EntryState::Failed, QStringLiteral("its agent could not be started"));
-        return next();
-    }
+        return over(entry, EntryState::Stopped, QStringLiteral("stopped by ") + m_stoppedBy);
+    if (++m_underWay[entry].attempts > mostAttempts)
+        return over(entry, EntryState::Failed, QStringLiteral("its agent could not be started"));
     launch(entry);
 }
 
 void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode) {
-    if (exitCode == AgentLauncher::linkFailed && ++m_attempts <= mostAttempts) {
+    if (exitCode == AgentLauncher::linkFailed && ++m_underWay[entry].attempts <= mostAttempts) {
         // The link broke: the agent there may have come up or not. Following it tells.
         QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
         return;
     }
     if (exitCode == badArguments || exitCode == AgentLauncher::linkFailed)
         return refused(entry, error, badArguments);
-    m_experiment.entries[std::size_t(entry)].run.clear();
-    setState(entry, EntryState::Failed, QString::fromStdString(error.message()));
-    next();
+    at(entry).run.clear();
+    over(entry, EntryState::Failed, QString::fromStdString(error.message()));
 }
 
 void ExperimentRunner::follow(int entry) {
-    const QString run = QString::fromStdString(m_experiment.entries[std::size_t(entry)].run);
-    m_store = std::make_unique<RunStore>(run);
-    m_follower = std::make_unique<RunFollower>(m_store.get(), run, prefixOf(m_experiment.entries[std::size_t(entry)]));
-    m_follower->setOwnsQueue(true);
-    connect(m_follower.get(), &RunFollower::ended, this, [this, entry] {
+    const QString id = QString::fromStdString(at(entry).run);
+    UnderWay &run = m_underWay[entry];
+    run.store = std::make_unique<RunStore>(id);
+    run.follower = std::make_unique<RunFollower>(run.store.get(), id, prefixOf(at(entry)));
+    run.follower->setOwnsQueue(true);
+    connect(run.follower.get(), &RunFollower::ended, this, [this, entry] {
         QTimer::singleShot(0, this, [this, entry] { ended(entry); }); // not from inside the follower
     });
-    connect(m_store.get(), &RunStore::changed, this, [this, entry](RunStore::Changes what) {
-        if ((what & RunStore::Link) && m_store->link() == LinkState::Live &&
-            m_experiment.entries[std::size_t(entry)].state == EntryState::Launching)
+    connect(run.store.get(), &RunStore::changed, this, [this, entry, store = run.store.get()](RunStore::Changes what) {
+        if ((what & RunStore::Link) && store->link() == LinkState::Live && at(entry).state == EntryState::Launching)
             setState(entry, EntryState::Running);
     });
-    Q_EMIT runStarted(entry, m_store.get());
-    m_follower->start();
+    Q_EMIT runStarted(entry, run.store.get());
+    run.follower->start();
     if (m_stopping)
-        stop(m_stoppedBy);
-    else if (m_skipping == entry)
-        stopCurrent(m_skippedBy);
+        stopRun(entry, m_stoppedBy);
+    else if (run.skipping)
+        stopRun(entry, m_skippedBy);
 }
 
 void ExperimentRunner::ended(int entry) {
-    if (!m_follower)
+    const auto found = m_underWay.find(entry);
+    if (found == m_underWay.end() || !found->second.follower)
         return;
-    m_follower.release()->deleteLater();
-    const LinkState link = m_store->link();
-    const std::optional<RunResult> result = m_store->result();
-    const QString sentence = m_store->linkSentence();
-    const bool untrained = neverTrained(*m_store);
-    const EntryState before = m_experiment.entries[std::size_t(entry)].state;
-    if (link == LinkState::Failed && before == EntryState::Launching) {
+    UnderWay &run = found->second;
+    run.follower.release()->deleteLater();
+    const LinkState link = run.store->link();
+    const std::optional<RunResult> result = run.store->result();
+    const QString sentence = run.store->linkSentence();
+    const bool untrained = neverTrained(*run.store);
+    if (link == LinkState::Failed && at(entry).state == EntryState::Launching) {
         Q_EMIT runFinished(entry);
-        m_store.reset();
+        run.store.reset();
         return relaunch(entry); // no such run there
     }
     if (result && result->exitCode == badArguments && untrained) {
         Q_EMIT runFinished(entry);
-        m_store.reset();
-        if (prefixOf(m_experiment.entries[std::size_t(entry)]).local()) { // a refusal is no run
+        run.store.reset();
+        if (prefixOf(at(entry)).local()) { // a refusal is no run
             std::error_code ignored;
-            std::filesystem::remove_all(runFolder(m_experiment.entries[std::size_t(entry)].run).path, ignored);
+            std::filesystem::remove_all(runFolder(at(entry).run).path, ignored);
         }
         return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}}, badArguments);
     }
-    if (!result && link == LinkState::AgentDied && m_inherited == entry && !m_stopping) {
+    if (!result && link == LinkState::AgentDied && run.inherited && !m_stopping) {
         Q_EMIT runFinished(entry);
-        m_store.reset();
+        run.store.reset();
         return interrupted(entry);
     }
-    m_inherited.reset();
-    if (!result)
-        setState(entry, EntryState::Failed, link == LinkState::AgentDied ? QStringLiteral("agent died") : sentence);
-    else if (result->state == RunState::Done)
-        setState(entry, EntryState::Done);
-    else
-        setState(entry, result->state == RunState::Stopped ? EntryState::Stopped : EntryState::Failed,
-                 QString::fromStdString(result->reason));
-    if (std::exchange(m_skipping, std::nullopt) == entry &&
-        m_experiment.entries[std::size_t(entry)].state != EntryState::Done)
-        setState(entry, EntryState::Stopped, QStringLiteral("skipped by ") + m_skippedBy);
+    EntryState state = EntryState::Failed;
+    QString reason = link == LinkState::AgentDied ? QStringLiteral("agent died") : sentence;
+    if (result) {
+        state = result->state == RunState::Done      ? EntryState::Done
+                : result->state == RunState::Stopped ? EntryState::Stopped
+                                                     : EntryState::Failed;
+        reason = state == EntryState::Done ? QString() : QString::fromStdString(result->reason);
+    }
+    if (run.skipping && state != EntryState::Done) {
+        state = EntryState::Stopped;
+        reason = QStringLiteral("skipped by ") + m_skippedBy;
+    }
+    setState(entry, state, reason);
     Q_EMIT runFinished(entry);
-    m_store.reset();
+    m_underWay.erase(entry);
+    next();
+}
+
+/// Before anything of it was followed, or after.
+void ExperimentRunner::over(int entry, EntryState state, const QString &reason) {
+    if (const auto found = m_underWay.find(entry); found != m_underWay.end()) {
+        if (found->second.launcher)
+            found->second.launcher.release()->deleteLater(); // this may be its own signal
+        m_underWay.erase(found);
+    }
+    setState(entry, state, reason);
     next();
 }
 
 /// The machine went down under the run, and under its queue's owner with it: the run is made again, its torso kept.
 void ExperimentRunner::interrupted(int entry) {
-    m_inherited.reset();
-    ExperimentEntry &one = m_experiment.entries[std::size_t(entry)];
-    if (one.earlierRuns.size() >= mostInterruptions) {
-        setState(entry, EntryState::Failed, QStringLiteral("interrupted %1 times").arg(one.earlierRuns.size() + 1));
-        return next();
-    }
+    m_underWay[entry].inherited = false;
+    ExperimentEntry &one = at(entry);
+    if (one.earlierRuns.size() >= mostInterruptions)
+        return over(entry, EntryState::Failed, QStringLiteral("interrupted %1 times").arg(one.earlierRuns.size() + 1));
     one.earlierRuns.push_back(one.run);
     one.run.clear();
-    m_attempts = 0;
+    m_underWay[entry].attempts = 0;
     launch(entry);
 }
 
+/// What one is refused for would be so of the others, or is a mistake to be mended first. Runs that go on end by themselves.
 void ExperimentRunner::refused(int entry, const Error &error, int exitCode) {
-    const QString sentence = QString::fromStdString(error.message());
-    m_experiment.entries[std::size_t(entry)].run.clear();
-    m_experiment.entries[std::size_t(entry)].state = EntryState::Failed;
-    m_experiment.entries[std::size_t(entry)].reason = error.message();
+    if (!m_refused)
+        m_refused.emplace(exitCode, QString::fromStdString(error.message()));
+    at(entry).run.clear();
     for (ExperimentEntry &other : m_experiment.entries)
-        if (!isOver(other.state)) {
+        if (other.state == EntryState::Queued) {
             other.state = EntryState::NotRun;
-            other.reason = "not run: " + m_experiment.entries[std::size_t(entry)].planned.name + " was refused";
+            other.reason = "not run: " + at(entry).planned.name + " was refused";
         }
-    save();
-    finish(exitCode, sentence);
+    over(entry, EntryState::Failed, QString::fromStdString(error.message()));
 }
 
 void ExperimentRunner::closeQueue(EntryState state, const QString &reason) {
@@ -250,29 +288,20 @@ void ExperimentRunner::stop(const QString &by) {
     m_stoppedBy = by;
     if (m_finished)
         return;
-    if (!m_follower) {
-        if (!m_launcher || !m_experiment.current())
-            next();
-        return; // the launcher's answer leads to follow(), which stops
-    }
-    stopCurrent(by);
+    if (m_underWay.empty())
+        return next();
+    for (const auto &[entry, run] : m_underWay)
+        stopRun(entry, by);
 }
 
-void ExperimentRunner::stopCurrent(const QString &by) {
-    const std::optional<int> entry = m_experiment.current();
-    if (!m_follower || !entry)
+void ExperimentRunner::stopRun(int entry, const QString &by) {
+    const auto found = m_underWay.find(entry);
+    if (m_finished || found == m_underWay.end() || !found->second.follower)
         return; // the launcher's answer leads to follow(), which stops
-    if (const Result<void> asked = m_follower->requestStop(by); !asked) {
+    if (const Result<void> asked = found->second.follower->requestStop(by); !asked) {
         logWarning(asked.error().message());
-        askAgain(*entry, by); // starting or reconnecting
+        QTimer::singleShot(1000, this, [this, entry, by] { stopRun(entry, by); }); // starting or reconnecting
     }
-}
-
-void ExperimentRunner::askAgain(int entry, const QString &by) {
-    QTimer::singleShot(1000, this, [this, entry, by] {
-        if (m_follower && !m_finished && m_experiment.current() == entry)
-            stopCurrent(by);
-    });
 }
 
 void ExperimentRunner::take(const QueueRequest &request) {
@@ -282,18 +311,17 @@ void ExperimentRunner::take(const QueueRequest &request) {
                           " was refused: " + holder->title() + " holds control");
     if (request.kind == QueueRequest::Kind::Stop)
         return stop(QString::fromStdString(request.by));
-    const std::optional<int> current = m_experiment.current();
-    const bool stops = stopsCurrent(request, m_experiment);
+    const std::vector<int> stopped = stopsCurrents(request, m_experiment);
     if (const Result<void> applied = apply(request, m_experiment); !applied)
         return logWarning(applied.error().message());
     save();
-    if (stops) {
-        m_skipping = current;
+    for (const int entry : stopped) {
+        m_underWay[entry].skipping = true;
         m_skippedBy = QString::fromStdString(request.by);
-        stopCurrent(m_skippedBy);
-    } else if (!current) {
-        next(); // resumed, queued again, or the last one skipped
+        stopRun(entry, m_skippedBy);
     }
+    if (stopped.empty())
+        next(); // resumed, queued again, or the last one skipped
 }
 
 void ExperimentRunner::poll() {
@@ -310,8 +338,8 @@ bool ExperimentRunner::folderGone() {
         return false;
     QString sentence = QStringLiteral("the experiment's folder %1 was removed: its queue has ended")
                            .arg(QString::fromStdString(m_folder.path()));
-    if (const std::optional<int> current = m_experiment.current())
-        if (const std::string &run = m_experiment.entries[std::size_t(*current)].run;
+    for (const int current : m_experiment.currents())
+        if (const std::string &run = at(current).run;
             !run.empty() && QFile::exists(QString::fromStdString(runFolder(run).path)))
             sentence +=
                 QStringLiteral("; run %1 goes on by itself: lockstepctl attach %1").arg(QString::fromStdString(run));
@@ -320,7 +348,7 @@ bool ExperimentRunner::folderGone() {
 }
 
 void ExperimentRunner::setState(int entry, EntryState state, const QString &reason) {
-    ExperimentEntry &one = m_experiment.entries[std::size_t(entry)];
+    ExperimentEntry &one = at(entry);
     one.state = state;
     one.reason = reason.toStdString();
     save();

@@ -1,6 +1,8 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <QObject>
 #include <QTimer>
@@ -14,8 +16,11 @@ class NodesLauncher;
 class RunFollower;
 class RunStore;
 
-/// Owns an experiment's queue: one agent after another, until all are over. One owner by lock. Killed at any moment, a
-/// new one on the same experiment attaches to the run that still runs and goes on.
+/// Owns an experiment's queue: one agent after another, or as many at once as the experiment allows, until all are over. One
+/// owner by lock. Killed at any moment, a new one on the same experiment attaches to the runs that still run and goes on.
+///
+/// The queue's order holds side by side too: the first that waits starts as soon as there is room for it, and holds back
+/// those behind it till then.
 class ExperimentRunner : public QObject {
     Q_OBJECT
 public:
@@ -25,7 +30,7 @@ public:
     /// Takes the lock and reads the experiment; an error names the owner's pid. Nothing is started yet.
     [[nodiscard]] Result<void> own(const std::string &experimentId);
     void start();
-    /// Stops the current run (checkpoint, exit 130) and marks the rest stopped; finished() follows.
+    /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows.
     void stop(const QString &by);
     /// What a person may ask of the queue; a request that can't be, or of a viewer without control, is logged and dropped.
     void take(const QueueRequest &request);
@@ -45,7 +50,20 @@ Q_SIGNALS:
 
 private:
     [[nodiscard]] CommandPrefix prefixOf(const ExperimentEntry &entry) const;
+    /// A run that is launching or running.
+    struct UnderWay {
+        UnderWay();
+        ~UnderWay();
+        std::unique_ptr<NodesLauncher> launcher;
+        std::unique_ptr<RunStore> store;
+        std::unique_ptr<RunFollower> follower;
+        int attempts = 0;       ///< at launching it over a failing link
+        bool inherited = false; ///< an earlier owner's, met when the queue was taken up
+        bool skipping = false;  ///< it is being stopped alone
+    };
     void next();
+    bool startNext();
+    void takeUp(int entry);
     void launch(int entry);
     void follow(int entry);
     void ended(int entry);
@@ -53,27 +71,24 @@ private:
     void closeQueue(EntryState state, const QString &reason);
     void relaunch(int entry);
     void launchFailed(int entry, const Error &error, int exitCode);
+    void over(int entry, EntryState state, const QString &reason = {});
     void setState(int entry, EntryState state, const QString &reason = {});
     void save();
     void poll();
-    void stopCurrent(const QString &by);
-    void askAgain(int entry, const QString &by);
+    void stopRun(int entry, const QString &by);
     void interrupted(int entry);
     bool folderGone();
     void finish(int exitCode, const QString &sentence);
+    [[nodiscard]] ExperimentEntry &at(int entry) { return m_experiment.entries[std::size_t(entry)]; }
 
     Experiment m_experiment;
     CommandPrefix m_prefix;
     std::optional<FileLock> m_lock;
     HeldFolder m_folder;
-    std::unique_ptr<NodesLauncher> m_launcher;
-    int m_attempts = 0; ///< at launching the present entry over a failing link
-    std::unique_ptr<RunStore> m_store;
-    std::unique_ptr<RunFollower> m_follower;
+    std::map<int, UnderWay> m_underWay; ///< by entry
     QTimer m_poll;
     bool m_stopping = false, m_finished = false;
-    std::optional<int> m_skipping;  ///< the entry whose run is being stopped alone
-    std::optional<int> m_inherited; ///< an earlier owner's run, met when the queue was taken up
+    std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, to be told when no run goes on
     QString m_stoppedBy, m_skippedBy;
     int m_exitCode = 0;
     QString m_sentence;

@@ -31,21 +31,24 @@ std::optional<double> expectedS(const Experiment &experiment, int entry, const E
 }
 
 std::optional<double> leftS(const Experiment &experiment, const ExperimentClock &clock) {
-    double left = 0;
-    for (int i = 0; i < int(experiment.entries.size()); ++i) {
-        const ExperimentEntry &entry = at(experiment, i);
-        if (isOver(entry.state))
-            continue;
+    std::vector<TimedRun> running, waiting;
+    for (const int i : experiment.currents()) {
         std::optional<double> one;
-        if (entry.state == EntryState::Running)
+        if (at(experiment, i).state == EntryState::Running)
             one = ask(clock.leftS, i);
-        if (!one) // waiting, or just begun
+        if (!one) // just begun
             one = expectedS(experiment, i, clock);
         if (!one)
             return std::nullopt;
-        left += *one;
+        running.push_back({at(experiment, i).config(), *one});
     }
-    return left;
+    for (const int i : experiment.queued()) {
+        const std::optional<double> one = expectedS(experiment, i, clock);
+        if (!one)
+            return std::nullopt;
+        waiting.push_back({at(experiment, i).planned.config, *one});
+    }
+    return timeSideBySide(running, waiting, experiment.sideBySide).seconds;
 }
 
 std::optional<double> progressOf(const Experiment &experiment, const ExperimentClock &clock) {

@@ -219,7 +219,6 @@ std::vector<int> drawOrder(int runs, int rounds, std::uint64_t seed) {
 
 /// A B C, A B C, …; then what can't run, once.
 void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource &estimate, Plan &plan) {
-    double sum = 0;
     bool known = true;
     for (int repeat = 1; repeat <= repeats; ++repeat)
         for (const Resolved &one : runs) {
@@ -231,11 +230,15 @@ void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource 
             if (estimate && run.command.empty()) // a script is other work by the same config
                 run.estimateS = estimate(run.config);
             known = known && run.estimateS.has_value();
-            sum += run.estimateS.value_or(0);
         }
-    if (known && plan.runnableCount() > 0)
-        plan.estimateS = sum;
     plan.order = drawOrder(plan.runnableCount() / repeats, repeats, plan.orderSeed);
+    std::vector<TimedRun> waiting;
+    for (const int i : plan.order)
+        waiting.push_back({plan.runs[std::size_t(i)].config, plan.runs[std::size_t(i)].estimateS.value_or(1)});
+    const SideBySideTime time = timeSideBySide({}, waiting, plan.sideBySide);
+    plan.mostAtOnce = std::max(1, time.mostAtOnce);
+    if (known && plan.runnableCount() > 0)
+        plan.estimateS = time.seconds;
     for (const Resolved &one : runs)
         if (!one.run.runnable())
             plan.runs.push_back(one.run);
@@ -286,6 +289,9 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     if (repeats < 1 || repeats > 1000)
         errors.push_back(
             Error::badArgument(std::to_string(repeats) + " repeats are not possible", "use 1 to 1000", "repeats"));
+    if (options.sideBySide < 1 || options.sideBySide > mostSideBySide)
+        errors.push_back(Error::badArgument(std::to_string(options.sideBySide) + " runs can't go side by side",
+                                            "use 1 to " + std::to_string(mostSideBySide), "side_by_side"));
     if (!errors.empty())
         return tl::unexpected(errors);
     nameApart(runs);
@@ -294,6 +300,7 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     plan.recipe = recipe.name;
     plan.reference = chooseReference(recipe, runs);
     plan.orderSeed = options.orderSeed.value_or(recipe.orderSeed);
+    plan.sideBySide = {options.sideBySide, facts.allowedCores, facts.gpuUuids};
     order(runs, repeats, options.estimate, plan);
     return plan;
 }

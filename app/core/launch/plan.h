@@ -7,6 +7,7 @@
 
 #include "ipc/run_config.h"
 #include "launch/recipe.h"
+#include "launch/side_by_side.h"
 
 namespace lockstep::core {
 
@@ -30,7 +31,10 @@ struct Plan {
     std::vector<PlannedRun> runs; ///< round by round as the recipe lists them: A B C A B C; what can't run comes last
     std::vector<int> order;       ///< indices of the runnable ones as they will run: B A C, C B A, …
     std::uint64_t orderSeed = 0;  ///< what `order` was drawn from; 0: it is as listed
-    std::optional<double> estimateS; ///< sum; absent when any runnable run's is
+    std::optional<double>
+        estimateS;         ///< of all, side by side where that is asked for; absent when any runnable run's is
+    SideBySide sideBySide; ///< how many may go at once, and on what
+    int mostAtOnce = 1;    ///< how many will, by the devices that each wants
     [[nodiscard]] int runnableCount() const;
 };
 
@@ -41,6 +45,7 @@ struct PlanOptions {
     bool quick = false;
     std::optional<int> repeats;                           ///< replaces the recipe's
     std::optional<std::uint64_t> orderSeed;               ///< likewise
+    int sideBySide = 1;                                   ///< runs that may go at once, on devices of their own
     std::vector<std::pair<std::string, std::string>> set; ///< key=value on every run, after quick
     EstimateSource estimate;                              ///< may be empty
 };

@@ -94,6 +94,7 @@ Result<void> retry(ExperimentEntry &entry) {
     if (!entry.run.empty())
         entry.earlierRuns.push_back(entry.run);
     entry.run.clear();
+    entry.placed.reset();
     entry.reason.clear();
     entry.state = EntryState::Queued;
     return {};
@@ -149,19 +150,22 @@ Result<void> applyHere(std::string_view id, const QueueRequest &request) {
     Result<Experiment> experiment = readExperiment(id); // as it is under the lock
     if (!experiment)
         return fail(experiment.error());
-    const std::optional<int> current = experiment->current();
     Result<void> asked;
-    if (stopsCurrent(request, *experiment)) {
-        ExperimentEntry &entry = experiment->entries[std::size_t(*current)];
+    const std::vector<int> stopped = stopsCurrents(request, *experiment);
+    for (const int current : stopped) {
+        ExperimentEntry &entry = experiment->entries[std::size_t(current)];
         if (const Result<CommandPrefix> prefix = prefixFor(experiment->host, experiment->remoteAgent);
             prefix && !entry.run.empty())
-            asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
+            if (const Result<void> one =
+                    askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
+                !one)
+                asked = one;
         entry.state = EntryState::Stopped;
         entry.reason = "stopped by " + request.by;
-        if (request.kind == Kind::Skip) {
-            const Result<void> written = writeExperiment(*experiment);
-            return written ? asked : written;
-        }
+    }
+    if (!stopped.empty() && request.kind == Kind::Skip) {
+        const Result<void> written = writeExperiment(*experiment);
+        return written ? asked : written;
     }
     if (const Result<void> applied = apply(request, *experiment); !applied)
         return applied;
@@ -183,9 +187,12 @@ std::optional<Kind> queueRequestKindFrom(std::string_view text) {
     return Kind(found - kindNames.begin());
 }
 
-bool stopsCurrent(const QueueRequest &request, const Experiment &experiment) {
-    const std::optional<int> current = experiment.current();
-    return current && (request.kind == Kind::Stop || (request.kind == Kind::Skip && request.entry == *current));
+std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment) {
+    std::vector<int> out = experiment.currents();
+    std::erase_if(out, [&](int current) {
+        return request.kind != Kind::Stop && !(request.kind == Kind::Skip && request.entry == current);
+    });
+    return out;
 }
 
 Result<void> apply(const QueueRequest &request, Experiment &experiment) {

@@ -14,8 +14,8 @@ namespace lockstep::core {
 
 struct QueueRequest {
     enum class Kind {
-        Stop,   ///< the current run and the rest of the queue
-        Pause,  ///< the current run goes on, no further one starts
+        Stop,   ///< the current runs and the rest of the queue
+        Pause,  ///< the current runs go on, no further one starts
         Resume, ///< after a pause
         Skip,   ///< one entry: queued, it is left out; running, it is stopped and the next one starts
         Retry,  ///< one entry that is over: queued again, its earlier run is kept
@@ -36,10 +36,10 @@ struct QueueRequest {
 [[nodiscard]] std::optional<QueueRequest::Kind> queueRequestKindFrom(std::string_view text);
 
 /// Changes the queue as asked; a sentence when that can't be. Of a run that is under way it changes nothing: stopping it
-/// is up to the owner (stopsCurrent).
+/// is up to the owner (stopsCurrents).
 [[nodiscard]] Result<void> apply(const QueueRequest &request, Experiment &experiment);
-/// Whether the request is about the run that is under way, which must be stopped for it.
-[[nodiscard]] bool stopsCurrent(const QueueRequest &request, const Experiment &experiment);
+/// The entries under way that must be stopped for the request.
+[[nodiscard]] std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment);
 
 /// Hands the request to the queue's owner. Without an owner it is carried out here, under the queue's lock: a run that
 /// may still go on is asked to stop where that is wanted, nothing is started. Errors: no such experiment or entry, a

@@ -7,6 +7,44 @@
 
 namespace lockstep::core {
 
+namespace {
+
+const QString beside = QStringLiteral(" | ");
+
+/// "run 3", "runs 3 and 4", "runs 3 to 5"
+QString placesText(int first, int count) {
+    if (count == 1)
+        return QStringLiteral("run %1").arg(first);
+    return QStringLiteral("runs %1 %2 %3")
+        .arg(QString::number(first), count == 2 ? QStringLiteral("and") : QStringLiteral("to"),
+             QString::number(first + count - 1));
+}
+
+/// Of the runs that go on, as far as each tells it.
+void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip &strip) {
+    QStringList epochs, states;
+    double sum = 0;
+    int known = 0;
+    for (const RunStore *store : stores) {
+        const Progress progress = store->progress();
+        if (progress.epoch && progress.epochs)
+            epochs.append(QStringLiteral("%1/%2").arg(*progress.epoch).arg(*progress.epochs));
+        sum += progress.fraction.value_or(0);
+        known += progress.fraction.has_value();
+        const QString state = store->link() == LinkState::Lost ? store->linkSentence() : store->stateSentence();
+        if (!states.contains(state))
+            states.append(state);
+    }
+    if (!epochs.isEmpty())
+        strip.epoch = (epochs.size() == 1 ? QStringLiteral("epoch ") : QStringLiteral("epochs ")) + epochs.join(beside);
+    if (known > 0)
+        strip.fraction = sum / double(stores.size());
+    if (!states.isEmpty())
+        strip.state = states.join(beside);
+}
+
+} // namespace
+
 ExperimentModel::ExperimentModel(QObject *parent) : QAbstractListModel(parent) {}
 
 void ExperimentModel::setFollower(ExperimentFollower *follower) {
@@ -85,19 +123,15 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     strip.overall = m_follower->progress();
     strip.pausedBy = experiment.over() ? QString() : qs(experiment.pausedBy);
     const RunStore *store = m_follower->current();
-    const std::optional<int> current = experiment.current();
-    if (current) {
-        const ExperimentEntry &entry = experiment.entries[std::size_t(*current)];
-        strip.run = QStringLiteral("run %1 of %2").arg(experiment.overCount() + 1).arg(experiment.runnableCount());
-        strip.name = qs(entry.planned.name);
+    if (const std::vector<int> currents = experiment.currents(); !currents.empty()) {
+        QStringList names;
+        for (const int current : currents)
+            names.append(qs(experiment.entries[std::size_t(current)].planned.name));
+        strip.run = placesText(experiment.overCount() + 1, int(currents.size())) +
+                    QStringLiteral(" of %1").arg(experiment.runnableCount());
+        strip.name = names.join(beside);
     }
-    if (store) {
-        const Progress progress = store->progress();
-        if (progress.epoch && progress.epochs)
-            strip.epoch = QStringLiteral("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
-        strip.fraction = progress.fraction;
-        strip.state = store->link() == LinkState::Lost ? store->linkSentence() : store->stateSentence();
-    }
+    takeProgress(m_follower->currents(), strip);
     if (const std::optional<double> left = m_follower->leftS(); left && strip.active)
         strip.left = timeLeft(left) + QStringLiteral(" left");
     if (!strip.pausedBy.isEmpty() && !store)

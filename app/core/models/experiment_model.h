@@ -24,11 +24,11 @@ public:
     /// What the strip shows; refreshed with changed().
     struct Strip {
         QString title;                  ///< "DP against DDP, LeNet"
-        QString run;                    ///< "run 3 of 5"
-        QString name;                   ///< "DDP ×2 gloo"
-        QString epoch;                  ///< "epoch 4/10"
+        QString run;                    ///< "run 3 of 5", "runs 3 and 4 of 9", "runs 3 to 5 of 9"
+        QString name;                   ///< "DDP ×2 gloo", "baseline | DP ×2"
+        QString epoch;                  ///< "epoch 4/10"; "epochs 4/10 | 3/10" side by side
         QString state;                  ///< "training", "the queue waits: its owner is gone", "done", …
-        std::optional<double> fraction; ///< of the current run, 0..1
+        std::optional<double> fraction; ///< of the current run, 0..1; side by side their mean
         std::optional<double> overall;  ///< of the experiment
         QString left;                   ///< "12 s left"; empty when unknown
         QString pausedBy;               ///< who paused the queue; empty: it is not paused

@@ -106,14 +106,16 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
             continue;
         }
         const auto &grade = outcome.grade;
-        const QString noRun = row.method == ForecastMethod::Ddp ? QStringLiteral("no such run yet")
-                                                                : QStringLiteral("this method has not run");
+        const bool gradable = row.method == ForecastMethod::Ddp;
+        const QString noRun = gradable ? QStringLiteral("no such run yet") : qs(noServerYet);
         table.rows.push_back(
             {name, time(row.stepS.value), words(intervalText(row.stepS, shortTime)),
              figure(row.epochS.value, seconds(row.epochS.value)), figure(row.speedUp.value, speedUp(row.speedUp.value)),
              words(intervalText(row.speedUp, speedUp)),
-             figure(outcome.measuredStepS, shortTime(outcome.measuredStepS),
-                    outcome.runs > 0 ? QStringLiteral("median of %1 runs").arg(outcome.runs) : noRun),
+             !gradable && !outcome.measuredStepS
+                 ? words(QStringLiteral("not graded"), qs(noServerYet))
+                 : figure(outcome.measuredStepS, shortTime(outcome.measuredStepS),
+                          outcome.runs > 0 ? QStringLiteral("median of %1 runs").arg(outcome.runs) : noRun),
              figure(grade ? std::optional(grade->error) : std::nullopt, grade ? percent(grade->error, 1) : unknown,
                     !grade          ? noRun
                     : grade->within ? QStringLiteral("within the interval")

@@ -214,6 +214,12 @@ std::optional<ForecastRecord> newestForecast() {
     return std::nullopt;
 }
 
+bool hasUngradable(const ForecastRecord &record) {
+    return std::ranges::any_of(record.forecast.rows, [](const ForecastRow &row) {
+        return row.method == ForecastMethod::Server && row.cannotTell.empty();
+    });
+}
+
 std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) {
     std::map<std::pair<Method, int>, std::vector<double>> steps;
     const std::string work = workOf(record.config);

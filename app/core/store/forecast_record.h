@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/forecast.h"
@@ -26,6 +27,11 @@ struct ForecastOutcome {
     int runs = 0;
     std::optional<ForecastGrade> grade;
 };
+
+/// Why a server's rows get no grade.
+constexpr std::string_view noServerYet = "no server strategy to grade it with yet";
+/// Whether the forecast has rows that no run here can grade: a server's that could be told.
+[[nodiscard]] bool hasUngradable(const ForecastRecord &record);
 
 [[nodiscard]] std::string forecastsFolder(); ///< dataHome()/forecasts
 [[nodiscard]] std::string toJson(const ForecastRecord &record);

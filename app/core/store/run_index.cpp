@@ -23,7 +23,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int schemaVersion = 3, rowsACommit = 500;
+constexpr int schemaVersion = 4, rowsACommit = 500;
 
 QVariant text(const std::string &value) {
     return QString::fromStdString(value);

@@ -24,7 +24,7 @@ constexpr TextColumn texts[] = {
     {"model", &IndexedRun::model},   {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
     {"state", &IndexedRun::state},   {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
     {"work", &IndexedRun::work},     {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
-    {"note", &IndexedRun::note},     {"cpu_model", &IndexedRun::cpuModel},
+    {"note", &IndexedRun::note},     {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
 };
 constexpr NumberColumn numbers[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS}, {"run_s", &IndexedRun::runTimeS},
@@ -32,7 +32,8 @@ constexpr NumberColumn numbers[] = {
     {"samples_s", &IndexedRun::samplesPerS},         {"load_share", &IndexedRun::loadShare},
     {"exposed_share", &IndexedRun::exposedShare},    {"peak_bytes", &IndexedRun::peakRssBytes},
     {"viewers_share", &IndexedRun::viewersShare},    {"ranks_waited_s", &IndexedRun::ranksWaitedS},
-    {"free_cores", &IndexedRun::freeCores},
+    {"free_cores", &IndexedRun::freeCores},          {"other_load", &IndexedRun::otherLoad},
+    {"stolen_share", &IndexedRun::stolenShare},      {"throttled_share", &IndexedRun::throttledShare},
 };
 
 /// Per-process fields say nothing of the work.
@@ -62,12 +63,13 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
         row.host = record.machines.front().host;
         row.cpuModel = record.machines.front().cpuModel;
     }
-    if (!record.config) {
+    const std::optional<RunConfig> &work = workOf(record);
+    if (!work) {
         for (const std::string &word : record.command)
             row.work += word + "\n";
         return;
     }
-    const RunConfig &config = *record.config;
+    const RunConfig &config = *work;
     row.method = toString(config.method);
     row.devices = deviceCount(config);
     row.device = config.device;
@@ -122,6 +124,17 @@ void takeSummary(const Summary &summary, IndexedRun &row) {
     takePhases(summary, row);
 }
 
+void takeSurroundings(const Surroundings &around, IndexedRun &row) {
+    const auto share = [&](std::optional<double> seconds) {
+        return seconds && around.measuredS > 0 ? std::optional(*seconds / around.measuredS) : std::nullopt;
+    };
+    row.otherLoad = share(around.otherCpuS);
+    row.stolenShare = share(around.stolenS);
+    row.throttledShare = share(around.throttledS);
+    for (const std::string &reason : around.throttle)
+        row.throttle += (row.throttle.empty() ? "" : ", ") + reason;
+}
+
 void takeStatus(const RunStatus &status, IndexedRun &row) {
     using Kind = RunStatus::Kind;
     switch (status.kind) {
@@ -149,6 +162,8 @@ void takeStatus(const RunStatus &status, IndexedRun &row) {
         row.viewersShare = viewersShare(*result.watching);
         row.ranksWaitedS = result.watching->ranksWaitedS;
     }
+    if (result.surroundings)
+        takeSurroundings(*result.surroundings, row);
 }
 
 void takeNotes(const RunFolder &folder, IndexedRun &row) {

@@ -113,7 +113,7 @@ RunOutcome RunStore::outcome() const {
         out.experiment = m_record->experiment;
         out.recipe = m_record->recipe;
         out.repeat = m_record->repeat;
-        out.config = m_record->config;
+        out.config = workOf(*m_record);
         out.processes = m_record->processes;
         out.deviceNames = m_record->deviceNames;
         out.startWallUs = m_record->startWallUs;

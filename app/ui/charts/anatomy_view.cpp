@@ -33,7 +33,7 @@ QString stageName(const std::string &phase) {
 }
 
 bool communicates(const std::string &phase) {
-    return phase == "scatter" || phase == "replicate" || phase == "gather" || phase == "reduce";
+    return phase == "exposed" || phase == "scatter" || phase == "replicate" || phase == "gather" || phase == "reduce";
 }
 
 std::optional<double> ownTime(const core::DpDevice &device, const core::DpStage &stage) {
@@ -105,7 +105,7 @@ AnatomyView::Layout AnatomyView::layOut(const QRectF &area) const {
 void AnatomyView::paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box,
                              bool first, std::optional<double> ownS) const {
     const Palette &p = theme().palette();
-    if (!first && !stage.everyDevice) { // idle: a hairline keeps the row readable
+    if (stage.phase == "wait" || (!first && !stage.everyDevice)) { // idle: a hairline keeps the row readable
         painter->setPen(QPen(p.border, 1));
         painter->drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()));
         return;

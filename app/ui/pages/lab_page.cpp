@@ -334,6 +334,9 @@ void LabPage::showForecast() {
         words << (*record.forecast.bestDdp == 1
                       ? tr("DDP would not pay here: one device is best.")
                       : tr("Best number of devices for DDP: %1.").arg(*record.forecast.bestDdp));
+    if (core::hasUngradable(record))
+        words
+            << tr("Server: %1.").arg(QString::fromUtf8(core::noServerYet.data(), qsizetype(core::noServerYet.size())));
     for (const std::string &sentence : record.forecast.reservations)
         words << QString::fromStdString(sentence);
     m_forecastText->setText(words.join(u'\n'));

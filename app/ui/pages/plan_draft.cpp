@@ -122,6 +122,7 @@ tl::expected<core::Plan, std::vector<Error>> PlanDraft::plan(const MachineFacts 
     core::PlanOptions options;
     options.quick = quick;
     options.repeats = repeats;
+    options.sideBySide = sideBySide;
     options.estimate = estimate;
     auto out = core::expand(recipe, facts, options);
     if (errors.empty())

@@ -43,6 +43,7 @@ public:
 
     bool quick = false;
     std::optional<int> repeats; ///< absent: the recipe's
+    int sideBySide = 1;         ///< runs that may go at once, on devices of their own
 
     /// The recipe as it would be started.
     [[nodiscard]] core::Recipe effective() const;

@@ -134,6 +134,20 @@ QWidget *PlanPage::buildForm() {
     options->addWidget(repeats);
     m_repeats->setMaximumWidth(64 * grid);
     options->addWidget(m_repeats, 4);
+    m_sideBySide = new QComboBox(card);
+    m_sideBySide->setAccessibleName(tr("Runs at once"));
+    for (const int count : {1, 2, 4, 8})
+        m_sideBySide->addItem(count == 1 ? tr("one at a time") : tr("%1 side by side").arg(count), count);
+    m_sideBySide->setToolTip(tr(
+        "How many runs may go at once, each on devices and cores that no other one has; one that finds no room waits. "
+        "It is over sooner, but they share the memory, the caches and the clock, so that each takes longer than "
+        "alone"));
+    connect(m_sideBySide, &QComboBox::currentIndexChanged, this, [this] {
+        m_draft.sideBySide = m_sideBySide->currentData().toInt();
+        refresh();
+    });
+    m_sideBySide->setMaximumWidth(64 * grid);
+    options->addWidget(m_sideBySide, 4);
     options->addStretch(0);
     card->body()->addLayout(options);
     m_reset = new QPushButton(tr("Reset"), card);
@@ -243,6 +257,7 @@ void PlanPage::takeDraft(PlanDraft draft) {
     const bool quick = m_quick->isChecked();
     m_draft = std::move(draft);
     m_draft.quick = quick;
+    m_draft.sideBySide = m_sideBySide->currentData().toInt();
     m_draft.repeats.reset();
     m_repeats->setCurrentIndex(0);
     const core::QuickVariant variant = m_draft.recipe().quick.value_or(core::QuickVariant{});
@@ -282,7 +297,11 @@ void PlanPage::refresh() {
         m_rows->setCurrentIndex(
             m_model.index(std::max(0, std::min(m_rows->currentIndex().row(), m_model.rowCount() - 1)), 0));
         const int runs = plan->runnableCount();
-        m_summary->setText((runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs)) + QStringLiteral(" · ") +
+        const QString atOnce = m_draft.sideBySide == 1 ? QString()
+                               : plan->mostAtOnce > 1
+                                   ? QStringLiteral(" · ") + tr("up to %1 at once").arg(plan->mostAtOnce)
+                                   : QStringLiteral(" · ") + tr("no two of them find room side by side");
+        m_summary->setText((runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs)) + atOnce + QStringLiteral(" · ") +
                            (plan->estimateS ? tr("about %1").arg(core::timeLeft(plan->estimateS))
                                             : tr("time unknown: no earlier run of this on this machine")));
         QStringList notes;
@@ -341,6 +360,7 @@ void PlanPage::start() {
     request.recipe = m_draft.effective();
     request.quick = m_draft.quick;
     request.repeats = m_draft.repeats;
+    request.sideBySide = m_draft.sideBySide;
     Q_EMIT startRequested(request);
 }
 

@@ -35,6 +35,7 @@ public:
     void fillIn(const RunConfig &config, const QString &name);
     [[nodiscard]] ConfigForm *form() const { return m_form; }
     [[nodiscard]] QPushButton *startButton() const { return m_start; }
+    [[nodiscard]] QComboBox *sideBySideBox() const { return m_sideBySide; }
     [[nodiscard]] QCheckBox *quickBox() const { return m_quick; }
     [[nodiscard]] RecipeList *recipes() const { return m_recipes; }
     [[nodiscard]] DevicePicker *devicePicker() const { return m_devices; }
@@ -74,7 +75,7 @@ private:
     DataNotice *m_data;
     DevicePicker *m_devices;
     QCheckBox *m_quick;
-    QComboBox *m_repeats;
+    QComboBox *m_repeats, *m_sideBySide;
     QPushButton *m_reset, *m_start, *m_copy;
     QListView *m_rows;
     QLabel *m_head, *m_mistakes, *m_summary, *m_notes;

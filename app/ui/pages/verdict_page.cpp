@@ -14,10 +14,12 @@
 #include "analysis/format.h"
 #include "analysis/result_table.h"
 #include "analysis/verdict.h"
+#include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/use_model.h"
 #include "app/ui/pages/verdict_advice.h"
+#include "app/ui/pages/verdict_anatomy.h"
 #include "app/ui/pages/verdict_target.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -186,6 +188,8 @@ QWidget *VerdictPage::buildBody() {
     m_bottlenecks = advice(tr("What bounds each run, and what to try"),
                            tr("By the phases of the slowest rank; a press queues the run in this experiment"),
                            core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
+    m_anatomy = new VerdictAnatomy(m_theme, m_workspace, body);
+    layout->addWidget(m_anatomy);
     auto *accuracy = new Card(tr("Test accuracy"), body);
     accuracy->setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
     m_accuracy = new BarChart(m_theme, QStringLiteral("test-accuracy"), accuracy);
@@ -249,7 +253,10 @@ QString VerdictPage::sentence() const {
 }
 
 std::vector<ChartSource *> VerdictPage::charts() const {
-    return {m_speedUps, m_waterfall, m_accuracy};
+    std::vector<ChartSource *> out{m_speedUps, m_waterfall, m_accuracy};
+    if (!m_anatomy->view()->runs().isEmpty())
+        out.push_back(m_anatomy->view());
+    return out;
 }
 
 void VerdictPage::refresh() {
@@ -274,6 +281,7 @@ void VerdictPage::refresh() {
     refreshBars(table);
     refreshUse(table);
     refreshAdvice();
+    m_anatomy->refresh();
     m_target->refresh();
     if (isVisible() ||
         m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often

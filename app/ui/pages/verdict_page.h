@@ -21,12 +21,13 @@ class ChartSource;
 class Theme;
 class UseModel;
 class VerdictAdvice;
+class VerdictAnatomy;
 class VerdictTarget;
 class Waterfall;
 class Workspace;
 
 /// Verdict: the sentence, large; speed-ups with intervals; where the difference comes from; whether the comparison is fair
-/// and which run would settle it; what bounds each run and what to try; the result table with the published rows; accuracy
+/// and which run would settle it; what bounds each run and what to try; DP's step beside DDP's; the result table with the published rows; accuracy
 /// by class; utilisation by epoch; what to keep in mind; Export.
 class VerdictPage : public QWidget {
     Q_OBJECT
@@ -40,6 +41,7 @@ public:
     [[nodiscard]] Waterfall *waterfall() const { return m_waterfall; }
     [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
     [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
+    [[nodiscard]] VerdictAnatomy *anatomy() const { return m_anatomy; }
     [[nodiscard]] VerdictTarget *target() const { return m_target; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
@@ -74,6 +76,7 @@ private:
     VerdictAdvice *m_fairness, *m_bottlenecks;
     Card *m_fairnessCard, *m_bottlenecksCard;
     VerdictTarget *m_target;
+    VerdictAnatomy *m_anatomy;
     QTableView *m_table, *m_classes, *m_use;
     QWidget *m_notesCard;
     UseModel *m_useModel;

@@ -27,11 +27,13 @@ std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
 }
 
 core::Report reportOf(Workspace &workspace) {
-    return {workspace.results().table(), workspace.judgement().judgement(), curvesOf(workspace)};
+    return {workspace.results().table(), workspace.judgement().judgement(), curvesOf(workspace),
+            core::stepAnatomies({workspace.runs().stores().begin(), workspace.runs().stores().end()})};
 }
 
 std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {
-    static const QStringList drawnByTheReport = {"speed-up", "waterfall", "loss", "duration-per-epoch"};
+    static const QStringList drawnByTheReport = {"speed-up",           "waterfall",    "loss",
+                                                 "duration-per-epoch", "step-anatomy", "dp-anatomy"};
     std::vector<core::ReportPicture> out;
     for (ChartSource *chart : charts) { // two stand beside each other on a page
         if (drawnByTheReport.contains(chart->chartName()))

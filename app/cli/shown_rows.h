@@ -1,0 +1,24 @@
+#pragma once
+#include <set>
+#include <string>
+
+#include "analysis/result_table.h"
+
+namespace lockstep::cli {
+
+/// Which rows of a large result a terminal shows: the reference, the fastest and the slowest, in the table's order.
+struct ShownRows {
+    std::set<std::string> names; ///< of measured rows
+    int leftOut = 0;             ///< measured rows that are not shown
+    [[nodiscard]] bool has(const std::string &name) const { return names.contains(name); }
+    /// "and 10 more: --all"; empty when nothing was left out.
+    [[nodiscard]] std::string more() const;
+};
+
+/// All of them when `all`, or when they are few.
+[[nodiscard]] ShownRows shownRows(const core::ResultTable &table, bool all);
+
+/// Up to `most` names: "A, B and C", "A, B, C and 4 more".
+[[nodiscard]] std::string listed(const std::vector<std::string> &names, std::size_t most = 4);
+
+} // namespace lockstep::cli
