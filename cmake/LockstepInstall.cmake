@@ -22,10 +22,21 @@ endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep OPTIONAL
         PATTERN __pycache__ EXCLUDE)
-set(changelog ${CMAKE_BINARY_DIR}/man/changelog.gz)
-add_custom_command(OUTPUT ${changelog} COMMAND gzip -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md > ${changelog}
+set(debian_revision 1)
+find_program(LOCKSTEP_PYTHON3 python3)
+mark_as_advanced(LOCKSTEP_PYTHON3)
+set(changelogs ${CMAKE_BINARY_DIR}/man/changelog.gz)
+add_custom_command(OUTPUT ${changelogs} COMMAND gzip -9nc ${CMAKE_SOURCE_DIR}/CHANGELOG.md > ${changelogs}
                    DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md VERBATIM)
-install(FILES ${packaging}/copyright ${changelog} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(LOCKSTEP_PYTHON3)
+  set(debian_changelog ${CMAKE_BINARY_DIR}/man/changelog.Debian.gz)
+  add_custom_command(OUTPUT ${debian_changelog}
+    COMMAND ${LOCKSTEP_PYTHON3} ${packaging}/debian_changelog.py ${CMAKE_SOURCE_DIR}/CHANGELOG.md
+            ${PROJECT_VERSION}-${debian_revision} ${debian_changelog}
+    DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${packaging}/debian_changelog.py VERBATIM)
+  list(APPEND changelogs ${debian_changelog})
+endif()
+install(FILES ${packaging}/copyright ${changelogs} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET lockstep)
   install(FILES ${packaging}/lockstep.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
   install(FILES ${packaging}/io.github.lockstep.Lockstep.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
@@ -34,8 +45,6 @@ if(TARGET lockstep)
 endif()
 
 # Man pages: prose in packaging/man, the options as each program's own --help tells them.
-find_program(LOCKSTEP_PYTHON3 python3)
-mark_as_advanced(LOCKSTEP_PYTHON3)
 set(pages)
 foreach(program lockstep lockstepctl lockstep-agent lockstep-trainer)
   set(target ${program})
@@ -52,7 +61,7 @@ foreach(program lockstep lockstepctl lockstep-agent lockstep-trainer)
     DEPENDS ${target} ${packaging}/man/make_man.py ${packaging}/man/${program}.1.in ${packaging}/man/files.1.in VERBATIM)
   list(APPEND pages ${page})
 endforeach()
-add_custom_target(lockstep_man ALL DEPENDS ${pages} ${changelog})
+add_custom_target(lockstep_man ALL DEPENDS ${pages} ${changelogs})
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
 # ---- packages ---------------------------------------------------------------------------------------------------
@@ -66,6 +75,7 @@ set(CPACK_PACKAGE_FILE_NAME lockstep-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PRO
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE ${debian_revision})
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Lockstep launches, watches and contrasts distributed training with PyTorch's
 C++ library: it trains a model as baseline, data parallel and distributed

@@ -26,6 +26,7 @@
 #include "loaded_runs.h"
 #include "output.h"
 #include "progress_printer.h"
+#include "result_text.h"
 #include "settings.h"
 #include "stop_signals.h"
 #include "store/run_index.h"
@@ -196,16 +197,17 @@ int tellResults(const core::ExperimentRunner &runner, const RunOptions &options)
     auto loaded = loadRuns({runner.experiment().id});
     if (!loaded)
         return complain(loaded.error());
+    const core::Report report = loaded->report(); // judged once, however often it is told
     if (options.json) {
         nlohmann::ordered_json json = {{"experiment", runner.experiment().id}, {"exit_code", runner.exitCode()}};
-        json["results"] = nlohmann::ordered_json::parse(loaded->exported(core::ExportFormat::Json));
+        json["results"] = nlohmann::ordered_json::parse(core::exportResults(report, core::ExportFormat::Json));
         print(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } else {
-        print("\n" + loaded->text());
+        print("\n" + resultText(report.table, report.judgement));
     }
     if (options.out.empty())
         return Done;
-    const auto written = core::writeAll(options.out, loaded->report());
+    const auto written = core::writeAll(options.out, report);
     return written ? int(Done) : complain(written.error());
 }
 

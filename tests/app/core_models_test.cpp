@@ -148,6 +148,13 @@ private Q_SLOTS:
         QVERIFY(!model.index(0, ResultModel::TotalTraining).data(ValueRole).isValid());
         QCOMPARE(shown(model, 0, ResultModel::TotalTraining), QStringLiteral("-"));
         QVERIFY(!model.index(0, ResultModel::TotalTraining).data(Qt::ToolTipRole).toString().isEmpty());
+        const auto meaning = [&](int column) {
+            return model.headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString();
+        };
+        for (int column = 0; column < ResultModel::ColumnCount; ++column)
+            QVERIFY2(!meaning(column).isEmpty(), qPrintable(QString::number(column)));
+        QVERIFY(meaning(ResultModel::SpeedUpTraining).contains("Reference's training time ÷ this run's"));
+        QVERIFY(meaning(ResultModel::Efficiency).contains("÷ devices"));
         QCOMPARE(classes.rowCount(), 2);
         QCOMPARE(classes.columnCount(), 11);
         QCOMPARE(shown(classes, 0, 1), QStringLiteral("100.00"));

@@ -1,6 +1,7 @@
 #include <QtTest>
 
 #include "core_support.h"
+#include "launch/backend_choice.h"
 #include "launch/plan.h"
 #include "launch/recipe.h"
 #include "launch/recipe_shelf.h"
@@ -190,6 +191,26 @@ private Q_SLOTS:
         QCOMPARE(plan->reference, std::string("DDP ×1 nccl"));
         QCOMPARE(plan->runs[0].config.device, std::string("cuda"));
         QCOMPARE(plan->runnableCount(), 4);
+    }
+
+    void theBackendThatWillBeChosenIsToldWithItsReason() {
+        const auto told = [](Method method, const char *device, std::vector<std::string> devices,
+                             const char *backend = "auto") {
+            PlannedRun run;
+            run.config.method = method;
+            run.config.device = device;
+            run.config.devices = std::move(devices);
+            run.config.backend = backend;
+            const BackendChoice choice = backendOf(run);
+            return choice.name + ": " + choice.reason;
+        };
+        QCOMPARE(told(Method::Ddp, "cpu", {"0", "1"}),
+                 std::string("gloo: nccl takes GPUs, and these devices are CPU cores"));
+        QCOMPARE(told(Method::Ddp, "cuda", {"0", "1"}), std::string("nccl: each rank has a GPU of its own"));
+        QCOMPARE(told(Method::Ddp, "cuda", {"0", "0"}),
+                 std::string("gloo: nccl takes one rank a GPU, and ranks share one here"));
+        QCOMPARE(told(Method::Ddp, "cuda", {"0", "1"}, "gloo"), std::string("gloo: as chosen"));
+        QCOMPARE(told(Method::Dp, "cpu", {"0", "1"}), std::string(": "));
     }
 
     void repeatsAreInterleavedAndQuickIsSmaller() {

@@ -115,6 +115,8 @@ private Q_SLOTS:
         QVERIFY2(clear.sentence.find(" DDP ×2: 2.00× (1.") != std::string::npos, clear.sentence.c_str());
         QVERIFY2(clear.sentence.ends_with("), 100 % efficient."), clear.sentence.c_str());
         QCOMPARE(clear.spread, std::string("By training time, with 95 % intervals of at least 3 repeats each."));
+        QVERIFY2(clear.speedUps.starts_with("DP ×2: 0.500× as fast as baseline (0."), clear.speedUps.c_str());
+        QVERIFY2(clear.speedUps.find("efficient") == std::string::npos, "in short: the speed-ups and no more");
 
         const Case shaky = threeRepeats(4.0);
         const std::string unsure = verdictText(resultTable(shaky.experiment, shaky.outcomes)).sentence;

@@ -6,13 +6,16 @@
 
 #include <cmath>
 
+#include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/bar_rows.h"
 #include "app/ui/charts/chart_export.h"
 #include "app/ui/charts/end_labels.h"
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/charts/ticks.h"
+#include "app/ui/charts/waterfall.h"
 #include "app/ui/theme/theme.h"
 #include "ipc/frames.h"
 
@@ -37,6 +40,43 @@ class ChartsTest : public QObject {
     Theme m_theme{ThemeMode::Light};
 
 private Q_SLOTS:
+    void aPaintedPictureAtItsLeastHeightHasItsWholeAxis() {
+        PhaseBars phases(m_theme, "phases");
+        Waterfall waterfall(m_theme, "waterfall");
+        AnatomyView anatomy(m_theme, "anatomy");
+        LaneView lanes(m_theme, "devices");
+        QList<PhaseBar> bars;
+        QList<WaterfallBar> steps;
+        QList<Lane> devices;
+        for (int row = 0; row < 9; ++row) {
+            bars.append({QStringLiteral("rank %1").arg(row), Qt::blue, {{"forward", 0.004}, {"exposed", 0.002}}, {}});
+            steps.append({.name = QStringLiteral("cause %1").arg(row), .seconds = 1.5, .total = row == 0});
+            devices.append({.run = "DDP ×9",
+                            .runId = "a",
+                            .device = QStringLiteral("cpu:%1").arg(row),
+                            .color = Qt::blue,
+                            .samples = {{0, 0.5}, {5, 0.6}}});
+        }
+        phases.setBars(bars);
+        waterfall.setBars(steps);
+        lanes.setLanes(devices, 0, 5, "time / s");
+        core::DpAnatomy dp;
+        dp.stages = {{"forward", 0.004, true}};
+        dp.stepS = 0.004;
+        dp.devices.resize(9);
+        anatomy.setRuns({{"DP ×9", Qt::red, dp}});
+        for (PaintedChart *chart : std::initializer_list<PaintedChart *>{&phases, &waterfall, &anatomy, &lanes}) {
+            const auto axisAt = [chart](int height) {
+                chart->resize(480, height);
+                const QImage all = chart->grab().toImage();
+                return all.copy(0, height - int(BarRows::axisHeight) + 1, 480, int(BarRows::axisHeight) - 1);
+            };
+            const int least = chart->minimumSizeHint().height();
+            QVERIFY2(axisAt(least) == axisAt(least + 9 * 7), qPrintable(chart->chartName()));
+            QVERIFY2(axisAt(least) != axisAt(least - 9), qPrintable(chart->chartName() + ": less would cut it off"));
+        }
+    }
+
     void ticksAreFewAndRound() {
         const Ticks ticks = niceTicks(0.07, 2.31, 5, true);
         QCOMPARE(ticks.labels, QStringList({"0.0", "0.5", "1.0", "1.5", "2.0", "2.5"}));

@@ -1,6 +1,5 @@
 // Live with a real mouse and real keys: zoom, pan, the crosshair through all pictures, hiding and pinning runs, the x axis,
 // marks, and the console's search and its link with time.
-#include <QAction>
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
@@ -9,7 +8,6 @@
 #include <QLineEdit>
 #include <QScrollBar>
 #include <QSlider>
-#include <QSplitter>
 #include <QTableView>
 #include <QTest>
 #include <QWheelEvent>
@@ -23,11 +21,11 @@
 #include "app/ui/charts/ticks.h"
 #include "app/ui/pages/live_page.h"
 #include "app/ui/pages/live_side.h"
-#include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/wrapped_label.h"
 #include "ipc/unix_socket.h"
 #include "models/console_model.h"
 #include "models/roles.h"
@@ -379,76 +377,6 @@ private Q_SLOTS:
         QTRY_COMPARE(m_window->drawer()->table()->currentIndex().data(core::RunIdRole).toString(), alert->runId);
     }
 
-    void theArrangementIsKeptOverSessionsAndCanBePutBack() {
-        const QString file = m_home.path() + "/window.ini";
-        m_window->restore(file);
-        auto *side = page()->side();
-        side->axisBox()->setFocus();
-        QTest::keyClick(side->axisBox(), Qt::Key_Down);
-        side->smoothSlider()->setFocus();
-        QTest::keyClick(side->smoothSlider(), Qt::Key_Home);
-        QTest::mouseClick(side->logBox(), Qt::LeftButton, {}, QPoint(8, side->logBox()->height() / 2));
-        page()->metricBox()->setFocus();
-        QTest::keyClick(page()->metricBox(), Qt::Key_Down);
-        page()->pictureActions().value("devices")->trigger();
-        QTRY_VERIFY(!page()->lanes()->isVisible());
-        const QString pinned = QString::fromStdString(m_workspace->runs().at(0)->runId().toStdString());
-        m_workspace->pictured().choice().setPinned(pinned, true);
-        auto *between = loss()->parentWidget()->parentWidget(); // the splitter of loss and duration
-        auto *splitter = qobject_cast<QSplitter *>(between);
-        QVERIFY(splitter);
-        QSplitterHandle *handle = splitter->handle(1);
-        const int before = splitter->sizes().first();
-        const QPoint from = handle->rect().center();
-        QTest::mousePress(handle, Qt::LeftButton, {}, from);
-        move(handle, from - QPoint(120, 0), Qt::LeftButton);
-        QTest::mouseRelease(handle, Qt::LeftButton, {}, from - QPoint(120, 0));
-        const int after = splitter->sizes().first();
-        QVERIFY(after < before - 60);
-        m_window->close();
-        cleanup();
-
-        m_workspace = std::make_unique<Workspace>();
-        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
-        m_window->resize(1600, 1000);
-        m_window->restore(file);
-        m_window->show();
-        m_window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-        open(m_id);
-        side = page()->side();
-        QCOMPARE(side->axisBox()->currentIndex(), 1);
-        QCOMPARE(side->smoothSlider()->value(), 0);
-        QVERIFY(side->logBox()->isChecked());
-        QCOMPARE(page()->metricBox()->currentIndex(), 1);
-        QVERIFY(!page()->lanes()->isVisible() && page()->phaseBars()->isVisible());
-        QVERIFY(m_workspace->pictured().choice().isPinned(pinned));
-        splitter = qobject_cast<QSplitter *>(loss()->parentWidget()->parentWidget());
-        QVERIFY(std::abs(splitter->sizes().first() - after) < 8);
-
-        QTest::keyClick(page(), Qt::Key_K, Qt::ControlModifier);
-        CommandPalette *palette = nullptr;
-        QTRY_VERIFY((palette = m_window->findChild<CommandPalette *>()));
-        QTest::keyClicks(palette->field(), "reset layout");
-        QTest::keyClick(palette->field(), Qt::Key_Return);
-        QTRY_VERIFY(page()->lanes()->isVisible());
-        QCOMPARE(side->axisBox()->currentIndex(), 0);
-        QCOMPARE(side->smoothSlider()->value(), 60);
-        QVERIFY(!side->logBox()->isChecked());
-        QTRY_VERIFY(splitter->sizes().first() > after + 60);
-        m_workspace->pictured().choice().setPinned(pinned, false);
-    }
-
-    void aSmallWindowShowsEveryPictureWithoutScrolling() {
-        m_window->resize(1280, 800);
-        QTRY_VERIFY(page()->anatomy()->isVisible());
-        const auto bottom = [this](const QWidget *widget) {
-            return widget->mapTo(page(), QPoint(0, widget->height())).y();
-        };
-        QTRY_VERIFY(bottom(page()->anatomy()) <= page()->height());
-        QVERIFY(loss()->chart()->plotArea().height() > 100);
-    }
-
     void checkpointsRestartsAndAlertsStandOnTheAxisAndLeadToTheConsole() {
         QTRY_VERIFY(!loss()->marks().isEmpty());
         const auto find = [this](ChartMark::Kind kind) {
@@ -578,21 +506,6 @@ private Q_SLOTS:
             if (store->method() == "dp")
                 m_workspace->pictured().choice().setShown(store->runId(), false);
         QTRY_VERIFY(!page()->anatomy()->isVisibleTo(page()));
-    }
-
-    void aLargeWindowIsUsedAndASmallOneKeepsItsChartsReadable() {
-        m_window->resize(2560, 1440);
-        QTest::qWait(60);
-        const LaneView *lanes = page()->lanes();
-        QVERIFY2(lanes->height() > 400, "lanes have the room");
-        const QImage image = page()->lanes()->grab().toImage();
-        bool painted = false; // in the lower third too
-        for (int x = 300; x < image.width() - 200 && !painted; x += 7)
-            painted = image.pixelColor(x, image.height() * 4 / 5).saturation() > 40;
-        QVERIFY2(painted, "the lower part of the card is empty");
-        m_window->resize(1024, 640);
-        QTest::qWait(60);
-        QVERIFY(loss()->chart()->plotArea().width() > 150 && loss()->chart()->plotArea().height() > 100);
     }
 };
 

@@ -58,6 +58,14 @@ class PagesTest : public QObject {
         QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
         m_window->showPage(Page::Live);
     }
+    /// Of the 8 by 8 pixels from there.
+    static int mean(const QImage &image, int left, int top) {
+        int sum = 0;
+        for (int y = top; y < top + 8; ++y)
+            for (int x = left; x < left + 8; ++x)
+                sum += image.constScanLine(y)[x];
+        return sum / 64;
+    }
     QLabel *labelWith(QWidget *page, const QString &text) {
         for (QLabel *label : page->findChildren<QLabel *>())
             if (label->text().contains(text) && label->isVisibleTo(page))
@@ -323,6 +331,40 @@ private Q_SLOTS:
             QVERIFY(process.waitForFinished(60'000));
             QCOMPARE(process.exitCode(), 0);
             QCOMPARE(QImage(file).size(), QSize(1280, 800));
+        }
+    }
+
+    void everyPageIsTheSamePictureFrom100To200Percent() {
+        const QString program = QStringLiteral(LOCKSTEP_BIN "/lockstep");
+        if (!QFile::exists(program))
+            QSKIP("lockstep is not built");
+        QTemporaryDir folder;
+        const auto drawn = [&](const char *page, const char *scale) {
+            QProcess process;
+            QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+            environment.insert("QT_SCALE_FACTOR", scale);
+            process.setProcessEnvironment(environment);
+            const QString file = folder.filePath(QString(page) + scale + ".png");
+            process.start(program, {"--screenshot", file, "--page", page, "--size", "1280x800", "--light",
+                                    "--experiment", QString::fromStdString(m_id)});
+            return process.waitForFinished(60'000) && process.exitCode() == 0 ? QImage(file) : QImage();
+        };
+        for (const char *page : {"live", "verdict", "runs"}) {
+            const QImage plain = drawn(page, "1").convertToFormat(QImage::Format_Grayscale8);
+            QCOMPARE(plain.size(), QSize(1280, 800));
+            for (const char *scale : {"1.5", "2"}) {
+                const QImage scaled = drawn(page, scale);
+                QCOMPARE(scaled.size(), plain.size() * QByteArray(scale).toDouble());
+                const QImage same = scaled.convertToFormat(QImage::Format_Grayscale8)
+                                        .scaled(plain.size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+                // Letters are cut anew at each scale; what stands elsewhere, or is missing, differs by whole blocks.
+                qint64 far = 0;
+                for (int y = 0; y < plain.height(); y += 8)
+                    for (int x = 0; x < plain.width(); x += 8)
+                        far += std::abs(mean(plain, x, y) - mean(same, x, y)) > 40;
+                const QByteArray told = QByteArray(page) + " at " + scale + ": " + QByteArray::number(far) + " blocks";
+                QVERIFY2(far < plain.width() / 8 * plain.height() / 8 / 100, told.constData());
+            }
         }
     }
 };

@@ -131,6 +131,10 @@ private Q_SLOTS:
         QVERIFY(names.contains("DDP ×8"));
         QCOMPARE(QString::fromStdString(m_page->plan().runAt(m_page->plan().rowCount() - 1).notRunReason).left(8),
                  QString("not run:"));
+        QStringList words;
+        for (const QLabel *label : m_page->findChildren<QLabel *>())
+            words.append(label->text());
+        QVERIFY(words.join('\n').contains("DDP over gloo: nccl takes GPUs, and these devices are CPU cores"));
     }
 
     void startAsksForTheRecipeAsItStands() {

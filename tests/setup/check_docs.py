@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every relative link and picture in the project's Markdown leads to a file, and every anchor to a heading.
+"""Every relative link and picture in the project's Markdown leads to a file, and every anchor to a heading; the user guide
+has a picture of every page of the window.
 
 Addresses on the web are not asked: a test must not depend on them.
 """
@@ -42,8 +43,15 @@ def mistakes_in(document):
             yield f"{target} leads to no heading"
 
 
+def pages_without_a_picture():
+    pages = re.search(r"pages = \{([^}]*)\}", (ROOT / "app/ui/app_options.cpp").read_text())[1]
+    guide = (ROOT / "docs/guide.md").read_text()
+    return [page for page in re.findall(r'"(\w+)"', pages) if not re.search(rf"!\[[^\]]+\]\(pictures/{page}\.png\)", guide)]
+
+
 def main():
     found = [f"{document.relative_to(ROOT)}: {mistake}" for document in documents() for mistake in mistakes_in(document)]
+    found += [f"docs/guide.md: no picture of the page {page}" for page in pages_without_a_picture()]
     print("\n".join(found) if found else f"{len(documents())} documents, every link leads somewhere")
     return 1 if found else 0
 

@@ -134,7 +134,7 @@ class Package(unittest.TestCase):
             "libexec/lockstep/lockstep-trainer", "share/applications/lockstep.desktop",
             "share/icons/hicolor/scalable/apps/lockstep.svg",
             "share/metainfo/io.github.lockstep.Lockstep.metainfo.xml", "share/doc/lockstep/copyright",
-            "share/doc/lockstep/changelog.gz"}
+            "share/doc/lockstep/changelog.gz", "share/doc/lockstep/changelog.Debian.gz"}
         wanted |= {f"share/lockstep/recipes/{path.name}" for path in (ROOT / "resources/recipes").glob("*.json")}
         wanted |= {f"share/lockstep/python/{path.name}" for path in (ROOT / "resources/python").glob("*.py")}
         files = {str(path.relative_to(self.usr)) for path in self.usr.rglob("*") if path.is_file()}
@@ -197,9 +197,17 @@ class Package(unittest.TestCase):
         self.assertIn('"epochs"', out)
         self.assertEqual(seen, str(self.usr / "libexec/lockstep/lockstep-trainer"))
 
-    def test_lintian_finds_no_error(self):
-        # There is no address to give, and the changelog is not in Debian's own format.
-        ran = run(need(self, "lintian"), "--fail-on", "error", "--suppress-tags", "malformed-contact", self.deb)
+    def test_the_changelog_reads_in_debians_own_parser(self):
+        need(self, "dpkg-parsechangelog")
+        text = gzip.open(self.usr / "share/doc/lockstep/changelog.Debian.gz", "rt").read()
+        ran = run("dpkg-parsechangelog", "-l-", "-S", "Version", input=text)
+        self.assertEqual((ran.stdout.strip(), ran.stderr), (run("dpkg-deb", "-f", self.deb, "Version").stdout.strip(), ""))
+        notes = (ROOT / "CHANGELOG.md").read_text().count("\n- ")
+        self.assertEqual(text.count("\n  * "), notes)
+
+    def test_lintian_finds_nothing(self):
+        # There is no address to give.
+        ran = run(need(self, "lintian"), "--fail-on", "error,warning", "--suppress-tags", "malformed-contact", self.deb)
         self.assertEqual(ran.returncode, 0, ran.stdout)
 
 

@@ -111,6 +111,15 @@ void addBatch(const RunConfig &config, double seconds, const std::string &why, T
              why + " and half as many steps halve it (it trains otherwise)");
 }
 
+void addScheduling(const RunConfig &config, double seconds, const std::string &why, Tips &tips) {
+    if (config.scheduling != "other" || config.device != "cpu")
+        return;
+    RunConfig scheduled = config;
+    scheduled.scheduling = "batch";
+    tips.add({"scheduling"}, scheduled, tips.without(seconds),
+             why + ", and under the policy batch a rank is not taken off its core while Gloo's threads wake");
+}
+
 void addCommunication(const RunConfig &config, const TimeParts &parts, Tips &tips) {
     const double seconds = *parts.communicationS;
     const std::string why = "communication is " + tips.share(seconds);
@@ -129,12 +138,7 @@ void addCommunication(const RunConfig &config, const TimeParts &parts, Tips &tip
         // What backward could hide, less the last bucket, which comes when backward is over.
         tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
                  why + ", and smaller buckets leave while backward still runs");
-        if (config.scheduling == "other" && config.device == "cpu") {
-            RunConfig scheduled = config;
-            scheduled.scheduling = "batch";
-            tips.add({"scheduling"}, scheduled, tips.without(seconds),
-                     why + ", and under the policy batch a rank is not taken off its core while Gloo's threads wake");
-        }
+        addScheduling(config, seconds, why, tips);
         if (config.backend == "gloo" && config.device == "cuda") {
             RunConfig direct = config;
             direct.backend = "auto";
@@ -154,12 +158,7 @@ void addStraggler(const Cell &cell, const RunConfig &config, const TimeParts &pa
     else if (!without.empty())
         without.pop_back();
     addFewerDevices(config, parts, std::move(without), tips);
-    if (config.scheduling == "other" && config.device == "cpu") {
-        RunConfig scheduled = config;
-        scheduled.scheduling = "batch";
-        tips.add({"scheduling"}, scheduled, tips.without(*parts.waitS),
-                 "waiting is " + tips.share(*parts.waitS) + ", and under the policy batch ranks are interrupted less");
-    }
+    addScheduling(config, *parts.waitS, "waiting is " + tips.share(*parts.waitS), tips);
 }
 
 void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck &found, bool startsLate, Tips &tips) {

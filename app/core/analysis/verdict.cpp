@@ -31,13 +31,15 @@ std::string rangeOf(const SpeedUp &speedUp) {
     return significant(*speedUp.low).toStdString() + "-" + significant(*speedUp.high).toStdString();
 }
 
-std::string phrase(const Said &said, const std::string &reference, bool first) {
+enum class Length { Whole, Short };
+
+std::string phrase(const Said &said, const std::string &reference, bool first, Length length) {
     if (said.speedUp.hasInterval() && !said.speedUp.isDifferent())
         return said.name + ": not distinguishable from " + reference + " (" + rangeOf(said.speedUp) + ").";
     std::string out = said.name + ": " + times(said.speedUp.factor) + (first ? " as fast as " + reference : "");
     if (said.speedUp.hasInterval())
         out += " (" + rangeOf(said.speedUp) + ")";
-    if (said.devices > 1 && said.efficiency)
+    if (said.devices > 1 && said.efficiency && length == Length::Whole)
         out += ", " + percent(said.efficiency, 0).toStdString() + " efficient";
     return out + ".";
 }
@@ -56,13 +58,13 @@ std::vector<Said> named(std::vector<Said> all) {
     return byFactor;
 }
 
-std::string phrases(const std::vector<Said> &all, const std::string &reference) {
+std::string phrases(const std::vector<Said> &all, const std::string &reference, Length length = Length::Whole) {
     const std::vector<Said> some = named(all);
     std::string out;
     bool compared = false; // "as fast as baseline" once
     for (const Said &said : some) {
         const bool plain = !said.speedUp.hasInterval() || said.speedUp.isDifferent();
-        out += (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared);
+        out += (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared, length);
         compared = compared || plain;
     }
     if (some.size() < all.size())
@@ -254,6 +256,7 @@ VerdictText verdictText(const ResultTable &table) {
     if (said.empty())
         return out;
     out.sentence = table.verdict.empty() ? phrases(said, table.reference) : table.verdict;
+    out.speedUps = phrases(said, table.reference, Length::Short);
     out.spread = spreadOf(said);
     return out;
 }

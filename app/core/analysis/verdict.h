@@ -10,6 +10,7 @@ namespace lockstep::core {
 
 struct VerdictText {
     std::string sentence; ///< empty until it can be said; runs that can't be told apart from the reference are named
+    std::string speedUps; ///< the sentence's speed-ups with their intervals and no more, for where room is scarce
     std::string spread;   ///< what its intervals are, or why there are none
 };
 /// The judgement's sentence where the table was judged (judgement.h); else what its times alone say.

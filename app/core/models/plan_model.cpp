@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "launch/backend_choice.h"
 #include "models/cells.h"
 #include "models/column_head.h"
 #include "models/roles.h"
@@ -96,7 +97,7 @@ QVariant PlanModel::data(const QModelIndex &index, int role) const {
         cell = TableCell::ofText(devicesAt(index.row()).join(QStringLiteral(", ")));
         break;
     case Backend:
-        cell = TableCell::ofText(run.config.method == Method::Ddp ? run.config.backend : std::string());
+        cell = TableCell::ofText(backendOf(run).name);
         break;
     case Estimate:
         cell = TableCell::ofNumber(run.estimateS, timeLeft(run.estimateS));
@@ -124,6 +125,8 @@ QVariant PlanModel::data(const QModelIndex &index, int role) const {
             return !run.runnable()       ? qs(run.notRunReason)
                    : run.command.empty() ? QStringLiteral("unknown: this was never run here before")
                                          : QStringLiteral("unknown: what a script takes is not estimated");
+        if (const BackendChoice backend = backendOf(run); index.column() == Backend && !backend.name.empty())
+            return qs(backend.name + ": " + backend.reason);
         return entry.reason.empty() ? qs(run.note) : qs(entry.reason);
     case MethodRole:
         return qs(toString(run.config.method));

@@ -13,8 +13,6 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double axisHeight = 34, gap = 8;
-
 QString deviceLabel(const AnatomyRun &run, std::size_t device) {
     return QString::fromStdString(run.anatomy.devices[device].device);
 }
@@ -74,31 +72,35 @@ bool AnatomyView::hasUnknown() const {
     return false;
 }
 
-QSize AnatomyView::sizeHint() const {
+qsizetype AnatomyView::rowCount() const {
     qsizetype rows = 0;
     for (const AnatomyRun &run : m_runs)
         rows += qsizetype(run.anatomy.devices.size());
-    return {480, int(axisHeight) + int(std::max<qsizetype>(2, rows)) * 36};
+    return rows;
 }
 
-AnatomyView::Layout AnatomyView::layOut(const QRectF &area) const {
+QSize AnatomyView::sizeHint() const {
+    return {480, BarRows::heightOf(std::max<qsizetype>(2, rowCount()), 36)};
+}
+
+QSize AnatomyView::minimumSizeHint() const {
+    return {240, BarRows::leastHeight(std::max<qsizetype>(3, rowCount()))};
+}
+
+BarRows AnatomyView::layOut(const QRectF &area) const {
     const QFontMetricsF bold(Theme::font(Type::Small, QFont::DemiBold)), small(Theme::font(Type::Small));
-    Layout out{};
-    double rows = 0;
+    BarRows out;
+    double longest = 0;
     for (const AnatomyRun &run : m_runs) {
         for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i) {
-            out.labelWidth = std::max(out.labelWidth, bold.horizontalAdvance(run.name) + gap +
-                                                          small.horizontalAdvance(deviceLabel(run, i)));
-            out.shareWidth = std::max(out.shareWidth, small.horizontalAdvance(shareText(run.anatomy.devices[i])));
+            out.nameWidth = std::max(out.nameWidth, bold.horizontalAdvance(run.name) + BarRows::gap +
+                                                        small.horizontalAdvance(deviceLabel(run, i)));
+            out.valueWidth = std::max(out.valueWidth, small.horizontalAdvance(shareText(run.anatomy.devices[i])));
         }
-        rows += double(run.anatomy.devices.size());
-        out.stepS = std::max(out.stepS, run.anatomy.stepS);
+        longest = std::max(longest, run.anatomy.stepS);
     }
-    out.stepS = out.stepS > 0 ? out.stepS : 1e-3;
-    out.rowHeight = std::clamp((area.height() - axisHeight) / std::max(1.0, rows), 18.0, 96.0);
-    const double left = area.left() + out.labelWidth + gap;
-    out.plot =
-        QRectF(left, area.top(), std::max(40.0, area.right() - out.shareWidth - gap - left), out.rowHeight * rows);
+    out.high = longest > 0 ? longest * 1e3 : 1;
+    out.place(area, rowCount(), 96);
     return out;
 }
 
@@ -148,63 +150,52 @@ void AnatomyView::paintStage(QPainter *painter, const AnatomyRun &run, const cor
 }
 
 void AnatomyView::paintDevice(QPainter *painter, const AnatomyRun &run, std::size_t device, const QRectF &row,
-                              const Layout &layout) const {
+                              const BarRows &rows) const {
     const Palette &p = theme().palette();
     const QFont bold = Theme::font(Type::Small, QFont::DemiBold), small = Theme::font(Type::Small);
     if (device == 0) {
         painter->setFont(bold);
         painter->setPen(p.text);
-        painter->drawText(QRectF(row.left(), row.top(), layout.labelWidth, row.height()),
-                          Qt::AlignVCenter | Qt::AlignLeft, run.name);
+        painter->drawText(QRectF(row.left(), row.top(), rows.nameWidth, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
+                          run.name);
     }
     painter->setFont(small);
     painter->setPen(p.textSecondary);
-    painter->drawText(QRectF(row.left(), row.top(), layout.labelWidth, row.height()), Qt::AlignVCenter | Qt::AlignRight,
+    painter->drawText(QRectF(row.left(), row.top(), rows.nameWidth, row.height()), Qt::AlignVCenter | Qt::AlignRight,
                       deviceLabel(run, device));
-    double x = layout.plot.left();
+    double x = rows.plot.left();
     for (const core::DpStage &stage : run.anatomy.stages) {
-        const double width = stage.seconds / layout.stepS * layout.plot.width();
+        const double width = stage.seconds * 1e3 / rows.high * rows.plot.width();
         paintStage(painter, run, stage, QRectF(x, row.top() + 3, width, row.height() - 6), device == 0,
                    ownTime(run.anatomy.devices[device], stage));
         x += width;
     }
     painter->setFont(small);
     painter->setPen(p.textSecondary);
-    painter->drawText(QRectF(layout.plot.right() + gap, row.top(), layout.shareWidth + 2, row.height()),
+    painter->drawText(QRectF(rows.plot.right() + BarRows::gap, row.top(), rows.valueWidth + 2, row.height()),
                       Qt::AlignVCenter | Qt::AlignLeft, shareText(run.anatomy.devices[device]));
 }
 
 void AnatomyView::paintChart(QPainter *painter, const QRectF &area) {
     const Palette &p = theme().palette();
-    const Layout layout = layOut(area);
-    double y = layout.plot.top();
+    const BarRows rows = layOut(area);
+    double y = rows.plot.top();
     for (const AnatomyRun &run : m_runs)
         for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i) {
-            paintDevice(painter, run, i, QRectF(area.left(), y, area.width(), layout.rowHeight), layout);
-            y += layout.rowHeight;
+            paintDevice(painter, run, i, QRectF(area.left(), y, area.width(), rows.rowHeight), rows);
+            y += rows.rowHeight;
         }
-    const double stepMs = layout.stepS * 1e3;
-    const Ticks ticks = niceTicks(0, stepMs, std::clamp(int(layout.plot.width() / 80), 2, 8), false);
-    painter->setFont(Theme::figures(Type::Small));
-    for (qsizetype i = 0; i < ticks.at.size(); ++i) {
-        const double x = layout.plot.left() + ticks.at[i] / stepMs * layout.plot.width();
-        painter->setPen(QPen(p.border, 1));
-        painter->drawLine(QPointF(x, layout.plot.bottom()), QPointF(x, layout.plot.bottom() + 4));
-        painter->setPen(p.textMuted);
-        painter->drawText(QRectF(x - 40, layout.plot.bottom() + 4, 80, 14), Qt::AlignCenter, ticks.labels[i]);
-    }
-    painter->setFont(Theme::font(Type::Small));
-    painter->setPen(p.textMuted);
-    painter->drawText(QRectF(layout.plot.left(), layout.plot.bottom() + 18, layout.plot.width(), 16), Qt::AlignCenter,
-                      tr("time within a step / ms"));
+    paintAxisBelow(painter, theme().palette(), rows.plot, 0, rows.high,
+                   niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 8), false),
+                   tr("time within a step / ms"));
 }
 
 QString AnatomyView::hint(const QPointF &position) const {
-    const Layout layout = layOut(rect());
-    double y = layout.plot.top();
+    const BarRows rows = layOut(rect());
+    double y = rows.plot.top();
     for (const AnatomyRun &run : m_runs)
-        for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i, y += layout.rowHeight) {
-            if (position.y() < y || position.y() >= y + layout.rowHeight)
+        for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i, y += rows.rowHeight) {
+            if (position.y() < y || position.y() >= y + rows.rowHeight)
                 continue;
             const core::DpDevice &device = run.anatomy.devices[i];
             QString out = QStringLiteral("<b>%1 %2</b> · %3")
@@ -212,9 +203,9 @@ QString AnatomyView::hint(const QPointF &position) const {
             if (i > 0 && device.ownS.empty())
                 out += tr("<br>has work in at most %1 of a step")
                            .arg(core::percent(run.anatomy.parallelS / run.anatomy.stepS, 0));
-            double x = layout.plot.left();
+            double x = rows.plot.left();
             for (const core::DpStage &stage : run.anatomy.stages) {
-                const double width = stage.seconds / layout.stepS * layout.plot.width();
+                const double width = stage.seconds * 1e3 / rows.high * rows.plot.width();
                 if (position.x() >= x && position.x() < x + width)
                     out += QStringLiteral("<br><b>%1</b> %2 ms (%3): %4")
                                .arg(stageName(stage.phase), core::significant(stage.seconds * 1e3),

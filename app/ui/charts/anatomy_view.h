@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analysis/dp_anatomy.h"
+#include "app/ui/charts/bar_rows.h"
 #include "app/ui/charts/painted_chart.h"
 
 namespace lockstep::ui {
@@ -32,7 +33,7 @@ public:
 
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 96}; }
+    [[nodiscard]] QSize minimumSizeHint() const override; ///< every row readable, the axis whole
 
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
@@ -40,13 +41,10 @@ protected:
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
 private:
-    struct Layout {
-        double labelWidth, shareWidth, rowHeight, stepS;
-        QRectF plot;
-    };
-    [[nodiscard]] Layout layOut(const QRectF &area) const;
+    [[nodiscard]] qsizetype rowCount() const;
+    [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< milliseconds
     void paintDevice(QPainter *painter, const AnatomyRun &run, std::size_t device, const QRectF &row,
-                     const Layout &layout) const;
+                     const BarRows &rows) const;
     void paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box, bool first,
                     std::optional<double> ownS) const;
 

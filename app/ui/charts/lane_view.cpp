@@ -8,12 +8,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/charts/bar_rows.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
 namespace {
-constexpr double axisHeight = 34, gap = 8, laneGap = 4, reachS = 0.6;
+constexpr double axisHeight = BarRows::axisHeight, gap = BarRows::gap, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
 
 const char *columnOf(core::DeviceModel::Metric metric) {
@@ -190,7 +191,11 @@ void LaneView::setLanes(const QList<Lane> &lanes, double fromS, double toS, cons
 }
 
 QSize LaneView::sizeHint() const {
-    return {480, int(axisHeight) + int(std::max<qsizetype>(3, m_lanes.size())) * 30};
+    return {480, BarRows::heightOf(std::max<qsizetype>(3, m_lanes.size()), 30)};
+}
+
+QSize LaneView::minimumSizeHint() const {
+    return {240, BarRows::heightOf(std::max<qsizetype>(4, m_lanes.size()), leastHeight)};
 }
 
 LaneView::Columns LaneView::layOut(const QRectF &area) const {
@@ -285,23 +290,6 @@ void LaneView::paintMarks(QPainter *painter, const Columns &columns) const {
     }
 }
 
-void LaneView::paintAxis(QPainter *painter, const QRectF &strip, const QRectF &area) const {
-    const Palette &p = theme().palette();
-    const Ticks ticks = niceTicks(m_from, m_to, std::clamp(int(strip.width() / 90), 2, 8), false);
-    painter->setFont(Theme::figures(Type::Small));
-    for (qsizetype i = 0; i < ticks.at.size(); ++i) {
-        const double x = placeOf(ticks.at[i], strip);
-        painter->setPen(QPen(p.border, 1));
-        painter->drawLine(QPointF(x, strip.bottom()), QPointF(x, strip.bottom() + 4));
-        painter->setPen(p.textMuted);
-        painter->drawText(QRectF(x - 40, strip.bottom() + 4, 80, 14), Qt::AlignCenter, ticks.labels[i]);
-    }
-    painter->setFont(Theme::font(Type::Small));
-    painter->setPen(p.textMuted);
-    painter->drawText(QRectF(strip.left(), strip.bottom() + 18, strip.width(), std::min(16.0, area.bottom())),
-                      Qt::AlignCenter, m_axisTitle);
-}
-
 void LaneView::paintChart(QPainter *painter, const QRectF &area) {
     const Palette &p = theme().palette();
     const Columns columns = layOut(area);
@@ -335,7 +323,8 @@ void LaneView::paintChart(QPainter *painter, const QRectF &area) {
                           Qt::AlignVCenter | Qt::AlignRight, valueOf(lane));
     }
     paintMarks(painter, columns);
-    paintAxis(painter, columns.strip, area);
+    paintAxisBelow(painter, p, columns.strip, m_from, m_to,
+                   niceTicks(m_from, m_to, std::clamp(int(columns.strip.width() / 90), 2, 8), false), m_axisTitle);
 }
 
 QString LaneView::hint(const QPointF &position) const {

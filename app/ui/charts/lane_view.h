@@ -49,7 +49,7 @@ public:
 
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 96}; }
+    [[nodiscard]] QSize minimumSizeHint() const override; ///< every lane readable, the axis whole
 
 Q_SIGNALS:
     void crosshairMoved(const QString &runId, double x); ///< by pointer or key, over a lane of that run
@@ -73,7 +73,6 @@ private:
     };
     [[nodiscard]] Columns layOut(const QRectF &area) const;
     void paintLane(QPainter *painter, const Lane &lane, const QRectF &strip) const;
-    void paintAxis(QPainter *painter, const QRectF &strip, const QRectF &area) const;
     void paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const;
     void paintMarks(QPainter *painter, const Columns &columns) const;
     [[nodiscard]] std::pair<qsizetype, qsizetype> rowsOf(const QString &runId) const; ///< first, count

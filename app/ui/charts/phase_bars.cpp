@@ -14,8 +14,6 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double axisHeight = 34, gap = 8;
-
 enum class Look { Load, Compute, Communicate, Rest };
 
 Look lookOf(const QString &phase) {
@@ -77,14 +75,8 @@ QColor fillOf(const PhaseBar &bar, const QString &phase, const Palette &p) {
 
 void paintPart(QPainter *painter, const QRectF &box, const QColor &fill, bool hatched, const QColor &ink) {
     painter->fillRect(box, fill);
-    if (!hatched)
-        return;
-    painter->save();
-    painter->setClipRect(box, Qt::IntersectClip);
-    painter->setPen(QPen(ink, 1.2));
-    for (double x = box.left() - box.height(); x < box.right(); x += 6)
-        painter->drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()));
-    painter->restore();
+    if (hatched)
+        hatch(painter, box, ink);
 }
 
 } // namespace
@@ -124,37 +116,38 @@ void PhaseBars::setBars(const QList<PhaseBar> &bars) {
 }
 
 QSize PhaseBars::sizeHint() const {
-    return {480, int(axisHeight) + int(std::max<qsizetype>(3, m_bars.size())) * 34};
+    return {480, BarRows::heightOf(std::max<qsizetype>(3, m_bars.size()), 34)};
 }
 
-PhaseBars::Layout PhaseBars::layOut(const QRectF &area) const {
+QSize PhaseBars::minimumSizeHint() const {
+    return {240, BarRows::leastHeight(std::max<qsizetype>(3, m_bars.size()))};
+}
+
+BarRows PhaseBars::layOut(const QRectF &area) const {
     const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)),
         values(Theme::figures(Type::Small, QFont::DemiBold));
-    Layout out{};
+    BarRows out;
     double longest = 0;
     for (const PhaseBar &bar : m_bars) {
-        out.labelWidth = std::max(out.labelWidth, names.horizontalAdvance(bar.label));
+        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(bar.label));
         out.valueWidth = std::max(
             out.valueWidth, values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
         longest = std::max(longest, totalOf(bar));
     }
-    out.labelWidth = std::min(out.labelWidth + 2, area.width() * 0.36);
-    out.axisS = longest > 0 ? longest : 1e-3;
-    const double count = double(std::max<qsizetype>(1, m_bars.size()));
-    out.rowHeight = std::clamp((area.height() - axisHeight) / count, 18.0, 240.0);
-    const double left = area.left() + out.labelWidth + gap;
-    out.plot = QRectF(left, area.top(), area.right() - out.valueWidth - gap - left, out.rowHeight * count);
+    out.nameWidth = std::min(out.nameWidth + 2, area.width() * 0.36);
+    out.high = longest > 0 ? longest * 1e3 : 1;
+    out.place(area, m_bars.size(), 240);
     return out;
 }
 
-void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &layout, double y) const {
+void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const {
     const Palette &p = theme().palette();
-    const bool withNested = !bar.nested.isEmpty() && layout.rowHeight >= 26;
-    const double height = layout.rowHeight - 6, scale = layout.plot.width() / layout.axisS;
+    const bool withNested = !bar.nested.isEmpty() && rows.rowHeight >= 26;
+    const double height = rows.rowHeight - 6, scale = rows.plot.width() / rows.high * 1e3;
     const double mainHeight = withNested ? height * 0.68 : height;
     painter->setFont(Theme::font(Type::Small));
     const QFontMetricsF metrics(painter->font());
-    double x = layout.plot.left();
+    double x = rows.plot.left();
     for (const PhasePart &part : bar.parts) {
         const QRectF box(x, y + 3, part.seconds * scale, mainHeight);
         const QColor fill = fillOf(bar, part.phase, p);
@@ -175,14 +168,14 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &l
     }
     if (withNested) {
         QHash<QString, double> starts;
-        x = layout.plot.left();
+        x = rows.plot.left();
         for (const PhasePart &part : bar.parts) {
             starts.insert(part.phase, x);
             x += part.seconds * scale;
         }
         for (const PhasePart &part : bar.nested) {
             double &at = starts[parentOf(part.phase)];
-            const QRectF box(std::max(at, layout.plot.left()), y + 3 + mainHeight + 1, part.seconds * scale,
+            const QRectF box(std::max(at, rows.plot.left()), y + 3 + mainHeight + 1, part.seconds * scale,
                              height - mainHeight - 1);
             paintPart(painter, box, fillOf(bar, part.phase, p), lookOf(part.phase) == Look::Communicate,
                       mix(p.surface, bar.color, 0.6));
@@ -194,47 +187,34 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const Layout &l
 
 void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
     const Palette &p = theme().palette();
-    const Layout layout = layOut(area);
+    const BarRows rows = layOut(area);
     const QFont bold = Theme::font(Type::Small, QFont::DemiBold),
                 figures = Theme::figures(Type::Small, QFont::DemiBold);
     for (qsizetype i = 0; i < m_bars.size(); ++i) {
         const PhaseBar &bar = m_bars[i];
-        const double y = layout.plot.top() + double(i) * layout.rowHeight;
+        const double y = rows.y(i);
         painter->setFont(bold);
         painter->setPen(p.text);
-        painter->drawText(QRectF(area.left(), y, layout.labelWidth, layout.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(bold).elidedText(bar.label, Qt::ElideRight, layout.labelWidth));
-        paintBar(painter, bar, layout, y);
+        painter->drawText(QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
+                          QFontMetricsF(bold).elidedText(bar.label, Qt::ElideRight, rows.nameWidth));
+        paintBar(painter, bar, rows, y);
         painter->setFont(figures);
         painter->setPen(p.text);
-        const double end = layout.plot.left() + totalOf(bar) / layout.axisS * layout.plot.width();
-        painter->drawText(QRectF(end + gap, y, layout.valueWidth + 2, layout.rowHeight),
+        painter->drawText(QRectF(rows.x(totalOf(bar) * 1e3) + BarRows::gap, y, rows.valueWidth + 2, rows.rowHeight),
                           Qt::AlignVCenter | Qt::AlignLeft,
                           core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms"));
     }
-    const Ticks ticks = niceTicks(0, layout.axisS * 1e3, std::clamp(int(layout.plot.width() / 80), 2, 6), false);
-    painter->setFont(Theme::figures(Type::Small));
-    for (qsizetype i = 0; i < ticks.at.size(); ++i) {
-        const double x = layout.plot.left() + ticks.at[i] / (layout.axisS * 1e3) * layout.plot.width();
-        painter->setPen(QPen(p.border, 1));
-        painter->drawLine(QPointF(x, layout.plot.bottom()), QPointF(x, layout.plot.bottom() + 4));
-        painter->setPen(p.textMuted);
-        painter->drawText(QRectF(x - 40, layout.plot.bottom() + 4, 80, 14), Qt::AlignCenter, ticks.labels[i]);
-    }
-    painter->setFont(Theme::font(Type::Small));
     const QString title = tr("time per step / ms"),
                   legend = title + tr(" · light loads, full computes, hatched communicates");
-    const QRectF row(area.left(), layout.plot.bottom() + 18, area.width(), 16);
-    if (QFontMetricsF(painter->font()).horizontalAdvance(legend) < row.width())
-        painter->drawText(row, Qt::AlignCenter, legend);
-    else
-        painter->drawText(QRectF(layout.plot.left(), row.top(), layout.plot.width(), 16), Qt::AlignCenter, title);
+    const bool room = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(legend) < rows.plot.width();
+    paintAxisBelow(painter, p, rows.plot, 0, rows.high,
+                   niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 6), false),
+                   room ? legend : title);
 }
 
 QString PhaseBars::hint(const QPointF &position) const {
-    const Layout layout = layOut(rect());
-    const int row = int((position.y() - layout.plot.top()) / layout.rowHeight);
-    if (position.y() < layout.plot.top() || row < 0 || row >= m_bars.size())
+    const int row = layOut(rect()).rowAt(position, m_bars.size());
+    if (row < 0)
         return {};
     const PhaseBar &bar = m_bars[row];
     const double total = totalOf(bar);

@@ -3,6 +3,7 @@
 #include <QList>
 #include <QString>
 
+#include "app/ui/charts/bar_rows.h"
 #include "app/ui/charts/painted_chart.h"
 
 namespace lockstep::ui {
@@ -34,7 +35,7 @@ public:
 
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 96}; }
+    [[nodiscard]] QSize minimumSizeHint() const override; ///< every row readable, the axis whole
 
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
@@ -42,12 +43,8 @@ protected:
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
 private:
-    struct Layout {
-        double labelWidth, valueWidth, rowHeight, axisS;
-        QRectF plot;
-    };
-    [[nodiscard]] Layout layOut(const QRectF &area) const;
-    void paintBar(QPainter *painter, const PhaseBar &bar, const Layout &layout, double y) const;
+    [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< milliseconds
+    void paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const;
 
     QList<PhaseBar> m_bars;
 };

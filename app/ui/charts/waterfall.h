@@ -3,6 +3,7 @@
 #include <QList>
 #include <QString>
 
+#include "app/ui/charts/bar_rows.h"
 #include "app/ui/charts/painted_chart.h"
 
 namespace lockstep::ui {
@@ -30,7 +31,7 @@ public:
 
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 120}; }
+    [[nodiscard]] QSize minimumSizeHint() const override; ///< every row readable, the axis whole
 
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
@@ -38,15 +39,8 @@ protected:
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
 private:
-    struct Layout {
-        double nameWidth = 0, valueWidth = 0, rowHeight = 0, lowS = 0, highS = 1;
-        QRectF plot;
-        [[nodiscard]] double x(double seconds) const {
-            return plot.left() + (seconds - lowS) / (highS - lowS) * plot.width();
-        }
-    };
-    [[nodiscard]] Layout layOut(const QRectF &area) const;
-    void paintBar(QPainter *painter, const WaterfallBar &bar, const Layout &layout, double y, double from) const;
+    [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< seconds
+    void paintBar(QPainter *painter, const WaterfallBar &bar, const BarRows &rows, double y, double from) const;
     QList<WaterfallBar> m_bars;
 };
 

@@ -6,8 +6,6 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -23,6 +21,7 @@
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
 #include "app/ui/widgets/progress_bar.h"
+#include "app/ui/widgets/scrolled_body.h"
 #include "app/ui/widgets/tables.h"
 #include "launch/command_prefix.h"
 #include "launch/lab_job.h"
@@ -139,14 +138,9 @@ Card *LabPage::buildForecast(QWidget *parent) {
 }
 
 QWidget *LabPage::buildBody() {
-    auto *area = new QScrollArea(this);
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
-    auto *body = new QWidget(area);
-    body->setObjectName(QStringLiteral("scrolled"));
-    auto *layout = new QVBoxLayout(body);
-    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
-    layout->setSpacing(2 * grid);
+    const ScrolledBody page = makeScrolledBody(this);
+    QWidget *body = page.body;
+    QVBoxLayout *layout = page.layout;
     layout->addWidget(buildHead(body));
 
     auto *charts = new QHBoxLayout;
@@ -195,10 +189,7 @@ QWidget *LabPage::buildBody() {
     fits->body()->addWidget(m_fits);
     layout->addWidget(fits);
     layout->addStretch(1);
-    for (QTableView *table : {m_fits, m_ring, m_forecasts})
-        table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    area->setWidget(body);
-    return area;
+    return page.area;
 }
 
 bool LabPage::isEmpty() const {
@@ -369,7 +360,7 @@ void LabPage::forecastOver() {
 void LabPage::fitHeights() {
     for (QTableView *table : {m_fits, m_ring, m_forecasts}) {
         fitColumns(table, 64, 320);
-        table->setFixedHeight(4 * grid + table->model()->rowCount() * 4 * grid + 14);
+        fitHeight(table);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/wrapped_label.h"
 #include "models/roles.h"
 
 namespace lockstep::ui {
@@ -110,7 +111,7 @@ void LivePage::tellWatching() {
     if (!sentence.isEmpty() && m_watchingTold.isValid() && m_watchingTold.elapsed() < watchingEveryMs)
         return;
     sentence.isEmpty() ? m_watchingTold.invalidate() : m_watchingTold.start();
-    m_watching->setText(sentence);
+    m_watching->setWords(sentence);
     m_watching->setVisible(!sentence.isEmpty());
 }
 

@@ -23,6 +23,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/wrapped_label.h"
 
 namespace lockstep::ui {
 namespace {
@@ -48,26 +49,12 @@ bool comparable(const core::Experiment &experiment) {
                        [](const core::ExperimentEntry &entry) { return entry.planned.config.trainSamples == 0; });
 }
 
-/// Wrapped words that ask for their height by a minimum: a layout that holds height-for-width is given the height it would
-/// like best by a scroll area, not the least it can do with, and a window of 1280x800 shall show all five pictures.
-class WrappedLabel : public QLabel {
+/// A row of pictures: as high as the highest of them needs, and high enough to say something; less scrolls.
+class PictureRow : public QSplitter {
 public:
-    explicit WrappedLabel(QWidget *parent) : QLabel(parent) {
-        setWordWrap(true);
-        QSizePolicy policy = sizePolicy();
-        policy.setHeightForWidth(false);
-        setSizePolicy(policy);
-    }
-
-    static void fit(QLabel *label) {
-        label->setMinimumHeight(0); // what a label asks for is never less than its minimum
-        label->setMinimumHeight(std::max(5 * grid, label->heightForWidth(label->width())));
-    }
-
-protected:
-    void resizeEvent(QResizeEvent *event) override {
-        QLabel::resizeEvent(event);
-        fit(this);
+    explicit PictureRow(QWidget *parent) : QSplitter(Qt::Horizontal, parent) {}
+    [[nodiscard]] QSize minimumSizeHint() const override {
+        return QSplitter::minimumSizeHint().expandedTo({0, 30 * grid});
     }
 };
 
@@ -124,26 +111,23 @@ void LivePage::buildBody(QWidget *body) {
     columns->setSpacing(2 * grid);
     m_side = new LiveSide(m_theme, m_workspace.pictured().choice(), body);
     columns->addWidget(m_side);
-    const auto split = [](Qt::Orientation orientation, QWidget *parent) {
-        auto *out = new QSplitter(orientation, parent);
-        out->setHandleWidth(2 * grid);
-        out->setChildrenCollapsible(false);
-        return out;
-    };
-    m_rows = split(Qt::Vertical, body);
+    m_rows = new QSplitter(Qt::Vertical, body);
     m_rows->setObjectName(QStringLiteral("pageBody"));
     m_rows->setContentsMargins(0, 0, 2 * grid, 0);
-    m_top = split(Qt::Horizontal, m_rows);
+    m_top = new PictureRow(m_rows);
     m_top->addWidget(buildLoss());
     m_top->addWidget(m_durationCard = buildDuration());
-    m_bottom = split(Qt::Horizontal, m_rows);
+    m_bottom = new PictureRow(m_rows);
     m_bottom->addWidget(m_lanesCard = buildLanes());
     m_bottom->addWidget(m_phasesCard = buildPhases());
     m_rows->addWidget(m_anatomyCard = buildAnatomy());
     for (QSplitter *row : {m_top, m_bottom}) {
-        row->setMinimumHeight(30 * grid); // less scrolls: a chart squeezed to a strip says nothing
         row->setStretchFactor(0, 11);
         row->setStretchFactor(1, 10);
+    }
+    for (QSplitter *splitter : {m_rows, m_top, m_bottom}) {
+        splitter->setHandleWidth(2 * grid);
+        splitter->setChildrenCollapsible(false);
     }
     resetLayout();
     auto *area = new QScrollArea(body);
@@ -220,8 +204,7 @@ Card *LivePage::buildLanes() {
     card->addTool(m_window);
     m_lanes = new LaneView(m_theme, QStringLiteral("devices"), card);
     card->body()->addWidget(m_lanes, 1);
-    m_watching = makeLabel({}, "small", card);
-    m_watching->setWordWrap(true);
+    m_watching = new WrappedLabel("small", card);
     m_watching->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_watching->setToolTip(
         tr("Processor time of all windows and commands that follow the run on its machine, mean of ten "
@@ -238,9 +221,9 @@ Card *LivePage::buildPhases() {
     m_phases = new PhaseBars(m_theme, QStringLiteral("phases"), card);
     card->body()->addWidget(m_phases, 1);
     card->body()->addWidget(makeLine(card));
-    m_verdict = new WrappedLabel(card);
-    m_verdict->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_verdict->setToolTip(tr("Computed from what was measured so far: reference's time ÷ run's time"));
+    m_verdict = new WrappedLabel(nullptr, card);
+    m_verdict->setTextInteractionFlags(Qt::TextBrowserInteraction);
+    connect(m_verdict, &QLabel::linkActivated, this, &LivePage::verdictWanted);
     card->body()->addWidget(m_verdict);
     return card;
 }
@@ -362,14 +345,25 @@ void LivePage::sayWhyEmpty() {
     say(m_phases, tr("The phases of a step arrive with the first steps"));
 }
 
+/// The speed-ups alone: why they are so, and what speaks against taking them at their word, is on Verdict.
 void LivePage::drawVerdict() {
-    const QString sentence = QString::fromStdString(core::verdictText(m_workspace.results().table()).sentence);
-    const bool over = m_workspace.complete();
-    m_verdict->setText(
-        sentence.isEmpty()
-            ? tr("No verdict yet: it takes a complete epoch of the reference and of another run.")
-            : (over ? tr("<b>Verdict:</b> %1") : tr("<b>Verdict so far:</b> %1")).arg(sentence.toHtmlEscaped()));
-    WrappedLabel::fit(m_verdict);
+    const core::ResultTable &table = m_workspace.results().table();
+    const core::VerdictText verdict = core::verdictText(table);
+    if (verdict.sentence.empty()) {
+        m_verdict->setWords(tr("No verdict yet: it takes a complete epoch of the reference and of another run."));
+        m_verdict->setToolTip({});
+        return;
+    }
+    const auto reservations = table.reservations.size();
+    const QString link = reservations == 0   ? tr("Why?")
+                         : reservations == 1 ? tr("Why? One reservation")
+                                             : tr("Why? %1 reservations").arg(reservations);
+    m_verdict->setWords((m_workspace.complete() ? tr("<b>Verdict:</b> %1 %2") : tr("<b>Verdict so far:</b> %1 %2"))
+                            .arg(QString::fromStdString(verdict.speedUps).toHtmlEscaped(),
+                                 QStringLiteral("<a href='verdict'>%1</a>").arg(link)));
+    m_verdict->setToolTip(QStringLiteral("<p>%1</p><p>%2</p>")
+                              .arg(QString::fromStdString(verdict.sentence).toHtmlEscaped(),
+                                   tr("Reference's time ÷ run's time, both measured. More on Verdict (Ctrl+3)")));
 }
 
 } // namespace lockstep::ui

@@ -14,7 +14,6 @@
 
 class QComboBox;
 class QAction;
-class QLabel;
 class QSettings;
 class QSplitter;
 class QStackedWidget;
@@ -37,6 +36,7 @@ class LiveSide;
 class PhaseBars;
 class Theme;
 class Workspace;
+class WrappedLabel;
 
 /// Live: loss, duration per epoch, device lanes, phases and data parallel's anatomy of all runs of the contrast in one
 /// picture each, and the verdict so far; one crosshair runs through them all. Repaints at most twenty times a second, only
@@ -52,7 +52,8 @@ public:
     [[nodiscard]] PhaseBars *phaseBars() const { return m_phases; }
     [[nodiscard]] AnatomyView *anatomy() const { return m_anatomy; }
     [[nodiscard]] LiveSide *side() const { return m_side; }
-    [[nodiscard]] QLabel *watchingLabel() const { return m_watching; }
+    [[nodiscard]] WrappedLabel *watchingLabel() const { return m_watching; }
+    [[nodiscard]] WrappedLabel *verdictLabel() const { return m_verdict; }
     [[nodiscard]] QComboBox *axisBox() const;
     [[nodiscard]] QComboBox *metricBox() const { return m_metric; }
     /// All pictures of the page, for exports.
@@ -69,7 +70,8 @@ public:
     void showTime(const QString &runId, qint64 wallUs);
 
 Q_SIGNALS:
-    void planWanted(); ///< from the empty state
+    void planWanted();    ///< from the empty state
+    void verdictWanted(); ///< from the verdict so far
     /// A place of a chart was clicked: where a run stood then. `insist`: something is marked there.
     void timeChosen(const QString &runId, qint64 wallUs, bool insist);
 
@@ -128,7 +130,7 @@ private:
     PhaseBars *m_phases;
     AnatomyView *m_anatomy;
     QComboBox *m_durationView, *m_window, *m_metric;
-    QLabel *m_verdict, *m_watching;
+    WrappedLabel *m_verdict, *m_watching;
     Card *m_durationCard, *m_lanesCard, *m_phasesCard, *m_anatomyCard;
     QTimer m_timer;
     QTimer m_phasesRest; ///< runs while the phases, means that change slowly, are not to be drawn again

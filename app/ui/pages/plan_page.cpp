@@ -23,6 +23,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "launch/backend_choice.h"
 
 namespace lockstep::ui {
 
@@ -305,10 +306,18 @@ void PlanPage::refresh() {
                            (plan->estimateS ? tr("about %1").arg(core::timeLeft(plan->estimateS))
                                             : tr("time unknown: no earlier run of this on this machine")));
         QStringList notes;
-        for (const core::PlannedRun &run : plan->runs)
-            if (const QString note = QString::fromStdString(run.note);
-                run.runnable() && !note.isEmpty() && !notes.contains(note))
-                notes.append(note);
+        const auto note = [&notes](const QString &text) {
+            if (!text.isEmpty() && !notes.contains(text))
+                notes.append(text);
+        };
+        for (const core::PlannedRun &run : plan->runs) {
+            if (!run.runnable())
+                continue;
+            note(QString::fromStdString(run.note));
+            if (const core::BackendChoice backend = core::backendOf(run); !backend.name.empty())
+                note(tr("DDP over %1: %2")
+                         .arg(QString::fromStdString(backend.name), QString::fromStdString(backend.reason)));
+        }
         m_notes->setText(notes.join(QLatin1Char('\n')));
         m_notes->setVisible(!notes.isEmpty());
         if (runs == 0)

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "app/ui/theme/theme.h"
+#include "launch/backend_choice.h"
 #include "models/plan_model.h"
 #include "models/roles.h"
 
@@ -84,8 +85,12 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
         painter->setPen(p.textSecondary);
         painter->drawText(QRect(row.right() - right, row.top(), right, 20), Qt::AlignVCenter | Qt::AlignRight,
                           estimate);
-        paintDevices(painter, QRect(left, row.top() + 20, row.right() - left, boxHeight), model->devicesAt(index.row()),
-                     color);
+        const QString backend = QString::fromStdString(core::backendOf(run).name);
+        const int side = backend.isEmpty() ? 0 : small.horizontalAdvance(backend) + grid;
+        painter->drawText(QRect(row.right() - side, row.top() + 20, side, boxHeight), Qt::AlignVCenter | Qt::AlignRight,
+                          backend);
+        paintDevices(painter, QRect(left, row.top() + 20, row.right() - left - side, boxHeight),
+                     model->devicesAt(index.row()), color);
     } else {
         QString reason = QString::fromStdString(run.notRunReason);
         if (!run.note.empty())
@@ -106,6 +111,8 @@ RecipeDelegate::RecipeDelegate(const Theme &theme, QObject *parent) : QStyledIte
 
 QStringList RecipeDelegate::wrapped(const QString &text, const QFont &font, int width, int most) {
     QStringList out;
+    if (text.isEmpty()) // which a layout would make an empty line of
+        return out;
     QTextLayout layout(text, font);
     layout.beginLayout();
     for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {

@@ -5,8 +5,6 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -25,6 +23,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/scrolled_body.h"
 #include "app/ui/widgets/tables.h"
 #include "models/result_model.h"
 
@@ -148,14 +147,9 @@ Card *VerdictPage::buildWaterfall(QWidget *parent) {
 }
 
 QWidget *VerdictPage::buildBody() {
-    auto *area = new QScrollArea(this);
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
-    auto *body = new QWidget(area);
-    body->setObjectName(QStringLiteral("scrolled"));
-    auto *layout = new QVBoxLayout(body);
-    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
-    layout->setSpacing(2 * grid);
+    const ScrolledBody page = makeScrolledBody(this);
+    QWidget *body = page.body;
+    QVBoxLayout *layout = page.layout;
     layout->addWidget(buildHead());
 
     auto *charts = new QHBoxLayout;
@@ -240,12 +234,9 @@ QWidget *VerdictPage::buildBody() {
     use->body()->addWidget(m_use);
     layout->addWidget(use);
     layout->addStretch(1);
-    for (QTableView *table : {m_table, m_target->table(), m_classes, m_use}) {
-        table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    for (QTableView *table : {m_table, m_target->table(), m_classes, m_use})
         table->setFocusPolicy(Qt::StrongFocus);
-    }
-    area->setWidget(body);
-    return area;
+    return page.area;
 }
 
 QString VerdictPage::sentence() const {
@@ -375,7 +366,7 @@ void VerdictPage::refreshUse(const core::ResultTable &table) {
 void VerdictPage::fitHeights() {
     for (QTableView *table : {m_table, m_target->table(), m_classes, m_use}) {
         fitColumns(table, 56, table == m_table ? 260 : table == m_target->table() ? 420 : 200);
-        table->setFixedHeight(4 * grid + table->model()->rowCount() * 4 * grid + 14);
+        fitHeight(table);
         // A table without rows has nothing to say: its card goes.
         (table == m_target->table() ? m_target->parentWidget() : table->parentWidget())
             ->setVisible(table->model()->rowCount() > 0);

@@ -12,6 +12,7 @@
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/dialog_frame.h"
 
 namespace lockstep::ui {
 namespace {
@@ -76,9 +77,8 @@ CommandPalette::CommandPalette(const Theme &theme, std::vector<WindowCommand> co
     : QDialog(window), m_commands(std::move(commands)) {
     setWindowTitle(tr("Commands"));
     setFixedWidth(paletteWidth);
-    auto *layout = new QVBoxLayout(this);
-    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
-    layout->setSpacing(grid);
+    setWindowFlag(Qt::FramelessWindowHint);
+    QVBoxLayout *layout = frameDialog(this, 2 * grid);
     m_field = new QLineEdit(this);
     m_field->setPlaceholderText(tr("What do you want to do?"));
     m_field->setAccessibleName(tr("Command"));

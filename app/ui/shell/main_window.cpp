@@ -74,6 +74,7 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
 void MainWindow::connectPages() {
     connect(m_rail, &Rail::chosen, this, [this](int page) { showPage(Page(page)); });
     connect(m_live, &LivePage::planWanted, this, [this] { showPage(Page::Plan); });
+    connect(m_live, &LivePage::verdictWanted, this, [this] { showPage(Page::Verdict); });
     connect(m_verdict, &VerdictPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_runs, &RunsPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_plan, &PlanPage::startRequested, this, [this](const core::StartRequest &request) {

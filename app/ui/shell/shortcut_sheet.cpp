@@ -7,13 +7,13 @@
 #include "app/ui/shell/window_commands.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/dialog_frame.h"
 
 namespace lockstep::ui {
 
 ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
     setWindowTitle(tr("Shortcuts"));
-    auto *outer = new QVBoxLayout(this);
-    outer->setContentsMargins(3 * grid, 3 * grid, 3 * grid, 3 * grid);
+    QVBoxLayout *outer = frameDialog(this, 3 * grid);
     outer->addWidget(makeLabel(tr("Shortcuts"), "title", this));
     QMap<QString, QString> rows; // keys → what; one row a shortcut, pages may use the same keys
     const auto add = [&rows](const QKeySequence &keys, const QString &what) {

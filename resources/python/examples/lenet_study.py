@@ -71,14 +71,15 @@ class Images(Dataset):
     def __init__(self, folder, split, transform, samples=0):
         limit = samples or None
         self.images = read_idx(folder, f"{split}-images-idx3-ubyte")[:limit]
-        self.labels = read_idx(folder, f"{split}-labels-idx1-ubyte")[:limit].tolist()
+        self.labels = read_idx(folder, f"{split}-labels-idx1-ubyte")[:limit]
         self.transform = transform
 
     def __len__(self):
         return len(self.images)
 
     def __getitem__(self, index):
-        return self.transform(Image.fromarray(self.images[index].numpy(), mode="L")), self.labels[index]
+        image, label = self.images[index], int(self.labels[index])
+        return self.transform(Image.fromarray(image.numpy(), mode="L")), label
 
 
 class LeNet(nn.Module):

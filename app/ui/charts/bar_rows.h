@@ -1,0 +1,41 @@
+#pragma once
+#include <QPointF>
+#include <QRectF>
+#include <QString>
+
+class QColor;
+class QPainter;
+
+namespace lockstep::ui {
+struct Palette;
+struct Ticks;
+
+/// What the pictures that paint bars in rows have alike: a row each with its name on the left and its value on the right, on
+/// one horizontal axis whose labels and title stand below the last row.
+struct BarRows {
+    static constexpr double axisHeight = 34, gap = 8, leastRow = 18;
+
+    double nameWidth = 0, valueWidth = 0; ///< what the texts take, set before place()
+    double low = 0, high = 1;             ///< ends of the axis, in its unit
+    double rowHeight = 0;
+    QRectF plot; ///< of all rows
+
+    /// Shares the area out. Rows are never less than `leastRow` high: a picture asks for leastHeight() at least.
+    void place(const QRectF &area, qsizetype count, double highestRow);
+    [[nodiscard]] double x(double value) const { return plot.left() + (value - low) / (high - low) * plot.width(); }
+    [[nodiscard]] double y(qsizetype row) const { return plot.top() + double(row) * rowHeight; }
+    /// -1 where there is none.
+    [[nodiscard]] int rowAt(const QPointF &position, qsizetype count) const;
+    /// Pixels that `count` rows of `each` pixels and the axis take.
+    [[nodiscard]] static int heightOf(qsizetype count, double each);
+    [[nodiscard]] static int leastHeight(qsizetype count) { return heightOf(count, leastRow); }
+};
+
+/// Ticks with their labels and the title, centred, in the BarRows::axisHeight pixels under `plot`, whose sides are `low` and
+/// `high`.
+void paintAxisBelow(QPainter *painter, const Palette &palette, const QRectF &plot, double low, double high,
+                    const Ticks &ticks, const QString &title);
+/// Slanting lines within the box.
+void hatch(QPainter *painter, const QRectF &box, const QColor &ink);
+
+} // namespace lockstep::ui

@@ -1,0 +1,11 @@
+#pragma once
+
+class QDialog;
+class QVBoxLayout;
+
+namespace lockstep::ui {
+
+/// The layout of a dialog's body, with a hairline around it: without a window manager nothing else sets it off from the window.
+[[nodiscard]] QVBoxLayout *frameDialog(QDialog *dialog, int margin);
+
+} // namespace lockstep::ui
