@@ -48,6 +48,8 @@ private:
     QTemporaryDir m_folder;
 };
 
+/// Some seconds, with a word of progress every few hundredths of one.
+const QString someSizes = QStringLiteral("--sizes 4,16,64,256,1024,4096,16384,65536,262144,1048576 --held-out 8192");
 const QString fewSizes = QStringLiteral("--sizes 4,4096,65536 --held-out 8192 --collectives send_recv,all_reduce");
 
 LabRequest twoRanks() {
@@ -61,8 +63,7 @@ LabRequest twoRanks() {
 std::vector<ProbeRequest> shortProbes() {
     RunConfig config;
     config.trainSamples = 640;
-    std::vector<ProbeRequest> out = probesFor(config, {2}, 2);
-    return out;
+    return probesFor(config, {2}, 2);
 }
 
 bool noRunIsLeft() {
@@ -120,7 +121,7 @@ private Q_SLOTS:
     }
 
     void aSecondLabIsRefusedWhileOneMeasuresAndTheFirstStopsWhenAsked() {
-        const Shim shim({}); // all sizes: far longer than this test
+        const Shim shim({}, someSizes);
         LabJob job;
         QSignalSpy progressed(&job, &LabJob::progressed), failed(&job, &LabJob::failed);
         QVERIFY(job.start(twoRanks()).has_value());
@@ -166,9 +167,8 @@ private Q_SLOTS:
         const Shim shim({});
         {
             LabJob job;
-            QSignalSpy progressed(&job, &LabJob::progressed);
             QVERIFY(job.start(twoRanks()).has_value());
-            QTRY_VERIFY_WITH_TIMEOUT(progressed.count() >= 2, 60'000);
+            QTRY_VERIFY_WITH_TIMEOUT(shim.pids().size() == 2, 30'000);
             QVERIFY(shim.anyAlive());
         }
         QTRY_VERIFY_WITH_TIMEOUT(!shim.anyAlive(), 10'000);
