@@ -44,7 +44,7 @@ bool settle(const Workspace &workspace) {
 }
 
 Page pageFrom(const QString &name, Page otherwise) {
-    static const QStringList names = {"plan", "live", "verdict", "runs", "lab"};
+    static const QStringList names = {"plan", "live", "verdict", "runs", "nodes", "lab"};
     const auto at = names.indexOf(name);
     return at < 0 ? otherwise : Page(at);
 }

@@ -7,7 +7,7 @@
 namespace lockstep::ui {
 namespace {
 
-const QStringList pages = {"plan", "live", "verdict", "runs", "lab"};
+const QStringList pages = {"plan", "live", "verdict", "runs", "nodes", "lab"};
 
 void addOptions(QCommandLineParser &parser) {
     parser.setApplicationDescription(
@@ -21,7 +21,7 @@ void addOptions(QCommandLineParser &parser) {
         {"format", "With --export: csv, json, md, tex, html, pdf, png, svg; several joined by commas. Default: all.",
          "LIST"},
         {"screenshot", "Draw one page into FILE (png), without a window.", "FILE"},
-        {"page", "Show this page: plan, live, verdict, runs, lab.", "PAGE"},
+        {"page", "Show this page: plan, live, verdict, runs, nodes, lab.", "PAGE"},
         {"size", "Size of the screenshot.", "WxH"},
         {"dark", "Dark colours."},
         {"light", "Light colours."},

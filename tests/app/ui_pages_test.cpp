@@ -226,7 +226,8 @@ private Q_SLOTS:
         for (const auto &[keyOf, page] : {std::pair(Qt::Key_2, Page::Live),
                                           {Qt::Key_3, Page::Verdict},
                                           {Qt::Key_4, Page::Runs},
-                                          {Qt::Key_5, Page::Lab},
+                                          {Qt::Key_5, Page::Nodes},
+                                          {Qt::Key_6, Page::Lab},
                                           {Qt::Key_1, Page::Plan}}) {
             QTest::keyClick(m_window.get(), keyOf, Qt::ControlModifier);
             QTRY_COMPARE(m_window->page(), page);

@@ -16,6 +16,7 @@
 
 #include "app/ui/pages/lab_page.h"
 #include "app/ui/pages/live_page.h"
+#include "app/ui/pages/nodes_page.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/runs_page.h"
 #include "app/ui/pages/verdict_page.h"
@@ -49,10 +50,12 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     m_rail->addPage(tr("Live"), QStringLiteral("live"), tr("Watch it train"));
     m_rail->addPage(tr("Verdict"), QStringLiteral("verdict"), tr("What is worth it here"));
     m_rail->addPage(tr("Runs"), QStringLiteral("runs"), tr("All runs so far"));
+    m_nodes = new NodesPage(theme, m_pages);
+    m_rail->addPage(tr("Nodes"), QStringLiteral("nodes"), tr("The machines that runs may be put on"));
     m_lab = new LabPage(theme, m_pages);
     m_rail->addPage(tr("Lab"), QStringLiteral("lab"),
                     tr("What communication costs here, and what it would make of DDP"));
-    for (QWidget *page : std::initializer_list<QWidget *>{m_plan, m_live, m_verdict, m_runs, m_lab})
+    for (QWidget *page : std::initializer_list<QWidget *>{m_plan, m_live, m_verdict, m_runs, m_nodes, m_lab})
         m_pages->addWidget(page);
 
     auto *centre = new QWidget(this);
@@ -87,6 +90,7 @@ void MainWindow::connectPages() {
     });
     connect(m_runs, &RunsPage::experimentWanted, this, [this](const QString &id) { openAndShow(id, false); });
     connect(m_runs, &RunsPage::runWanted, this, [this](const QString &id) { openAndShow(id, true); });
+    connect(m_nodes, &NodesPage::failed, m_strip, &StatusStrip::showMessage);
     connect(m_lab, &LabPage::failed, m_strip, &StatusStrip::showMessage);
     connect(m_strip, &StatusStrip::showRunning, this, [this] {
         if (m_workspace.attachToRunning())
@@ -141,6 +145,8 @@ Page MainWindow::page() const {
 std::vector<ChartSource *> MainWindow::charts() const {
     std::vector<ChartSource *> out = m_live->charts();
     for (ChartSource *chart : m_verdict->charts())
+        out.push_back(chart);
+    for (ChartSource *chart : m_nodes->charts())
         out.push_back(chart);
     for (ChartSource *chart : m_lab->charts())
         out.push_back(chart);

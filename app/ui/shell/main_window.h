@@ -13,6 +13,7 @@ class ConsoleDrawer;
 class ExportMenu;
 class LabPage;
 class LivePage;
+class NodesPage;
 class PlanPage;
 class Rail;
 class RunsPage;
@@ -21,7 +22,7 @@ class Theme;
 class VerdictPage;
 class Workspace;
 
-enum class Page { Plan, Live, Verdict, Runs, Lab };
+enum class Page { Plan, Live, Verdict, Runs, Nodes, Lab };
 
 /// The window: rail, strip, pages, console drawer. Owns no data.
 class MainWindow : public QMainWindow {
@@ -35,6 +36,7 @@ public:
     [[nodiscard]] LivePage *livePage() const { return m_live; }
     [[nodiscard]] VerdictPage *verdictPage() const { return m_verdict; }
     [[nodiscard]] RunsPage *runsPage() const { return m_runs; }
+    [[nodiscard]] NodesPage *nodesPage() const { return m_nodes; }
     [[nodiscard]] LabPage *labPage() const { return m_lab; }
     [[nodiscard]] StatusStrip *strip() const { return m_strip; }
     [[nodiscard]] ConsoleDrawer *drawer() const { return m_drawer; }
@@ -65,6 +67,7 @@ private:
     LivePage *m_live;
     VerdictPage *m_verdict;
     RunsPage *m_runs;
+    NodesPage *m_nodes;
     LabPage *m_lab;
     ExportMenu *m_export;
     QString m_settings;

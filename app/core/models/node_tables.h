@@ -1,0 +1,11 @@
+#pragma once
+// The Nodes page's table, out of what the doctor looked at: the same figures as `lockstepctl doctor` prints.
+#include "models/cell_table_model.h"
+#include "nodes/doctor_look.h"
+
+namespace lockstep::core {
+
+/// A row a node, a column a node: bandwidth and round trip from the row's to the column's; "-" where nothing was measured.
+[[nodiscard]] CellTable linkTable(const DoctorLook &look);
+
+} // namespace lockstep::core

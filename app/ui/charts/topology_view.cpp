@@ -1,0 +1,268 @@
+#include "app/ui/charts/topology_view.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "analysis/format.h"
+#include "app/ui/theme/theme.h"
+#include "models/cells.h"
+
+namespace lockstep::ui {
+namespace {
+
+using core::qs;
+
+constexpr double boxWidth = 216, boxHeight = 96, disc = 22, discGap = 6, pad = 12, arrow = 7;
+constexpr int discsShown = 7; ///< of a node; more become "+n"
+
+/// Where the line from the middle of a box to a point outside leaves it.
+QPointF edge(const QRectF &box, const QPointF &to) {
+    const QPointF from = box.center(), way = to - from;
+    const double across = std::abs(way.x()) > 0 ? box.width() / 2 / std::abs(way.x()) : 1e9;
+    const double down = std::abs(way.y()) > 0 ? box.height() / 2 / std::abs(way.y()) : 1e9;
+    return from + way * std::min({across, down, 1.0});
+}
+
+void paintArrow(QPainter *painter, const QLineF &line, const QColor &color) {
+    if (line.length() < arrow)
+        return;
+    const QLineF unit = line.unitVector();
+    const QPointF along = unit.p2() - unit.p1(), aside(-along.y(), along.x());
+    QPainterPath head(line.p2());
+    head.lineTo(line.p2() - along * arrow + aside * arrow / 2);
+    head.lineTo(line.p2() - along * arrow - aside * arrow / 2);
+    head.closeSubpath();
+    painter->fillPath(head, color);
+}
+
+QString methodWords(const std::string &method) {
+    return method == "ddp" ? QObject::tr("ring all-reduce: each rank sends 2(N-1)/N of the gradients to the next one")
+           : method == "ps-sync"
+               ? QObject::tr("parameter server: every rank sends all gradients to rank 0 and gets all parameters back")
+               : QObject::tr("no traffic between ranks");
+}
+
+} // namespace
+
+TopologyView::TopologyView(const Theme &theme, QWidget *parent)
+    : PaintedChart(theme, QStringLiteral("topology"), parent) {
+    setEmptyText(tr("No node yet."));
+}
+
+void TopologyView::setTopology(core::Topology topology) {
+    m_topology = std::move(topology);
+    updateGeometry();
+    update();
+}
+
+QColor TopologyView::flowColor() const {
+    return methodColor(qs(m_topology.method));
+}
+
+QSize TopologyView::sizeHint() const {
+    const int nodes = int(m_topology.nodes.size());
+    return {720, nodes < 3 ? 150 : nodes < 5 ? 320 : nodes < 7 ? 420 : 520 + 64 * std::max(0, nodes - 8)};
+}
+QSize TopologyView::minimumSizeHint() const {
+    return {480, sizeHint().height()};
+}
+
+/// Two stand side by side, more on an ellipse that begins at the left, clockwise.
+QRectF TopologyView::boxOf(std::size_t node, const QRectF &area) const {
+    const double count = double(m_topology.nodes.size());
+    const double width = std::min(boxWidth, area.width() / (count > 4 ? 4.2 : 3.2));
+    QPointF middle = area.center();
+    if (m_topology.nodes.size() > 1) {
+        const double angle = std::numbers::pi + 2 * std::numbers::pi * double(node) / count;
+        middle += QPointF(std::cos(angle) * (area.width() - width) / 2 * 0.96,
+                          std::sin(angle) * (area.height() - boxHeight) / 2 * 0.98);
+    }
+    return {middle.x() - width / 2, middle.y() - boxHeight / 2, width, boxHeight};
+}
+
+QRectF TopologyView::discOf(const core::TopologyRank &rank, const QRectF &area) const {
+    const QRectF box = boxOf(rank.node, area);
+    return {box.left() + pad + rank.localRank * (disc + discGap), box.bottom() - pad - disc, disc, disc};
+}
+
+QLineF TopologyView::lineOf(const core::TopologyLink &link, const QRectF &area) const {
+    const QRectF a = boxOf(link.a, area), b = boxOf(link.b, area);
+    return {edge(a, b.center()), edge(b, a.center())};
+}
+
+QStringList TopologyView::wordsOf(const core::TopologyLink &link) const {
+    QStringList words;
+    std::optional<double> slower = link.bandwidthThereBytesS;
+    if (slower && link.bandwidthBackBytesS)
+        slower = std::min(*slower, *link.bandwidthBackBytesS);
+    words << (slower || link.roundTripS ? tr("%1 · %2").arg(core::bandwidth(slower), core::shortTime(link.roundTripS))
+                                        : tr("not measured"));
+    const double most = std::max(link.bytesThere, link.bytesBack);
+    if (most > 0)
+        words << (link.leastS() ? tr("%1 a step, ≥ %2").arg(core::bytes(most), core::shortTime(link.leastS()))
+                                : tr("%1 a step").arg(core::bytes(most)));
+    return words;
+}
+
+void TopologyView::paintLink(QPainter *painter, const core::TopologyLink &link, const QRectF &area) const {
+    const Palette &p = theme().palette();
+    const bool used = link.bytesThere + link.bytesBack > 0;
+    const double bandwidth = link.bandwidthThereBytesS.value_or(0);
+    // From a hairline at 1 MB/s to 6 pixels at 10 GB/s.
+    const double width = bandwidth > 0 ? std::clamp(1.0 + (std::log10(bandwidth) - 6) * 1.25, 1.0, 6.0) : 1.0;
+    const QColor color = used ? flowColor() : p.border;
+    const QLineF line = lineOf(link, area);
+    painter->setPen(QPen(color, width, bandwidth > 0 ? Qt::SolidLine : Qt::DashLine));
+    painter->drawLine(line);
+    if (link.bytesThere > 0)
+        paintArrow(painter, line, color);
+    if (link.bytesBack > 0)
+        paintArrow(painter, QLineF(line.p2(), line.p1()), color);
+}
+
+/// After all lines, so that none runs through words.
+void TopologyView::paintLinkWords(QPainter *painter, const core::TopologyLink &link, const QRectF &area) const {
+    const Palette &p = theme().palette();
+    const QLineF line = lineOf(link, area);
+    const QStringList words = wordsOf(link);
+    painter->setFont(Theme::figures(Type::Small));
+    const QFontMetricsF metrics(painter->font());
+    double width = 0;
+    for (const QString &word : words)
+        width = std::max(width, metrics.horizontalAdvance(word));
+    const double height = metrics.height() * double(words.size());
+    const QRectF box(line.center().x() - width / 2 - 6, line.center().y() - height / 2 - 2, width + 12, height + 4);
+    painter->fillRect(box, p.surface);
+    for (qsizetype i = 0; i < words.size(); ++i) {
+        painter->setPen(i == 0 ? p.textSecondary : p.text);
+        painter->drawText(
+            QRectF(box.left(), box.top() + 2 + metrics.height() * double(i), box.width(), metrics.height()),
+            Qt::AlignCenter, words[i]);
+    }
+}
+
+void TopologyView::paintNode(QPainter *painter, std::size_t index, const QRectF &area) const {
+    const Palette &p = theme().palette();
+    const core::TopologyNode &node = m_topology.nodes[index];
+    const QRectF box = boxOf(index, area), inner = box.adjusted(pad, pad - 2, -pad, -pad);
+    painter->setPen(QPen(node.usable ? p.border : p.wrong, 1));
+    painter->setBrush(p.raised);
+    painter->drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
+    const bool master = !node.ranks.empty() && node.ranks.front().rank == 0;
+    const QFont bold = Theme::font(Type::Body, QFont::DemiBold), small = Theme::font(Type::Small);
+    const double masterWidth = master ? QFontMetricsF(small).horizontalAdvance(tr("master")) + 8 : 0;
+    painter->setFont(bold);
+    painter->setPen(p.text);
+    painter->drawText(QRectF(inner.left(), inner.top(), inner.width() - masterWidth, 18),
+                      Qt::AlignVCenter | Qt::AlignLeft,
+                      QFontMetricsF(bold).elidedText(qs(node.name), Qt::ElideRight, inner.width() - masterWidth));
+    painter->setFont(small);
+    painter->setPen(p.textSecondary);
+    if (master)
+        painter->drawText(QRectF(inner.left(), inner.top(), inner.width(), 18), Qt::AlignVCenter | Qt::AlignRight,
+                          tr("master"));
+    const QString way = !node.usable             ? tr("can't be used now")
+                        : node.interface.empty() ? tr("interface not chosen")
+                        : node.address.empty()   ? qs(node.interface)
+                                                 : tr("%1 %2").arg(qs(node.interface), qs(node.address));
+    painter->setPen(node.usable ? p.textSecondary : p.wrong);
+    painter->drawText(QRectF(inner.left(), inner.top() + 19, inner.width(), 16), Qt::AlignVCenter | Qt::AlignLeft,
+                      QFontMetricsF(small).elidedText(way, Qt::ElideRight, inner.width()));
+    const int shown = std::min(int(node.ranks.size()), discsShown);
+    painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
+    for (int i = 0; i < shown; ++i) {
+        const QRectF at = discOf(node.ranks[std::size_t(i)], area);
+        const QColor fill = mix(p.raised, flowColor(), 0.74);
+        if (i > 0 && m_topology.method == "ddp") { // the ring goes on inside the node
+            painter->setPen(QPen(flowColor(), 2));
+            painter->drawLine(QPointF(at.left() - discGap, at.center().y()), QPointF(at.left(), at.center().y()));
+        }
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(fill);
+        painter->drawEllipse(at);
+        const QColor ink("#14171C"), paper("#FFFFFF");
+        painter->setPen(contrastRatio(fill, ink) > contrastRatio(fill, paper) ? ink : paper);
+        painter->drawText(at, Qt::AlignCenter, QString::number(node.ranks[std::size_t(i)].rank));
+    }
+    painter->setFont(small);
+    painter->setPen(p.textMuted);
+    const double left = inner.left() + shown * (disc + discGap);
+    const QString rest = int(node.ranks.size()) > shown ? tr("+%1").arg(int(node.ranks.size()) - shown)
+                         : shown == 0 && node.usable    ? tr("no rank")
+                         : shown > 0                    ? qs(node.deviceKind)
+                                                        : QString();
+    painter->drawText(QRectF(left, box.bottom() - pad - disc, inner.right() - left, disc),
+                      Qt::AlignVCenter | Qt::AlignLeft, rest);
+}
+
+void TopologyView::paintChart(QPainter *painter, const QRectF &area) {
+    for (const core::TopologyLink &link : m_topology.links)
+        paintLink(painter, link, area);
+    for (const core::TopologyLink &link : m_topology.links)
+        paintLinkWords(painter, link, area);
+    for (std::size_t i = 0; i < m_topology.nodes.size(); ++i)
+        paintNode(painter, i, area);
+}
+
+QString TopologyView::hint(const QPointF &position) const {
+    const QRectF area = rect();
+    for (std::size_t i = 0; i < m_topology.nodes.size(); ++i) {
+        const core::TopologyNode &node = m_topology.nodes[i];
+        for (const core::TopologyRank &rank : node.ranks)
+            if (rank.localRank < discsShown && discOf(rank, area).contains(position))
+                return tr("<b>rank %1</b> of a world size of %2, local rank %3 on %4, device %5.<br>Rank: a process of "
+                          "the run, counted through over all nodes. Local rank: counted on its node. World size: all "
+                          "of "
+                          "them together.")
+                           .arg(rank.rank)
+                           .arg(m_topology.worldSize())
+                           .arg(rank.localRank)
+                           .arg(qs(node.name).toHtmlEscaped(), qs(rank.device).toHtmlEscaped()) +
+                       (rank.rank == 0 ? tr("<br>Master: rank 0's address and port, where all ranks meet at the start.")
+                                       : QString());
+        if (boxOf(i, area).contains(position))
+            return tr("<b>%1</b> (%2): node %3 of %4, %5 %6 devices.<br>Node: one machine of the run. Interface: the "
+                      "network card that Gloo and NCCL use there.")
+                .arg(qs(node.name).toHtmlEscaped(), qs(node.host).toHtmlEscaped())
+                .arg(i)
+                .arg(m_topology.nodes.size())
+                .arg(node.devices)
+                .arg(qs(node.deviceKind));
+    }
+    for (const core::TopologyLink &link : m_topology.links) {
+        const QLineF line = lineOf(link, area);
+        const QPointF middle = line.center();
+        if (std::abs(position.x() - middle.x()) > 90 || std::abs(position.y() - middle.y()) > 22)
+            continue;
+        const QString a = qs(m_topology.nodes[link.a].name).toHtmlEscaped(),
+                      b = qs(m_topology.nodes[link.b].name).toHtmlEscaped();
+        return tr("<b>%1 – %2</b><br>%1 → %2: %3, sends %4 a step<br>%2 → %1: %5, sends %6 a step<br>round trip "
+                  "%7<br>%8")
+            .arg(a, b, core::bandwidth(link.bandwidthThereBytesS), core::bytes(link.bytesThere),
+                 core::bandwidth(link.bandwidthBackBytesS), core::bytes(link.bytesBack),
+                 core::shortTime(link.roundTripS), methodWords(m_topology.method));
+    }
+    return {};
+}
+
+QString TopologyView::chartData() const {
+    const auto figure = [](std::optional<double> value) {
+        return value ? QString::number(*value, 'g', 9) : QStringLiteral("-");
+    };
+    QString out = QStringLiteral("from\tto\tround_trip_s\tbandwidth_bytes_per_s\tbytes_per_step\n");
+    for (const core::TopologyLink &link : m_topology.links) {
+        const QString a = qs(m_topology.nodes[link.a].name), b = qs(m_topology.nodes[link.b].name);
+        out += QStringLiteral("%1\t%2\t%3\t%4\t%5\n")
+                   .arg(a, b, figure(link.roundTripS), figure(link.bandwidthThereBytesS), figure(link.bytesThere));
+        out += QStringLiteral("%1\t%2\t%3\t%4\t%5\n")
+                   .arg(b, a, figure(link.roundTripS), figure(link.bandwidthBackBytesS), figure(link.bytesBack));
+    }
+    return out;
+}
+
+} // namespace lockstep::ui

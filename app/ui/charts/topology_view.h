@@ -1,0 +1,41 @@
+#pragma once
+#include "app/ui/charts/painted_chart.h"
+#include "nodes/topology.h"
+
+namespace lockstep::ui {
+
+/// Nodes as boxes with their ranks, the ways between them with what was measured, and a method's traffic on them. A line is
+/// the thicker the more a way carries; arrows say who sends to whom. What a word means is said where the pointer rests.
+class TopologyView : public PaintedChart {
+    Q_OBJECT
+public:
+    explicit TopologyView(const Theme &theme, QWidget *parent = nullptr);
+    void setTopology(core::Topology topology);
+    [[nodiscard]] const core::Topology &topology() const { return m_topology; }
+
+    [[nodiscard]] QString chartData() const override;
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+    /// What the pointer at `position` means; for tests too.
+    [[nodiscard]] QString hint(const QPointF &position) const override;
+
+    /// Where a node's box and a rank's disc lie in `area`.
+    [[nodiscard]] QRectF boxOf(std::size_t node, const QRectF &area) const;
+    [[nodiscard]] QRectF discOf(const core::TopologyRank &rank, const QRectF &area) const;
+
+protected:
+    void paintChart(QPainter *painter, const QRectF &area) override;
+    [[nodiscard]] bool isEmpty() const override { return m_topology.nodes.empty(); }
+
+private:
+    void paintNode(QPainter *painter, std::size_t node, const QRectF &area) const;
+    void paintLink(QPainter *painter, const core::TopologyLink &link, const QRectF &area) const;
+    void paintLinkWords(QPainter *painter, const core::TopologyLink &link, const QRectF &area) const;
+    [[nodiscard]] QLineF lineOf(const core::TopologyLink &link, const QRectF &area) const;
+    [[nodiscard]] QStringList wordsOf(const core::TopologyLink &link) const;
+    [[nodiscard]] QColor flowColor() const;
+
+    core::Topology m_topology;
+};
+
+} // namespace lockstep::ui
