@@ -34,7 +34,7 @@ Trained train(const std::vector<std::string> &options) {
 /// The largest relative difference of the first steps' losses: later ones drift apart however small the first difference was.
 double atFirst(const Trained &trained, const Trained &plain) {
     double most = 0;
-    for (std::size_t i = 0; i < 20; ++i)
+    for (std::size_t i = 0; i < 50; ++i)
         most = std::max(most, std::abs(trained.losses[i] - plain.losses[i]) / plain.losses[i]);
     return most;
 }
@@ -48,13 +48,13 @@ TEST_SUITE("precision") {
             const char *option;
             double first; ///< what rounding may do to a loss
         };
-        for (const Way &way : {Way{"--precision=bf16", 2e-2}, Way{"--channels-last", 1e-3}}) {
+        for (const Way &way : {Way{"--precision=bf16", 0.15}, Way{"--channels-last", 1e-3}}) {
             const Trained other = train({way.option});
             const double first = atFirst(other, plain);
             const double loss = *other.summary.epochs.back().loss - *plain.summary.epochs.back().loss;
             const double points = 100 * (*other.summary.testAccuracy - *plain.summary.testAccuracy);
-            MESSAGE(way.option << ": first losses " << first << ", last epoch's loss " << loss << ", accuracy "
-                               << points << " points");
+            MESSAGE(std::string(way.option) << ": first losses " << first << ", last epoch's loss " << loss
+                                            << ", accuracy " << points << " points");
             CHECK(first < way.first);
             CHECK(first > 0); // it was computed otherwise indeed
             CHECK(std::abs(loss) < 0.03);
