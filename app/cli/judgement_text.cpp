@@ -44,13 +44,16 @@ std::string repeatsOf(const std::optional<core::SpeedUp> &speedUp) {
 std::string speedUpsText(const core::Judgement &judgement, const ShownRows &shown) {
     Rows rows = {{"against " + judgement.reference, "training", "told apart", "epoch", "launch to exit", "efficiency",
                   "accuracy", "loss", "repeats"}};
+    int leftOut = 0;
     for (const core::PairJudgement &pair : judgement.pairs)
-        if (shown.has(pair.run))
+        if (!shown.has(pair.run))
+            ++leftOut;
+        else
             rows.push_back({pair.run, intervalOf(pair.training), told(pair.training), intervalOf(pair.epoch),
                             intervalOf(pair.wholeRun), core::percent(pair.efficiency, 0).toStdString(),
                             pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",
                             pair.lossDifference ? withSign(*pair.lossDifference) : "-", repeatsOf(pair.training)});
-    return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) + shown.more() : std::string();
+    return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) + moreLine(leftOut) : std::string();
 }
 
 std::string controlText(const core::FairnessFinding &finding) {
@@ -184,8 +187,7 @@ std::string bottlenecksText(const core::Judgement &judgement, const ShownRows &s
         for (const core::SuggestedRun &tip : bottleneck.tips)
             out += "    try " + tip.name + " - " + tip.why + "\n";
     }
-    if (leftOut > 0)
-        out += "and " + std::to_string(leftOut) + " more: --all\n";
+    out += moreLine(leftOut);
     return out.empty() ? out : "What bounds each run\n" + out;
 }
 

@@ -68,7 +68,7 @@ std::string measuredText(const ResultTable &table, const ShownRows &shown) {
                             core::speedUp(row.speedUpTraining).toStdString(),
                             core::speedUp(row.speedUpRun).toStdString(), share(row.efficiency, 0),
                             share(row.testAccuracy, 2), number(row.finalLoss), dash(row.utilisation), row.state});
-    return aligned(rows) + shown.more();
+    return aligned(rows) + moreLine(shown.leftOut);
 }
 
 /// Where the training time went, of each run's slowest rank: the phases that add up to it.
@@ -76,13 +76,18 @@ std::string phaseText(const ResultTable &table, const ShownRows &shown) {
     Rows rows = {{"time in"}};
     for (const std::string_view phase : additivePhases())
         rows.front().emplace_back(phase);
+    int leftOut = 0;
     for (const ResultRow &row : table.rows) {
         double sum = 0;
         for (const std::string_view phase : additivePhases())
             if (const auto found = row.phasesS.find(phase); found != row.phasesS.end())
                 sum += found->second;
-        if (sum <= 0 || !shown.has(row.name))
+        if (sum <= 0)
             continue;
+        if (!shown.has(row.name)) {
+            ++leftOut;
+            continue;
+        }
         std::vector<std::string> line = {row.name};
         for (const std::string_view phase : additivePhases()) {
             const auto found = row.phasesS.find(phase);
@@ -90,7 +95,7 @@ std::string phaseText(const ResultTable &table, const ShownRows &shown) {
         }
         rows.push_back(std::move(line));
     }
-    return rows.size() > 1 ? aligned(rows) + shown.more() : std::string();
+    return rows.size() > 1 ? aligned(rows) + moreLine(leftOut) : std::string();
 }
 
 /// What rows say of themselves, a line a note with the rows that say it. That one is unfair stands with the judgement.

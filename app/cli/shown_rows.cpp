@@ -10,7 +10,7 @@ constexpr std::size_t most = 12;
 
 } // namespace
 
-std::string ShownRows::more() const {
+std::string moreLine(int leftOut) {
     return leftOut > 0 ? "and " + std::to_string(leftOut) + " more: --all\n" : std::string();
 }
 
@@ -46,9 +46,11 @@ ShownRows shownRows(const core::ResultTable &table, bool all) {
 
 std::string listed(const std::vector<std::string> &names, std::size_t most) {
     std::string out;
+    const bool commas =
+        std::ranges::any_of(names, [](const std::string &name) { return name.find(',') < name.size(); });
     const std::size_t shown = names.size() > most + 1 ? most : names.size();
     for (std::size_t i = 0; i < shown; ++i)
-        out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+        out += (i == 0 ? "" : i + 1 == names.size() ? " and " : commas ? "; " : ", ") + names[i];
     return shown < names.size() ? out + " and " + std::to_string(names.size() - shown) + " more" : out;
 }
 

@@ -11,14 +11,15 @@ struct ShownRows {
     std::set<std::string> names; ///< of measured rows
     int leftOut = 0;             ///< measured rows that are not shown
     [[nodiscard]] bool has(const std::string &name) const { return names.contains(name); }
-    /// "and 10 more: --all"; empty when nothing was left out.
-    [[nodiscard]] std::string more() const;
 };
 
 /// All of them when `all`, or when they are few.
 [[nodiscard]] ShownRows shownRows(const core::ResultTable &table, bool all);
 
-/// Up to `most` names: "A, B and C", "A, B, C and 4 more".
+/// "and 10 more: --all" with a line's end; empty when nothing was left out.
+[[nodiscard]] std::string moreLine(int leftOut);
+
+/// Up to `most` names, apart by semicolons where one has a comma of its own: "A, B and C", "A, B, C and 4 more".
 [[nodiscard]] std::string listed(const std::vector<std::string> &names, std::size_t most = 4);
 
 } // namespace lockstep::cli
