@@ -257,7 +257,7 @@ void FrameSender::tryAgain() {
     if (!link)
         return;
     m_out = std::move(link->fd);
-    m_framer = {};
+    m_framer = LineFramer();
     m_bytes.clear();
     for (const auto &[rseq, line] : m_recent)
         if (rseq >= link->nextRseq)

@@ -66,12 +66,13 @@ Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes
 
 std::string jobName(std::string_view title, std::size_t longest) {
     std::string name;
-    for (const char c : title) {
+    for (std::size_t i = 0; i < title.size(); ++i) {
+        const char c = title[i];
         const char lower = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
         const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
         if (plain)
             name += lower;
-        else if (title.substr(std::size_t(&c - title.data())).starts_with("×"))
+        else if (title.substr(i).starts_with("×"))
             name += 'x'; // DDP ×2 is ddp-x2
         else if (!name.empty() && name.back() != '-' && static_cast<unsigned char>(c) < 0x80)
             name += '-';

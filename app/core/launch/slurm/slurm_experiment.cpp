@@ -22,6 +22,21 @@ int lookMs() {
     return whole && seconds >= 0.1 && seconds <= 3600 ? int(seconds * 1000) : defaultLookS * 1000;
 }
 
+/// "waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…"
+std::string waitReason(const SlurmJob &job) {
+    std::string text = "waits";
+    if (job.place)
+        text += ", place " + std::to_string(*job.place);
+    if (!job.reason.empty()) {
+        text += ", " + job.reason;
+        if (const std::string words = reasonInWords(job.reason); !words.empty())
+            text += ": " + words;
+    }
+    if (!job.start.empty())
+        text += "; expected to start " + job.start;
+    return text;
+}
+
 struct Standing {
     EntryState state = EntryState::Queued;
     std::string run, reason;
@@ -43,7 +58,7 @@ Standing afterwards(const SlurmAttempt &last, bool jobGone) {
 
 Standing standingOf(const SlurmJob *job, const std::vector<SlurmAttempt> &attempts, bool cancelled) {
     if (job && (job->waits() || attempts.empty())) // submitted, requeued, or its agents are coming up
-        return {};
+        return {EntryState::Queued, "", job->waits() ? "job " + job->id + " " + waitReason(*job) : std::string()};
     if (attempts.empty())
         return {EntryState::Stopped, "",
                 cancelled ? "cancelled before it ran" : "its Slurm job left the queue before it ran"};
@@ -181,17 +196,7 @@ bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vec
 }
 
 std::string waitSentence(const std::string &name, const SlurmJob &job) {
-    std::string text = name + ": job " + job.id + " waits";
-    if (job.place)
-        text += ", place " + std::to_string(*job.place);
-    if (!job.reason.empty()) {
-        text += ", " + job.reason;
-        if (const std::string words = reasonInWords(job.reason); !words.empty())
-            text += ": " + words;
-    }
-    if (!job.start.empty())
-        text += "; expected to start " + job.start;
-    return text;
+    return name + ": job " + job.id + " " + waitReason(job);
 }
 
 SlurmWatch::SlurmWatch(QObject *parent) : QObject(parent) {

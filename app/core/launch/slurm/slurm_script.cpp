@@ -146,7 +146,7 @@ Result<std::string> branch(const SlurmTask &task, std::size_t number, const Slur
     add("--recipe", task.recipe);
     if (!task.experiment.empty())
         add("--repeat", std::to_string(own.repeat));
-    if (several && !own.command.empty())
+    if (several)
         add("--interface", place.interface);
     words.emplace_back("--");
     words.insert(words.end(), command->begin(), command->end());
