@@ -26,8 +26,7 @@ Options operator+(Options left, const Options &right) {
 
 using Case = std::pair<std::string, Options>; ///< a training in Python, by name
 
-/// Trainings in Python, all done by one process: importing torch costs more than most of them. It runs beside ours until
-/// one of them is asked for.
+/// Trainings in Python, all done by one process: importing torch costs more than most of them.
 class Reference {
 public:
     /// In the order of `cases`, but those of DDP first. `folder` must outlive it.
@@ -41,36 +40,28 @@ public:
         for (const auto &[name, options] : cases) {
             for (const auto &option : options)
                 list << option << ' ';
-            list << "--out=" << m_folder / (name + ".json") << " --save-final=" << m_folder / (name + ".weights")
-                 << " --gradients=" << m_folder / (name + ".gradients") << '\n';
+            list << "--out=" << m_folder / (name + ".json") << " --save-final=" << weights(name)
+                 << " --gradients=" << gradients(name) << '\n';
         }
         list.close();
-        m_there = true;
-        m_process.emplace(python,
-                          Options{LOCKSTEP_SOURCE_DIR "/tests/bench/reference.py", "--cases", m_folder / "cases"});
+        const Ended ended =
+            Process(python, {LOCKSTEP_SOURCE_DIR "/tests/bench/reference.py", "--cases", m_folder / "cases"})
+                .wait(std::chrono::seconds(300)); // all of them together
+        CAPTURE(ended.err);
+        REQUIRE(ended.code == 0);
+        m_done = true;
     }
     /// False: there is no Python with torch.
-    [[nodiscard]] bool there() const { return m_there; }
+    [[nodiscard]] bool done() const { return m_done; }
     [[nodiscard]] nlohmann::json told(const std::string &name) const {
-        return nlohmann::json::parse(readFile(file(name + ".json")));
+        return nlohmann::json::parse(readFile(m_folder / (name + ".json")));
     }
-    [[nodiscard]] std::string weights(const std::string &name) const { return file(name + ".weights"); }
-    [[nodiscard]] std::string gradients(const std::string &name) const { return file(name + ".gradients"); }
+    [[nodiscard]] std::string weights(const std::string &name) const { return m_folder / (name + ".weights"); }
+    [[nodiscard]] std::string gradients(const std::string &name) const { return m_folder / (name + ".gradients"); }
 
 private:
-    [[nodiscard]] std::string file(const std::string &name) const {
-        if (m_process) {
-            const Ended ended = m_process->wait(std::chrono::seconds(300)); // all of them together
-            m_process.reset();
-            CAPTURE(ended.err);
-            REQUIRE(ended.code == 0);
-        }
-        return m_folder / name;
-    }
-
     const TempFolder &m_folder;
-    bool m_there = false;
-    mutable std::optional<Process> m_process; ///< until it has ended
+    bool m_done = false;
 };
 
 /// What lockstep-trainer did: each rank's loss and samples of each step, and the last weights.
@@ -198,21 +189,18 @@ std::vector<Case> trajectoryCases(const SmallData &data, bool whole) {
     return cases;
 }
 
-/// One way with one optimizer.
-struct Trajectory {
-    Way way;
-    std::string optimizer;
-    int workers;
-};
-
-/// Each against its peer in Python: each step's loss and number of samples on each rank, and the last weights.
-void checkTrajectory(const Reference &reference, const Trajectory &trajectory, const Trained &trained) {
-    const auto &[way, optimizer, workers] = trajectory;
+/// One way with one optimizer against its peer in Python: each step's loss and number of samples on each rank, and the last
+/// weights.
+void checkTrajectory(const Reference &reference, const SmallData &data, const Way &way, const std::string &optimizer,
+                     int workers, bool whole) {
     const std::string peer = std::string(way.peer) + "-" + optimizer;
     CAPTURE(way.name);
     CAPTURE(optimizer);
     CAPTURE(workers);
     const auto told = reference.told(peer);
+    const auto trained = train(way.ranks, optionsOf(optimizer) + way.options +
+                                              Options{data.option(), samplesFor(way.ranks, goesFar(optimizer, whole)),
+                                                      "--workers=" + std::to_string(workers)});
     double loss = 0;
     const std::vector<std::vector<double>> losses = told.at("rank_losses"), counts = told.at("rank_samples");
     REQUIRE(losses.size() == trained.losses.size());
@@ -226,21 +214,6 @@ void checkTrajectory(const Reference &reference, const Trajectory &trajectory, c
     CHECK(loss < 1e-9);
     CHECK(weights < 1e-9);
     CHECK(relative(*trained.epochLoss, told.at("epochs")[0].at("loss")) < 1e-9);
-}
-
-/// All of ours before any of Python's is waited for.
-void checkTrajectories(const Reference &reference, const SmallData &data, const std::vector<Trajectory> &all,
-                       bool whole) {
-    std::vector<Trained> trained;
-    for (const auto &[way, optimizer, workers] : all) {
-        CAPTURE(way.name);
-        CAPTURE(optimizer);
-        trained.push_back(train(way.ranks, optionsOf(optimizer) + way.options +
-                                               Options{data.option(), samplesFor(way.ranks, goesFar(optimizer, whole)),
-                                                       "--workers=" + std::to_string(workers)}));
-    }
-    for (std::size_t i = 0; i < all.size(); ++i)
-        checkTrajectory(reference, all[i], trained[i]);
 }
 
 /// A model as the seed makes it, in a file.
@@ -273,7 +246,7 @@ struct Peers {
     /// Null: there is no Python with torch.
     static const Peers *get() {
         static const Peers peers;
-        return peers.python->there() ? &peers : nullptr;
+        return peers.python->done() ? &peers : nullptr;
     }
 };
 
@@ -285,25 +258,21 @@ TEST_SUITE("strategy_parity") {
         if (!peers)
             return;
         // Each way and each optimizer meets 0 and 2 loading workers; every combination of the three: strategy_parity_whole.
-        std::vector<Trajectory> all;
         for (std::size_t w = 0; w < std::size(ways); ++w)
             for (std::size_t o = 0; o < optimizers.size(); ++o)
-                all.push_back({ways[w], optimizers[o], (w + o) % 2 == 0 ? 0 : 2});
-        checkTrajectories(*peers->python, peers->data, all, false);
+                checkTrajectory(*peers->python, peers->data, ways[w], optimizers[o], (w + o) % 2 == 0 ? 0 : 2, false);
     }
 
     TEST_CASE("in fp64, every way with every optimizer, with and without workers" * doctest::skip()) {
         const SmallData data(3001);
         const TempFolder folder;
         const Reference reference(folder, trajectoryCases(data, true));
-        if (!reference.there())
+        if (!reference.done())
             return;
-        std::vector<Trajectory> all;
         for (const Way &way : ways)
             for (const auto &optimizer : optimizers)
                 for (const int workers : {0, 2})
-                    all.push_back({way, optimizer, workers});
-        checkTrajectories(reference, data, all, true);
+                    checkTrajectory(reference, data, way, optimizer, workers, true);
     }
 
     TEST_CASE("in fp32, the losses of 50 SGD steps are PyTorch's to 1e-5") {
