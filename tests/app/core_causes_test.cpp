@@ -182,8 +182,8 @@ private Q_SLOTS:
         const QString two = QStringLiteral("\"method\":\"ddp\",\"devices\":2");
         QTest::newRow("loading") << alone << QByteArray("0:load:40") << int(Cause::DataLoading);
         // Compute is forward and backward too, and they differ between the cells by some 0.05 s in 64 steps: at batch 64 with
-        // whatever the machine does (0.745 and 0.688 s, medians of four beside compilers), at batch 4 because a forward that
-        // follows 12 ms of waiting finds its caches cold (0.021 and 0.049 s). That stands in the right bar, and is no error of the
+        // whatever the machine does (0.745 and 0.688 s, medians of four beside compilers), at batch 4 (0.021 and 0.049 s in one
+        // run) it seems since a forward after 12 ms of waiting starts cold. That stands in the right bar, and is no error of the
         // attribution, but it is 4 to 7 % of 0.8 s planted; the figures of both phases are printed.
         QTest::newRow("the optimizer") << alone + QStringLiteral(
                                                       ",\"optimizer\":\"adamw\",\"batch_size\":4,\"train_samples\":256")
