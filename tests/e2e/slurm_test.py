@@ -94,9 +94,13 @@ class Slurm(unittest.TestCase):
         return json.loads((self.home / "experiments" / name / "experiment.json").read_text())
 
     def over(self, name, seconds=100):
-        states = ("done", "failed", "stopped", "not run")
-        return wait_for(lambda: all(e["state"] in states for e in (now := self.experiment(name))["entries"]) and now, seconds,
-                        f"the experiment's end\n{self.lab.logs()}\n{self.told()}")
+        def look():
+            now = self.experiment(name)
+            return now if all(e["state"] in ("done", "failed", "stopped", "not run") for e in now["entries"]) else None
+        try:
+            return wait_for(look, seconds, "the experiment's end")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.lab.logs()}\n{self.told()}") from None
 
     def run_folder(self, name):
         return self.home / "runs" / name
@@ -114,7 +118,10 @@ class Slurm(unittest.TestCase):
             for entry in self.experiment(name)["entries"]:
                 if entry["run"] and self.frames(entry["run"], "steps"):
                     return entry["run"]
-        return wait_for(look, 60, f"training\n{self.lab.logs()}\n{self.told()}")
+        try:
+            return wait_for(look, 60, "training")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.lab.logs()}\n{self.told()}") from None
 
     def test_a_ddp_run_over_two_nodes_is_submitted_and_followed_live_to_its_result(self):
         experiment, job = self.two_nodes(epochs=4, train_samples=6400)
