@@ -210,6 +210,7 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--trainer", default="")
     arguments, rest = parser.parse_known_args()
+    arguments.bin = str(pathlib.Path(arguments.bin).resolve())
     if reason := Lab.missing():
         print("skipped: " + reason)
         sys.exit(77)
