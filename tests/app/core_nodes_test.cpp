@@ -307,11 +307,11 @@ private Q_SLOTS:
             look.knownSha256["a"] = "1";
             look.data = {{0, "/d", {{"a", "1"}}}, {1, "/d", {{"a", "2"}}}};
         });
-        const std::pair<const char *, NodeTrouble> lost[] = {
+        const std::pair<const char *, NodeTrouble> troubles[] = {
             {"unreachable", NodeTrouble::Unreachable},         {"name_unknown", NodeTrouble::NameUnknown},
             {"key_refused", NodeTrouble::KeyRefused},          {"host_key_unknown", NodeTrouble::HostKeyUnknown},
             {"host_key_changed", NodeTrouble::HostKeyChanged}, {"no_agent", NodeTrouble::NoAgent}};
-        for (const auto &[code, trouble] : lost)
+        for (const auto &[code, trouble] : troubles)
             row(code, [trouble = trouble](DoctorLook &look) {
                 NodeLook lost;
                 lost.node = look.nodes[1].node;

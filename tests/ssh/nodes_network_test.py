@@ -183,7 +183,7 @@ class BetweenNodes(unittest.TestCase):
 def main():
     global arguments
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bin", required=True, type=os.path.abspath)
     arguments, rest = parser.parse_known_args()
     if os.geteuid() != 0:
         print("skipped: network namespaces need root")

@@ -286,7 +286,11 @@ class Doctoring(NodesCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root for a small file system")
     def test_a_full_disk_is_named_with_what_is_left(self):
-        box = self.host("box")
+        torch = self.root / "torch"
+        (torch / "lib").mkdir(parents=True)
+        (torch / "lib/libtorch_cpu.so").touch()
+        (torch / "version.py").write_text("__version__ = '2.11.0'\n")
+        box = self.host("box", LOCKSTEP_TORCH=str(torch))
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(box.home)])
         if mounted.returncode != 0:
             self.skipTest("no tmpfs may be mounted here")
@@ -294,7 +298,7 @@ class Doctoring(NodesCase):
             self.added("box")
             said = self.finding(self.doctor(), "disk_full")
             self.assertIn("1.05 MB left", said["what"])
-            synced = self.lab.ctl("nodes", "sync", "box")
+            synced = self.lab.ctl("nodes", "sync", "box", environment={"LOCKSTEP_TRAINER": self.trainer})
             self.assertNotEqual(synced.returncode, 0)
             self.assertIn("are needed", synced.stderr)
         finally:
@@ -316,7 +320,7 @@ class Doctoring(NodesCase):
 def main():
     global arguments
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bin", required=True, type=os.path.abspath)
     arguments, rest = parser.parse_known_args()
     if missing := missing_programs("sshd", "ssh", "ssh-keygen"):
         print(f"skipped: no {missing[0]} here; install openssh-server and openssh-client")

@@ -202,7 +202,7 @@ class Sync(unittest.TestCase):
 def main():
     global arguments
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bin", required=True, type=os.path.abspath)
     parser.add_argument("--torch", required=True, help="the torch folder that a node has of its own")
     parser.add_argument("--soak", action="store_true")
     arguments, rest = parser.parse_known_args()

@@ -89,7 +89,7 @@ NodeLook lookAtNode(NodeShell &shell) {
         return look;
     }
     Said said;
-    said.late = !agent->waitForFinished(500);
+    said.late = agent->state() != QProcess::NotRunning && !agent->waitForFinished(500);
     if (said.late) {
         agent->kill();
         agent->waitForFinished(1000);

@@ -146,8 +146,8 @@ std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeLook &loo
                         orDash(facts.nccl) + ", driver " + orDash(facts.gpuDriver));
     if (facts.torch.empty() && !facts.trainerProblem.empty())
         add("trainer", facts.trainerProblem);
-    add("clock", look.clock ? number(look.clock->offsetS * 1e3, 1).toStdString() + " ms ± " +
-                                  number(look.clock->errorS * 1e3, 1).toStdString() + " ms"
+    add("clock", look.clock ? number(look.clock->offsetS * 1e3, 2).toStdString() + " ms ± " +
+                                  number(look.clock->errorS * 1e3, 2).toStdString() + " ms"
                             : "-");
     for (const NodeFacts::Interface &one : facts.interfaces) {
         if (one.loopback)
