@@ -11,6 +11,7 @@
 
 #include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/live_page.h"
+#include "app/ui/pages/nodes_page.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/runs_page.h"
 #include "app/ui/shell/exporter.h"
@@ -72,7 +73,8 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     QApplication::processEvents();
     window.livePage()->drawNow();
     for (QElapsedTimer timer = started();
-         window.planPage()->devicePicker()->looking() && timer.elapsed() < lookLimitMs;)
+         (window.planPage()->devicePicker()->looking() || window.nodesPage()->waiting()) &&
+         timer.elapsed() < lookLimitMs;)
         QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
     // Layouts settle in two turns: the first lays out, the second draws what depends on it.
     for (int turn = 0; turn < 3; ++turn)

@@ -184,7 +184,7 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(graph->name), QStringLiteral("baseline, CUDA graph"));
         QCOMPARE(
             QString::fromStdString(graph->why),
-            QStringLiteral("At most 2.5×: the time around kernels is 60 %, and a CUDA graph launches a step's kernels "
+            QStringLiteral("At most 2.50×: the time around kernels is 60 %, and a CUDA graph launches a step's kernels "
                            "at once."));
         for (RunOutcome &run : cell.runs) // what is there already is no tip, nor what is refused
             run.config->cudaGraph = true;

@@ -12,10 +12,8 @@ using namespace lockstep::test;
 
 namespace {
 
-MachineFacts machine(int cores, int gpus = 0) {
-    MachineFacts facts;
-    for (int i = 0; i < cores; ++i)
-        facts.allowedCores.push_back(i);
+MachineFacts machineWithGpus(int cores, int gpus) {
+    MachineFacts facts = machine(cores);
     for (int i = 0; i < gpus; ++i)
         facts.gpuUuids.push_back("GPU-0000000" + std::to_string(i));
     return facts;
@@ -186,7 +184,7 @@ private Q_SLOTS:
     }
 
     void gpusAreTakenWhereTheyAre() {
-        const auto plan = expand(builtIn("mnist-backends"), machine(4, 2));
+        const auto plan = expand(builtIn("mnist-backends"), machineWithGpus(4, 2));
         QVERIFY(plan.has_value());
         QCOMPARE(plan->reference, std::string("DDP ×1 nccl"));
         QCOMPARE(plan->runs[0].config.device, std::string("cuda"));

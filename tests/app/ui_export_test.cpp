@@ -93,8 +93,8 @@ private Q_SLOTS:
         const QJsonObject page = QJsonDocument::fromJson(reader.readAllStandardOutput()).object();
         QCOMPARE(page["unbalanced"].toArray(), QJsonArray());
         QCOMPARE(page["loads"].toArray(), QJsonArray());
-        // Speed-up, loss, durations and a waterfall for each pair are drawn by the page itself.
-        QCOMPARE(page["svg"].toInt(), int(m_window->charts().size()) - 4 + 5);
+        // Speed-up, loss, durations, DP's step beside DDP's and a waterfall for each pair are drawn by the page itself.
+        QCOMPARE(page["svg"].toInt(), int(m_window->charts().size()) - 6 + 6);
         QCOMPARE(page["paragraphs"].toObject()["verdict"].toArray()[0].toString(),
                  QString::fromStdString(core::verdictText(table()).sentence));
         QCOMPARE(page["tables"].toArray()[0].toArray().size(), qsizetype(table().rows.size() + 1));

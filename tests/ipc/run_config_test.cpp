@@ -97,8 +97,8 @@ private Q_SLOTS:
         const auto &[method, dpReplicas, model, dataset, dataDir, trainSamples, device, devices, coresPerDevice,
                      backend, interface, nodes, threads, epochs, batchSize, batchPerDevice, lr, lrRule, momentum,
                      weightDecay, optimizer, dropout, seed, workers, workerCores, loader, augment, pinMemory,
-                     nonBlocking, precision, channelsLast, cudaGraph, bucketMb, scheduling, init, saveFinal, checkpointDir, resume,
-                     initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
+                     nonBlocking, precision, channelsLast, cudaGraph, bucketMb, scheduling, init, saveFinal,
+                     checkpointDir, resume, initMethod, oversubscribe, trace, frames, summary] = RunConfig{};
         static_cast<void>(summary);
         QCOMPARE(runConfigFields().size(), std::size_t{43});
     }

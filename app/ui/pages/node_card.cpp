@@ -88,6 +88,7 @@ NodeCard::NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent)
             [this](int) { Q_EMIT interfaceChosen(m_interface->currentData().toString()); });
     connect(&theme, &Theme::changed, this,
             [this] { m_remove->setIcon(m_theme.icon(QStringLiteral("trash"), m_theme.palette().textSecondary)); });
+    m_sync->setVisible(node.how != "local"); // what it would bring there lies here
     setWork({}, {});
     core::NodeLook nothing;
     nothing.node = node;

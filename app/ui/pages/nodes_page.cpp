@@ -9,7 +9,6 @@
 #include <QProcess>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QSpinBox>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -118,10 +117,10 @@ Card *NodesPage::buildTopology(QWidget *parent) {
     m_model->setCurrentIndex(1);
     m_model->setAccessibleName(tr("Model"));
     m_model->setToolTip(tr("Its gradients travel once a step"));
-    m_devices = new QSpinBox(card);
-    m_devices->setRange(1, 64);
-    m_devices->setValue(2);
-    m_devices->setSuffix(tr(" a node"));
+    m_devices = new QComboBox(card);
+    for (const int count : {1, 2, 4, 8, 16})
+        m_devices->addItem(count == 1 ? tr("1 device a node") : tr("%1 devices a node").arg(count), count);
+    m_devices->setCurrentIndex(1);
     m_devices->setAccessibleName(tr("Devices a node"));
     m_devices->setToolTip(tr("Devices that a run would use on each node, as far as it has them"));
     for (QWidget *tool : std::initializer_list<QWidget *>{m_method, m_model, m_devices})
@@ -132,7 +131,7 @@ Card *NodesPage::buildTopology(QWidget *parent) {
     card->body()->addWidget(m_topologyText);
     connect(m_method, &QComboBox::currentIndexChanged, this, &NodesPage::showTopology);
     connect(m_model, &QComboBox::currentIndexChanged, this, &NodesPage::showTopology);
-    connect(m_devices, &QSpinBox::valueChanged, this, &NodesPage::showTopology);
+    connect(m_devices, &QComboBox::currentIndexChanged, this, &NodesPage::showTopology);
     return card;
 }
 
@@ -182,6 +181,12 @@ NodeCard *NodesPage::card(const QString &node) const {
 
 QString NodesPage::doctorText() const {
     return m_doctorText->text();
+}
+
+bool NodesPage::waiting() const {
+    return m_doctorJob || std::any_of(m_watches.begin(), m_watches.end(), [](const auto &one) {
+               return !one.second->live() && one.second->look().trouble == core::NodeTrouble::None;
+           });
 }
 
 std::vector<ChartSource *> NodesPage::charts() const {
@@ -249,8 +254,10 @@ void NodesPage::placeCards() {
     m_columns = columns;
     while (QLayoutItem *item = m_cardGrid->takeAt(0))
         delete item;
-    for (int column = 0; column < m_cardGrid->columnCount(); ++column)
+    for (int column = 0; column < std::max(columns, m_cardGrid->columnCount()); ++column) {
         m_cardGrid->setColumnStretch(column, column < columns ? 1 : 0);
+        m_cardGrid->setColumnMinimumWidth(column, 0);
+    }
     int at = 0;
     for (const core::NodeEntry &node : m_nodes) {
         m_cardGrid->addWidget(m_cards[node.name], at / columns, at % columns);
@@ -297,11 +304,13 @@ void NodesPage::showTopology() {
     }
     core::Topology topology = core::topologyOf(look);
     const double gradients = core::gradientBytesOf(m_model->currentText().toStdString()).value_or(0);
-    core::putOn(topology, m_method->currentData().toString().toStdString(), gradients, m_devices->value());
+    core::putOn(topology, m_method->currentData().toString().toStdString(), gradients,
+                m_devices->currentData().toInt());
     const int ranks = topology.worldSize();
     const auto least = topology.leastStepS();
     const QString sentence =
-        ranks < 2 ? tr("No traffic: it takes two devices that can be used.")
+        ranks < 2      ? tr("No traffic: it takes two devices that can be used.")
+        : least == 0.0 ? tr("%1 ranks on one node: nothing of a step crosses between nodes.").arg(ranks)
         : !least
             ? tr("%1 ranks. The doctor measures what the ways carry; then the least time of a step's communication "
                  "stands here.")

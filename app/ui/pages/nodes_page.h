@@ -16,7 +16,6 @@ class QGridLayout;
 class QLabel;
 class QProcess;
 class QPushButton;
-class QSpinBox;
 class QStackedWidget;
 class QTableView;
 
@@ -47,6 +46,8 @@ public:
     [[nodiscard]] FindingList *findings() const { return m_findings; }
     [[nodiscard]] QTableView *links() const { return m_links; }
     [[nodiscard]] QString doctorText() const;
+    /// Whether a node that is watched has not answered yet, in good or bad, or the doctor still looks.
+    [[nodiscard]] bool waiting() const;
     [[nodiscard]] std::vector<ChartSource *> charts() const;
     /// Adds a node to the book, or a partition's nodes through lockstepctl, and shows it.
     void add(const core::NodeEntry &node);
@@ -92,8 +93,7 @@ private:
     QPushButton *m_add, *m_doctor, *m_syncAll;
     QLabel *m_about, *m_doctorText, *m_topologyText;
     QGridLayout *m_cardGrid;
-    QComboBox *m_method, *m_model;
-    QSpinBox *m_devices;
+    QComboBox *m_method, *m_model, *m_devices;
     TopologyView *m_topology;
     FindingList *m_findings;
     QTableView *m_links;
