@@ -27,3 +27,5 @@ picture live-dark live --dark --experiment "$experiment"
 "$bin/lockstepctl" lab --quick
 "$bin/lockstepctl" forecast lenet-dp-vs-ddp --set train_samples=12800
 picture lab lab --light
+# Three hosts in network namespaces; without root there are none, and the picture stays as it is.
+python3 "$root/docs/nodes_picture.py" "$bin" "$pictures/nodes.png"

@@ -24,7 +24,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int settleLimitMs = 60'000, lookLimitMs = 3000;
+constexpr int settleLimitMs = 60'000, lookLimitMs = 5000, doctorLimitMs = 120'000;
 
 int complain(const Error &error) {
     std::fprintf(stderr, "lockstep: %s\n", error.message().c_str());
@@ -72,9 +72,11 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     window.show();
     QApplication::processEvents();
     window.livePage()->drawNow();
+    if (options.doctor)
+        window.nodesPage()->examine();
+    const int limitMs = options.doctor ? doctorLimitMs : lookLimitMs;
     for (QElapsedTimer timer = started();
-         (window.planPage()->devicePicker()->looking() || window.nodesPage()->waiting()) &&
-         timer.elapsed() < lookLimitMs;)
+         (window.planPage()->devicePicker()->looking() || window.nodesPage()->waiting()) && timer.elapsed() < limitMs;)
         QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
     // Layouts settle in two turns: the first lays out, the second draws what depends on it.
     for (int turn = 0; turn < 3; ++turn)

@@ -23,6 +23,7 @@ void addOptions(QCommandLineParser &parser) {
         {"screenshot", "Draw one page into FILE (png), without a window.", "FILE"},
         {"page", "Show this page: plan, live, verdict, runs, nodes, lab.", "PAGE"},
         {"size", "Size of the screenshot.", "WxH"},
+        {"doctor", "Ask the doctor of the nodes first."},
         {"dark", "Dark colours."},
         {"light", "Light colours."},
         {{"h", "help"}, "Show this help."},
@@ -76,6 +77,7 @@ Result<AppOptions> parseAppOptions(const QStringList &arguments) {
     out.page = parser.value(QStringLiteral("page"));
     out.dark = parser.isSet(QStringLiteral("dark"));
     out.light = parser.isSet(QStringLiteral("light"));
+    out.doctor = parser.isSet(QStringLiteral("doctor"));
     out.quick = parser.isSet(QStringLiteral("quick"));
     out.help = parser.isSet(QStringLiteral("help"));
     out.version = parser.isSet(QStringLiteral("version"));

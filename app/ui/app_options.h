@@ -14,9 +14,9 @@ struct AppOptions {
     QString exportTo; ///< --export: folder
     QStringList formats;
     QString screenshot; ///< --screenshot: file
-    QString page;       ///< plan | live | verdict | runs
+    QString page;       ///< plan | live | verdict | runs | nodes | lab
     QSize size{1280, 800};
-    bool dark = false, light = false, quick = false;
+    bool dark = false, light = false, quick = false, doctor = false;
     bool help = false, version = false;
     [[nodiscard]] bool offscreen() const { return !exportTo.isEmpty() || !screenshot.isEmpty(); }
 };

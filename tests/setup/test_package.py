@@ -154,7 +154,9 @@ class Package(unittest.TestCase):
     def test_no_binary_knows_the_machine_that_built_it(self):
         for path in self.binaries():
             dynamic = run("readelf", "-d", path).stdout
-            self.assertNotRegex(dynamic, "RPATH|RUNPATH", path.name)
+            # Beside itself an agent that was brought to a node finds its libraries; no other path is known.
+            for paths in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic):
+                self.assertEqual(paths, "$ORIGIN/../lib/lockstep", path.name)
             data = path.read_bytes()
             for folder in {str(ROOT), str(BUILD), str(TORCH), os.path.realpath(TORCH)}:
                 at = data.find(os.fsencode(folder + "/"))
@@ -206,8 +208,9 @@ class Package(unittest.TestCase):
         self.assertEqual(text.count("\n  * "), notes)
 
     def test_lintian_finds_nothing(self):
-        # There is no address to give.
-        ran = run(need(self, "lintian"), "--fail-on", "error,warning", "--suppress-tags", "malformed-contact", self.deb)
+        # There is no address to give, and no report in Debian's list to close.
+        excused = "malformed-contact,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs"
+        ran = run(need(self, "lintian"), "--fail-on", "error,warning", "--suppress-tags", excused, self.deb)
         self.assertEqual(ran.returncode, 0, ran.stdout)
 
 

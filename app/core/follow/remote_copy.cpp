@@ -1,5 +1,7 @@
 #include "follow/remote_copy.h"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 #include <QSysInfo>
 
@@ -100,8 +102,10 @@ void RemoteCopy::flush() {
 }
 
 void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
-    if (m_fetch)
+    if (m_fetch) { // what it answers may be older than what is asked now
+        m_next = std::move(done);
         return;
+    }
     m_fetch = std::make_unique<QProcess>();
     QStringList words;
     for (const std::string &word : agentCommand(m_prefix, {"status", m_run}))
@@ -111,6 +115,8 @@ void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
         if (good)
             takeStatus(m_fetch->readAllStandardOutput(), status);
         m_fetch.release()->deleteLater();
+        if (m_next)
+            fetchStatus(std::exchange(m_next, {}));
         done(status);
     };
     connect(m_fetch.get(), &QProcess::finished, this,

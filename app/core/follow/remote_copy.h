@@ -30,7 +30,7 @@ public:
     void append(std::string_view line);
     void flush();
     /// What `lockstep-agent status` says there: config.json and result.json as text, kept here too; nothing when it can't
-    /// be asked. One at a time.
+    /// be asked. One at a time: asked meanwhile, it asks once more afterwards, for whoever asked last.
     struct Status {
         std::optional<std::string> record, result;
         std::string state; ///< starting | running | finished | agent_died; empty when nobody answered
@@ -48,6 +48,7 @@ private:
     std::optional<FileLock> m_lock;
     std::map<int, std::unique_ptr<QFile>> m_logs; ///< by node, opened when its first line comes; null: can't be written
     std::unique_ptr<QProcess> m_fetch;
+    std::function<void(const Status &)> m_next; ///< to be told after m_fetch
 };
 
 /// The prefix a copy was made through; nothing for a run of this machine.
