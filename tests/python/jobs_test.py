@@ -27,10 +27,10 @@ def recipe(*runs, **base):
 
 class Jobs(Case):
     def export(self, to, text, *words, code=0):
-        done = subprocess.run([support.BIN / "lockstepctl", "export-job", "-", "--to", to, *words], input=text, capture_output=True,
-                              text=True, env=self.environment, timeout=60)
+        done = subprocess.run([support.BIN / "lockstepctl", "export-job", "-", "--to", to, *words], input=text.encode(),
+                              capture_output=True, env=self.environment, timeout=60)  # bytes: a name may hold carriage returns
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stdout if code == 0 else done.stderr
+        return (done.stdout if code == 0 else done.stderr).decode()
 
     def fakes(self):
         """A folder of programs that write down what they were called with."""
@@ -46,7 +46,7 @@ class Jobs(Case):
         place = self.home / "place"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-        (place / "script").write_text(script)
+        (place / "script").write_bytes(script.encode())
         checked = subprocess.run(["bash", "-n", "script"], cwd=place, capture_output=True, text=True)
         self.assertEqual((checked.returncode, checked.stderr), (0, ""), script)
         environment = dict(self.environment, PATH=f"{self.fakes()}:/usr/bin:/bin", CALLS=str(self.home / "calls"),

@@ -55,6 +55,13 @@ class Files(unittest.TestCase):
         self.assertEqual(packaged[-len(words):], words)
 
 
+def help_of(*words):
+    """--help of a command and of all its subcommands."""
+    told = run(*words, "--help").stdout
+    return told + "".join(help_of(*words, command) for command in
+                          re.findall(r"^  ([a-z][a-z-]+)\s", told.partition("Subcommands:")[2], re.MULTILINE))
+
+
 class ManPages(unittest.TestCase):
     def pages(self):
         for name in PROGRAMS:
@@ -77,9 +84,7 @@ class ManPages(unittest.TestCase):
         groff = need(self, "groff")
         for name, _, text in self.pages():
             shown = run(groff, "-man", "-Tascii", "-P-cbou", "-rLL=990n", input=text).stdout
-            told = run(program(name), "--help").stdout
-            for command in re.findall(r"^  ([a-z][a-z-]+)\s", told.partition("Subcommands:")[2], re.MULTILINE):
-                told += run(program(name), command, "--help").stdout
+            told = help_of(program(name))
             own = set(OPTION.findall(told))
             self.assertTrue(own, name)
             self.assertEqual(own - set(OPTION.findall(shown)), set(), f"{name}: not in the man page")
