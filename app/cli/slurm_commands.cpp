@@ -136,7 +136,7 @@ int slurmScriptCommand(const SlurmCommandOptions &options) {
 int slurmSubmitCommand(const SlurmCommandOptions &options) {
     std::string id = options.runs.what;
     const auto known = core::readSlurmRecord(id);
-    const bool saved = isRunId(id) && known && known->job.empty();
+    const bool saved = isRunId(id) && known.has_value();
     if (!saved) {
         const auto experiment = jobExperiment(options.runs);
         if (!experiment)

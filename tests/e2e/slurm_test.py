@@ -84,7 +84,8 @@ class Slurm(unittest.TestCase):
     DDP = {"method": "ddp", "devices": 2, "name": "DDP ×2"}
 
     def submit(self, text, *words):
-        answer = json.loads(self.ctl("slurm", "submit", "-", "--time", "10", "--json", *words, input=text))
+        time = () if "--time" in words else ("--time", "10")
+        answer = json.loads(self.ctl("slurm", "submit", "-", *time, "--json", *words, input=text))
         return answer["experiment"], answer["job"]
 
     def two_nodes(self, **base):

@@ -37,6 +37,18 @@ TEST_SUITE("engine_stop") {
         CHECK(!std::filesystem::is_empty(folder / "c"));
     }
 
+    TEST_CASE("a burst of signals is one wish: the checkpoint is still written") {
+        const TempFolder folder;
+        DdpRun run(1, {"--epochs=1000", "--frames=" + (folder / "f"), "--checkpoint-dir=" + (folder / "c")});
+        REQUIRE(appears(folder / "f", R"("type":"steps")"));
+        for (int i = 0; i < 3; ++i)
+            run.rank(0).signal(SIGTERM);
+        for (const Ended &ended : run.wait())
+            CHECK(ended.code == 130);
+        REQUIRE(std::filesystem::exists(folder / "c"));
+        CHECK(!std::filesystem::is_empty(folder / "c"));
+    }
+
     TEST_CASE("a run stopped in the middle of an epoch and resumed ends bit for bit as an unbroken one") {
         for (const int ranks : {1, 2}) {
             CAPTURE(ranks);

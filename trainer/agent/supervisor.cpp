@@ -229,6 +229,8 @@ void Supervisor::killAll() {
 void Supervisor::stop(const std::string &by) {
     if (m_state != State::Running && m_state != State::Ending)
         return;
+    if (m_stopAsked && m_parts.clock.monoNs() - m_stopNs < sameStopNs)
+        return; // Slurm ends a job by several signals at once, and nobody has thought twice in a second
     if (m_stopAsked) {
         m_parts.journal.append(LogFrame{"info", "stop asked again by " + by + ": the ranks are killed", "agent"});
         return killAll();
@@ -238,6 +240,7 @@ void Supervisor::stop(const std::string &by) {
     if (m_state == State::Ending)
         return; // the run fails already; its ranks have seconds to live
     m_stopAsked = true;
+    m_stopNs = m_parts.clock.monoNs();
     m_stopBy = by;
     m_state = State::Ending;
     const std::set<int> reached = m_parts.socket.sendControl(Control{"stop", by});

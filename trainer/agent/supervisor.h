@@ -50,7 +50,7 @@ public:
 
     /// Binds the master port and spawns every rank; called in Idle only. On error nothing is left running.
     Result<void> start();
-    /// Asks the ranks to stop; a second call kills them at once.
+    /// Asks the ranks to stop; called again after a second or more, it kills them at once.
     void stop(const std::string &by);
     /// Ends a running group as failed for a reason that lies in none of its ranks; nothing in any other state.
     void abandon(const std::string &kind, const std::string &reason);
@@ -106,7 +106,8 @@ private:
     State m_state = State::Idle;
     std::vector<Rank> m_ranks;
     MasterPort m_master;
-    std::int64_t m_startNs = 0, m_endNs = 0, m_causeNs = 0;
+    static constexpr std::int64_t sameStopNs = 1'000'000'000;
+    std::int64_t m_startNs = 0, m_endNs = 0, m_causeNs = 0, m_stopNs = 0;
     EventLoop::Token m_killTimer = 0, m_termTimer = 0;
     bool m_stopAsked = false, m_abandoned = false;
     std::string m_stopBy, m_reason;

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 #include <unistd.h>
 
@@ -10,12 +12,21 @@ namespace lockstep::trainer::stop_flag {
 namespace {
 
 constexpr int stoppedExit = 130;
+constexpr std::int64_t sameWishNs = 1'000'000'000;
 std::atomic<bool> wanted{false}, inTraining{false};
-static_assert(std::atomic<bool>::is_always_lock_free); // or a signal handler may not touch it
+std::atomic<std::int64_t> firstSignalNs{0};
+static_assert(std::atomic<bool>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free); // for a handler
 
 void onSignal(int) {
-    if (!inTraining.load() || wanted.exchange(true))
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::int64_t nowNs = now.tv_sec * 1'000'000'000 + now.tv_nsec;
+    std::int64_t first = 0;
+    const bool again = !firstSignalNs.compare_exchange_strong(first, nowNs) && nowNs - first >= sameWishNs;
+    if (!inTraining.load() || again)
         ::_exit(stoppedExit);
+    wanted = true;
 }
 
 } // namespace

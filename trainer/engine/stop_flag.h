@@ -8,7 +8,8 @@ namespace lockstep::trainer {
 namespace stop_flag {
 
 /// Takes SIGTERM and SIGINT. Until training() is called they end the process at once with 130 (nothing is lost yet);
-/// afterwards the first one sets the flag and the second ends the process.
+/// afterwards the first one sets the flag, and one that comes a second later or more ends the process. Those in between are
+/// the same wish: Slurm signals every process of a job besides its agent, and more than once.
 void install();
 void training();
 void request();
