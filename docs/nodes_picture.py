@@ -14,7 +14,7 @@ from netns_lab import Lab, tool  # noqa: E402
 
 
 def main():
-    binaries, picture, options = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    binaries, picture, options = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3:]
     if reason := Lab.missing():
         print("left as it is: " + reason)
         return 0

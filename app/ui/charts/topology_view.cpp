@@ -17,7 +17,7 @@ namespace {
 
 using core::qs;
 
-constexpr double boxWidth = 216, boxHeight = 96, disc = 22, discGap = 6, pad = 12, arrow = 7;
+constexpr double boxWidth = 216, boxHeight = 96, disc = 22, discGap = 6, pad = 12, arrow = 13;
 constexpr int discsShown = 7; ///< of a node; more become "+n"
 
 /// Where the line from the middle of a box to a point outside leaves it.
@@ -72,13 +72,14 @@ QSize TopologyView::minimumSizeHint() const {
     return {480, sizeHint().height()};
 }
 
-/// Two stand side by side, more on an ellipse that begins at the left, clockwise.
+/// Two stand side by side, more on an ellipse that begins at the top, clockwise.
 QRectF TopologyView::boxOf(std::size_t node, const QRectF &area) const {
     const double count = double(m_topology.nodes.size());
     const double width = std::min(boxWidth, area.width() / (count > 4 ? 4.2 : 3.2));
     QPointF middle = area.center();
     if (m_topology.nodes.size() > 1) {
-        const double angle = std::numbers::pi + 2 * std::numbers::pi * double(node) / count;
+        const double first = m_topology.nodes.size() == 2 ? -std::numbers::pi : -std::numbers::pi / 2;
+        const double angle = first + 2 * std::numbers::pi * double(node) / count;
         middle += QPointF(std::cos(angle) * (area.width() - width) / 2 * 0.96,
                           std::sin(angle) * (area.height() - boxHeight) / 2 * 0.98);
     }
@@ -97,8 +98,11 @@ QLineF TopologyView::lineOf(const core::TopologyLink &link, const QRectF &area) 
 
 QStringList TopologyView::wordsOf(const core::TopologyLink &link) const {
     QStringList words;
+    // The direction that is used; of both or none, the slower one.
     std::optional<double> slower = link.bandwidthThereBytesS;
-    if (slower && link.bandwidthBackBytesS)
+    if (link.bytesBack > 0 && link.bytesThere <= 0)
+        slower = link.bandwidthBackBytesS;
+    else if (slower && link.bandwidthBackBytesS && (link.bytesBack > 0 || link.bytesThere <= 0))
         slower = std::min(*slower, *link.bandwidthBackBytesS);
     words << (slower || link.roundTripS ? tr("%1 · %2").arg(core::bandwidth(slower), core::shortTime(link.roundTripS))
                                         : tr("not measured"));

@@ -50,8 +50,11 @@ QString countText(const std::vector<core::Finding> &findings) {
     }
     if (errors + warnings == 0)
         return QObject::tr("Nothing stands in the way of a run over these nodes.");
-    return QObject::tr("%n error(s)", nullptr, errors) + QObject::tr(" and ") +
-           QObject::tr("%n warning(s)", nullptr, warnings) + u'.';
+    const auto counted = [](int count, const QString &one, const QString &more) {
+        return QString::number(count) + u' ' + (count == 1 ? one : more);
+    };
+    return QObject::tr("%1, %2.").arg(counted(errors, QObject::tr("error"), QObject::tr("errors")),
+                                      counted(warnings, QObject::tr("warning"), QObject::tr("warnings")));
 }
 
 } // namespace
