@@ -155,7 +155,7 @@ void NodeLink::takeLine(std::string_view line) {
 void NodeLink::takeHello(std::string_view line) {
     const auto hello = decodeHello(line);
     if (!hello) {
-        const Error why = hello.error();
+        const Error &why = hello.error();
         if (m_joined)
             return lose(why.message());
         close();

@@ -40,7 +40,7 @@ std::optional<ClockView> askClock(const NodeShell &shell, QProcess &agent) {
 
 ClockView clockView(std::int64_t sentUs, std::int64_t thereUs, std::int64_t gotUs) {
     ClockView view;
-    view.offsetS = double(thereUs - (sentUs + (gotUs - sentUs) / 2)) / 1e6;
+    view.offsetS = (double(thereUs - sentUs) - double(gotUs - sentUs) / 2) / 1e6;
     view.errorS = double(gotUs - sentUs) / 2e6;
     return view;
 }
