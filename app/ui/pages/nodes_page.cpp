@@ -3,12 +3,10 @@
 #include <QComboBox>
 #include <QDateTime>
 #include <QGridLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QLocale>
 #include <QProcess>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -24,6 +22,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/scrolled_body.h"
 #include "app/ui/widgets/tables.h"
 #include "launch/command_prefix.h"
 #include "models/node_tables.h"
@@ -145,7 +144,6 @@ Card *NodesPage::buildDoctor(QWidget *parent) {
     m_links = makeTable(m_theme, card);
     m_links->setModel(&m_linkModel);
     m_links->setAccessibleName(tr("Bandwidth and round trip between nodes"));
-    m_links->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_links->hide();
     card->body()->addWidget(m_doctorText);
     card->body()->addWidget(m_findings);
@@ -154,14 +152,7 @@ Card *NodesPage::buildDoctor(QWidget *parent) {
 }
 
 QWidget *NodesPage::buildBody() {
-    auto *area = new QScrollArea(this);
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
-    auto *body = new QWidget(area);
-    body->setObjectName(QStringLiteral("scrolled"));
-    auto *layout = new QVBoxLayout(body);
-    layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
-    layout->setSpacing(2 * grid);
+    const auto [area, body, layout] = makeScrolledBody(this);
     layout->addWidget(buildHead(body));
     m_cardGrid = new QGridLayout;
     m_cardGrid->setSpacing(2 * grid);
@@ -169,7 +160,6 @@ QWidget *NodesPage::buildBody() {
     layout->addWidget(buildTopology(body));
     layout->addWidget(buildDoctor(body));
     layout->addStretch(1);
-    area->setWidget(body);
     return area;
 }
 
@@ -348,7 +338,7 @@ void NodesPage::examined(const core::DoctorLook &look, const std::vector<core::F
     m_linkModel.setTable(core::linkTable(look));
     m_links->setVisible(look.nodes.size() > 1);
     fitColumns(m_links, 80, 320);
-    m_links->setFixedHeight(m_links->horizontalHeader()->height() + m_linkModel.rowCount() * 4 * grid + 2);
+    fitHeight(m_links);
     m_doctorText->setText(
         tr("%1 Asked at %2.").arg(countText(findings), QLocale().toString(QTime::currentTime(), QLocale::ShortFormat)));
     say(core::keepChoices(look)); // the interfaces found go into the book
