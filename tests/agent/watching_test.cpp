@@ -85,16 +85,16 @@ TEST_CASE("who keeps the run's queue watches for nobody: its time is told apart"
     const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000"}});
     FollowClient owner(run.socket, 0, true);
     CHECK(eventually([&] { return samplesOf(run).size() > 12; })); // it has been looked at once
-    burn(0.5);
+    burn(2.0);
     const std::size_t seen = samplesOf(run).size();
-    CHECK(eventually([&] { return samplesOf(run).size() > seen + 6; })); // and once more
+    CHECK(eventually([&] { return samplesOf(run).size() > seen + 12; })); // and once more
     CHECK(samplesOf(run).back().viewers.empty());
     Child({agentBinary(), "stop", run.runId}).wait();
     const RunResult result = resultOf(run.folder);
     REQUIRE(result.watching);
     CHECK(result.watching->watchedS == 0);
     CHECK(!result.watching->viewersCpuS);
-    CHECK(result.watching->queueCpuS.value_or(0) >= 0.45);
+    CHECK(result.watching->queueCpuS.value_or(0) >= 0.9); // where cores are short, the first look comes late
 }
 
 TEST_CASE("ranks that share a core have waited for it about as long as the others ran; one alone has not") {

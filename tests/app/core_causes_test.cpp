@@ -181,18 +181,14 @@ private Q_SLOTS:
         const QString alone = QStringLiteral("\"method\":\"baseline\"");
         const QString two = QStringLiteral("\"method\":\"ddp\",\"devices\":2");
         QTest::newRow("loading") << alone << QByteArray("0:load:40") << int(Cause::DataLoading);
-        // Compute is forward and backward too, and they differ between the cells by some 0.05 s in 64 steps: at batch 64 with
-        // whatever the machine does (0.745 and 0.688 s, medians of four beside compilers), at batch 4 (0.021 and 0.049 s in one
-        // run) it seems since a forward after 12 ms of waiting starts cold. That stands in the right bar, and is no error of the
-        // attribution, but it is 4 to 7 % of 0.8 s planted; the figures of both phases are printed.
+        // At batch 4 a forward after 12 ms of waiting starts cold: it and backward really take longer, and stand in the same bar.
         QTest::newRow("the optimizer") << alone + QStringLiteral(
                                                       ",\"optimizer\":\"adamw\",\"batch_size\":4,\"train_samples\":256")
                                        << QByteArray("0:optimizer:100") << int(Cause::Compute);
         QTest::newRow("backward of one rank") << two << QByteArray("1:backward:15") << int(Cause::Imbalance);
     }
-    /// A delay makes its phase F times as long, so (F - 1) / F of what was measured in it was planted. What is underneath differs
-    /// from run to run with whatever else the machine does: hence a bound of 10 % beside compilers at work. On a machine with
-    /// nothing else to do it is under 5 %; the figures are printed.
+    /// A delay makes its phase F times as long, so (F - 1) / F of what was measured in it was planted. Computing is forward and
+    /// backward too: what these changed by, measured, was not planted, is in the bar rightly, and is expected there.
     void theRealTrainersDelaysComeBackAsCauses() {
         expectTrainer();
         QFETCH(QString, keys);
@@ -207,20 +203,31 @@ private Q_SLOTS:
         const Cell slow = measured(QStringLiteral("slow"), all);
         qunsetenv("LOCKSTEP_TEST_DELAY");
         QVERIFY(!reference.runs.empty() && !slow.runs.empty());
+        QCOMPARE(reference.runs.size(), slow.runs.size());
         const QList<QByteArray> parts = delay.split(':');
         const double factor = parts[2].toDouble();
-        const double planted = secondsIn(slow, parts[0].toInt(), parts[1].toStdString()) * (factor - 1) / factor;
+        std::vector<double> errors, unattributed;
+        for (std::size_t i = 0; i < slow.runs.size();
+             ++i) { // each its own: a busy machine delays each by another amount
+            const Cell plainOne{"plain", {reference.runs[i]}, false}, slowOne{"slow", {slow.runs[i]}, false};
+            const double planted = secondsIn(slowOne, parts[0].toInt(), parts[1].toStdString()) * (factor - 1) / factor;
+            double expected = planted;
+            if (cause == int(Cause::Compute))
+                for (const std::string_view phase : {"forward", "backward"})
+                    expected += secondsIn(slowOne, 0, phase) - secondsIn(plainOne, 0, phase);
+            const auto found = attribute(plainOne, slowOne, {});
+            QVERIFY(found);
+            errors.push_back(std::fabs(found->secondsOf(Cause(cause)) - expected) / planted);
+            unattributed.push_back(std::fabs(found->secondsOf(Cause::Unattributed)) / planted);
+            qInfo("planted %.3f s, expected %.3f s, error %.1f %%, unattributed %.1f %%; %s", planted, expected,
+                  errors.back() * 100, unattributed.back() * 100, qPrintable(textOf(*found)));
+        }
         const auto found = attribute(reference, slow, {});
         QVERIFY(found);
-        const double error = std::fabs(found->secondsOf(Cause(cause)) - planted) / planted;
-        qInfo("planted %.3f s, error %.1f %%, unattributed %.1f %%; %s", planted, error * 100,
-              found->unattributedShare() * 100, qPrintable(textOf(*found)));
-        for (const std::string_view phase : {"forward", "backward"})
-            qInfo("%s of rank 0: %.3f s plain, %.3f s slow", phase.data(), secondsIn(reference, 0, phase),
-                  secondsIn(slow, 0, phase));
+        qInfo("of all repeats together: %s", qPrintable(textOf(*found)));
         QVERIFY(int(largest(*found)) == cause);
-        QVERIFY2(error <= 0.10, qPrintable(textOf(*found)));
-        QVERIFY2(std::fabs(found->secondsOf(Cause::Unattributed)) <= 0.10 * planted, qPrintable(textOf(*found)));
+        QVERIFY(*median(errors) <= 0.05);
+        QVERIFY(*median(unattributed) <= 0.05);
         if (cause == int(Cause::Imbalance)) {
             const Bottleneck bottleneck = bottleneckOf(slow, {});
             QVERIFY2(bottleneck.bound == Bound::Straggler &&

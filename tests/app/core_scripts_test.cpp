@@ -148,7 +148,7 @@ private Q_SLOTS:
         const auto two = expand(*recipe, machine(2));
         QVERIFY(two.has_value());
         QCOMPARE(two->reference, std::string("Python, 0 workers"));
-        QCOMPARE(two->runnableCount(), 14);
+        QCOMPARE(two->runnableCount(), 15);
         const auto row = [&](const char *name) {
             return *std::find_if(two->runs.begin(), two->runs.end(), [&](const auto &run) { return run.name == name; });
         };
