@@ -7,12 +7,14 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
+#include <QTextBrowser>
 #include <QToolButton>
 
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/recipe_list.h"
+#include "app/ui/pages/recipe_reader_dialog.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "ui_fixture.h"
@@ -223,6 +225,23 @@ private Q_SLOTS:
         QCOMPARE(m_page->recipes()->count(), before);
         QVERIFY(!m_page->choose(QStringLiteral("four-epochs")));
         QVERIFY(!m_page->recipes()->isSaved()); // another one is chosen
+    }
+
+    void everyBuiltInRecipeHasAPageThatOpensByOneKey() {
+        for (const std::string &name : core::builtInRecipes())
+            QVERIFY2(RecipeReaderDialog::hasPage(QString::fromStdString(name)), name.c_str());
+        QVERIFY(m_page->choose(QStringLiteral("lenet-why-faster")));
+        QTest::keyClick(m_page.get(), Qt::Key_F1, Qt::ShiftModifier);
+        QTRY_VERIFY(m_page->findChild<RecipeReaderDialog *>() != nullptr);
+        auto *dialog = m_page->findChild<RecipeReaderDialog *>();
+        QVERIFY(dialog->isVisible());
+        const auto words = [&] { return dialog->text()->toPlainText(); };
+        QVERIFY(words().contains(QStringLiteral("As published")));
+        QVERIFY(words().contains(QStringLiteral("What came out here")));
+        dialog->text()->setSource(dialog->text()->source().resolved(QUrl(QStringLiteral("../results.md"))));
+        QVERIFY2(words().contains(QStringLiteral("Two nodes")), qPrintable(words())); // its links lead on
+        QVERIFY(m_page->choose(QStringLiteral("free")));
+        QVERIFY(!RecipeReaderDialog::hasPage(m_page->recipes()->currentName()));
     }
 
     void theMachinesDevicesAreBoxesToChooseFrom() {

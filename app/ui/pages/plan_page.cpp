@@ -20,6 +20,7 @@
 #include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/plan_rows.h"
 #include "app/ui/pages/recipe_list.h"
+#include "app/ui/pages/recipe_reader_dialog.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -86,6 +87,9 @@ QWidget *PlanPage::buildRecipes() {
         card->addTool(button);
         return button;
     };
+    m_about = addTool(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
+                      tr("What it shows, what was published and what came out elsewhere (Shift+F1)"),
+                      &PlanPage::tellAboutRecipe);
     m_openFile = addTool(tr("Open a recipe's file"), QKeySequence(QKeySequence::Open),
                          tr("Opens a recipe that somebody gave you (Ctrl+O)"), &PlanPage::openRecipe);
     m_save = addTool(tr("Save as a recipe"), QKeySequence(QKeySequence::Save),
@@ -268,6 +272,7 @@ void PlanPage::takeDraft(PlanDraft draft) {
                           .arg(variant.repeats));
     m_quick->setToolTip(tr("A smaller run for a first answer within minutes; the whole test set is used (Alt+Q)"));
     m_remove->setEnabled(m_recipes->isSaved());
+    m_about->setEnabled(RecipeReaderDialog::hasPage(m_recipes->currentName()));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
     m_form->show(m_draft);
@@ -379,6 +384,7 @@ void PlanPage::restyle() {
     setWords(m_start, m_workspace.starting() ? tr("Starting…") : tr("Start"));
     m_theme.setIcon(m_start, QStringLiteral("play"), p.onAccent);
     m_theme.setIcon(m_copy, QStringLiteral("copy"), p.textSecondary);
+    m_about->setIcon(m_theme.icon(QStringLiteral("info"), p.textSecondary));
     m_openFile->setIcon(m_theme.icon(QStringLiteral("open"), p.textSecondary));
     m_save->setIcon(m_theme.icon(QStringLiteral("save"), p.textSecondary));
 }

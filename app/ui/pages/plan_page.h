@@ -56,6 +56,7 @@ private:
     void duplicateRecipe();
     void shareRecipe();
     void removeRecipe();
+    void tellAboutRecipe();
     void refresh();
     void showCommand();
     [[nodiscard]] bool dataMissing();
@@ -69,7 +70,7 @@ private:
     PlanDraft m_draft;
     core::PlanModel m_model;
     RecipeList *m_recipes;
-    QToolButton *m_openFile, *m_save;
+    QToolButton *m_about, *m_openFile, *m_save;
     QAction *m_remove;
     ConfigForm *m_form;
     DataNotice *m_data;

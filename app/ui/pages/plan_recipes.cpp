@@ -6,6 +6,7 @@
 
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/recipe_list.h"
+#include "app/ui/pages/recipe_reader_dialog.h"
 #include "launch/recipe_shelf.h"
 
 namespace lockstep::ui {
@@ -66,6 +67,12 @@ void PlanPage::removeRecipe() {
     const QString title = QString::fromStdString(m_draft.recipe().title);
     if (QMessageBox::question(this, tr("Remove"), tr("Remove the saved recipe \"%1\"?").arg(title)) == QMessageBox::Yes)
         tell(this, tr("Remove"), m_recipes->remove());
+}
+
+void PlanPage::tellAboutRecipe() {
+    auto *dialog = new RecipeReaderDialog(m_theme, m_recipes->currentName(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->show(); // beside the page: a person reads and sets up at once
 }
 
 } // namespace lockstep::ui

@@ -56,6 +56,10 @@ void RecipeList::add(PlanDraft draft, const QString &name) {
     m_drafts.push_back(std::move(draft));
 }
 
+QString RecipeList::currentName() const {
+    return currentItem() ? currentItem()->data(RecipeDelegate::NameRole).toString() : QString();
+}
+
 void RecipeList::addAndChoose(PlanDraft draft, const QString &name) {
     {
         const QSignalBlocker quiet(this);

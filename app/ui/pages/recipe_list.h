@@ -22,6 +22,8 @@ public:
     void addAndChoose(PlanDraft draft, const QString &name);
     /// The draft of the chosen row as it came: without what the person has changed since.
     [[nodiscard]] const PlanDraft *current() const;
+    /// The chosen row's; empty before one is.
+    [[nodiscard]] QString currentName() const;
     /// Saves under a title and chooses it; a name that is taken is refused unless `replace`.
     [[nodiscard]] Result<void> save(const core::Recipe &recipe, const QString &title, bool replace);
     /// Opens somebody's file as a row of its own; it is not saved yet.

@@ -16,6 +16,7 @@
 
 static void initUiResources() {
     Q_INIT_RESOURCE(ui);
+    Q_INIT_RESOURCE(docs);
 }
 
 namespace lockstep::ui {
