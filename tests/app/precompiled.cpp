@@ -1,0 +1,1 @@
+// Holds the header that the tests of this room have read for them (CMakeLists.txt).
