@@ -54,7 +54,10 @@ TEST_CASE("devices are sampled about five times a second, ranks and the agent wi
     CHECK(middle.devices[0].utilization.value_or(0) > 0.3);
     REQUIRE(middle.processes.size() == 2);
     CHECK(middle.processes[0].rank == 0);
-    CHECK(middle.processes[0].cpuCores.value_or(0) > 0.1);
+    const auto used = [](const DeviceFrame &sample) {
+        return sample.processes.empty() ? 0 : sample.processes[0].cpuCores.value_or(0);
+    };
+    CHECK(used(*std::ranges::max_element(samples, {}, used)) > 0.3); // a core may be another's at any one moment
     REQUIRE(middle.agent);
     CHECK(middle.agent->pid == run.agent);
     CHECK(middle.agent->cpuCores.value_or(1) < 0.2);
