@@ -58,6 +58,12 @@ std::string choicesText(const DoctorLook &look) {
     return text.empty() ? text : "Interfaces, found by trying:\n" + text;
 }
 
+/// Of several nodes: a single one uses what it has.
+std::string lineText(const DoctorLook &look) {
+    const auto line = core::lineFor(look);
+    return look.nodes.size() > 1 && line ? line->reason + "\n" : std::string();
+}
+
 Result<std::vector<core::TorchrunLine>> linesOf(const std::vector<std::string> &commands) {
     std::vector<core::TorchrunLine> lines;
     for (const std::string &command : commands) {
@@ -110,7 +116,7 @@ int doctorCommand(const DoctorCommandOptions &options) {
     if (options.json)
         print(core::toJson(look, findings));
     else
-        print(findingsText(findings) + choicesText(look) + matrixText(look));
+        print(findingsText(findings) + lineText(look) + choicesText(look) + matrixText(look));
     return core::anyError(findings) ? Failed : Done;
 }
 

@@ -1,4 +1,6 @@
 // What looks at results and changes nothing: recipes, show, compare.
+#include <map>
+
 #include <nlohmann/json.hpp>
 #include <QFile>
 
@@ -22,6 +24,21 @@ using Json = nlohmann::ordered_json;
 
 std::string dump(const Json &json) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The line that the nodes of a run trained with, as their trainers said it.
+std::string torchText(const core::RunStore &store) {
+    if (!store.record() || store.record()->machines.empty() || store.record()->machines.front().torchVersion.empty())
+        return {};
+    std::map<std::string, std::string> hosts;
+    for (const MachineRecord &machine : store.record()->machines) {
+        std::string &names = hosts[machine.torchVersion.empty() ? "an unknown version" : machine.torchVersion];
+        names += (names.empty() ? "" : ", ") + machine.host;
+    }
+    std::string text = "  PyTorch";
+    for (const auto &[version, names] : hosts)
+        text += (text.ends_with("PyTorch") ? " " : "; ") + version + " on " + names;
+    return text + "\n";
 }
 
 } // namespace
@@ -76,6 +93,7 @@ int showCommand(const std::string &id, bool json, bool all) {
             text += " " + key + "=" + value;
         text += "\n";
     }
+    text += torchText(store);
     for (const auto &[rank, info] : store.ranks())
         text += "  rank " + std::to_string(rank) + "  " + (info.device.empty() ? "-" : info.device) + "  cores " +
                 (info.cores.empty() ? "-" : info.cores) + "  " + info.host + "\n";

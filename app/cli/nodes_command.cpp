@@ -153,8 +153,10 @@ int nodesSetCommand(const NodesOptions &options) {
         }
         if (!options.host.empty())
             node.host = options.host;
-        if (!options.agent.empty())
+        if (!options.agent.empty()) {
             node.agent = options.agent;
+            node.torch = node.lineReason = {}; // another agent's
+        }
         if (auto set = core::replaceNode(node); !set)
             return complain(set.error());
     }
@@ -213,8 +215,6 @@ int nodesSyncCommand(const NodesOptions &options) {
     auto nodes = core::chosenNodes(options.names);
     if (!nodes)
         return complain(nodes.error());
-    if (options.names.empty())
-        std::erase_if(*nodes, [](const NodeEntry &node) { return node.how == "local"; });
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
     std::string last;
     const auto told = [&](const core::SyncProgress &progress) {
@@ -230,17 +230,24 @@ int nodesSyncCommand(const NodesOptions &options) {
     core::SyncOptions wanted;
     wanted.datasets = options.datasets;
     wanted.ownTorch = !options.torch;
+    wanted.line = options.line;
     wanted.way = options.tar ? core::SyncWay::Tar : core::SyncWay::Best;
     Json all = Json::array();
     std::vector<std::vector<std::string>> rows = {{"node", "what", "version", "files", "size", "sent", "by"}};
     int code = Done;
-    for (const NodeEntry &node : *nodes) {
-        const auto reports = core::syncNode(node, wanted, terminalAnswers(), told);
+    core::SyncEvents events;
+    events.progressed = told;
+    std::string line;
+    events.chosen = [&](const core::LineChoice &choice) {
+        line = choice.line.version;
+        std::fprintf(stderr, terminal ? "\r\033[K%s\n" : "%s\n", choice.reason.c_str());
+    };
+    events.done = [&](const std::string &, const Result<std::vector<core::SyncReport>> &reports) {
         if (terminal)
             std::fprintf(stderr, "\r\033[K");
         if (!reports) {
             code = complain(reports.error());
-            continue;
+            return;
         }
         for (const core::SyncReport &one : *reports) {
             all.push_back({{"node", one.node},
@@ -251,7 +258,8 @@ int nodesSyncCommand(const NodesOptions &options) {
                            {"bytes", one.bytes},
                            {"moved_files", one.movedFiles},
                            {"moved_bytes", one.movedBytes},
-                           {"by", one.by}});
+                           {"by", one.by},
+                           {"line", line}});
             const auto megabytes = [](double bytes) {
                 return QString::number(bytes / 1e6, 'f', 1).toStdString() + " MB";
             };
@@ -259,7 +267,8 @@ int nodesSyncCommand(const NodesOptions &options) {
                             std::to_string(one.movedFiles) + " of " + std::to_string(one.files), megabytes(one.bytes),
                             megabytes(one.movedBytes), orDash(one.by)});
         }
-    }
+    };
+    core::syncNodes(*nodes, wanted, terminalAnswers(), events);
     print(options.json      ? all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"
           : rows.size() > 1 ? aligned(rows)
                             : "");

@@ -50,6 +50,8 @@ void addCommands(CLI::App &nodes, NodesOptions &options, int &exitCode) {
         ->allow_extra_args(false);
     sync->add_flag("--torch", options.torch,
                    "Bring this machine's PyTorch even where there is one of the right version");
+    sync->add_option("--line", options.line,
+                     "Use this line of PyTorch, 2.11.0 or 2.7.1; left out: one that all can use");
     sync->add_flag("--tar", options.tar, "Use tar even where both have rsync");
 }
 

@@ -14,7 +14,7 @@ namespace lockstep::cli {
 
 struct NodesOptions {
     std::vector<std::string> names, datasets;
-    std::string host, agent, interface, partition;
+    std::string host, agent, interface, partition, line;
     int times = 0; ///< of watch: lines to print before it ends; 0: until it is stopped
     bool local = false, untried = false, torch = false, tar = false, json = false, interfaceGiven = false;
 };

@@ -99,6 +99,31 @@ TEST_CASE("nodes of 2 and 3 devices are one run: ranks are prefix sums, every lo
     CHECK_FALSE(std::filesystem::exists(run.folder(0).join()));
 }
 
+TEST_CASE("unlike lines of PyTorch on two nodes end the run before a rank starts, a patch release and a build do not") {
+    for (const bool alike : {false, true}) {
+        const TestHome home;
+        NodesRun run(home,
+                     {{1, 1},
+                      {{"FAKE_RANK", "epochs=1;steps=2"}},
+                      {{0, {{"FAKE_TORCH", "2.11.0+cu130"}}}, {1, {{"FAKE_TORCH", alike ? "2.11.1" : "2.7.1"}}}}});
+        run.startAll();
+        const RunResult result = resultOf(run.folder(0));
+        CHECK((result.state == (alike ? RunState::Done : RunState::Failed)));
+        const auto record = runRecordFromJson(contentsOf(run.folder(0).config()));
+        REQUIRE(record);
+        CHECK(record->machines.at(0).torchVersion == "2.11.0+cu130");
+        CHECK(record->machines.at(1).torchVersion == (alike ? "2.11.1" : "2.7.1"));
+        CHECK(hasAlert(run.log(0), "torch_differs") == !alike);
+        if (!alike) {
+            CHECK_MESSAGE(result.reason.find("2.7.1 on ") != std::string::npos, result.reason);
+            CHECK_MESSAGE(result.reason.find("nodes sync") != std::string::npos, result.reason);
+            CHECK(result.exitCode == 2);
+            CHECK(result.ranks.empty());
+        }
+        CHECK(eventually([&] { return run.allGone(); }));
+    }
+}
+
 TEST_CASE("4 + 4 and 3 × 4 devices") {
     for (const std::vector<int> &devices : {std::vector<int>{4, 4}, std::vector<int>{4, 4, 4}}) {
         const TestHome home;

@@ -1,4 +1,6 @@
 // A run on several nodes as the core has it: lines of all nodes, clocks that disagree, links, launch and follow.
+#include <sstream>
+
 #include <QSignalSpy>
 #include <QtTest>
 
@@ -49,6 +51,35 @@ LaunchRequest requestOf(const RunConfig &config) {
     request.record.name = "nodes";
     request.record.processes = processCount(config);
     return request;
+}
+
+std::vector<Frame> framesOf(const std::string &log) {
+    std::vector<Frame> frames;
+    Decoder decoder;
+    std::istringstream lines(realFileSystem().readAll(log).value());
+    for (std::string line; std::getline(lines, line);)
+        if (const auto one = decoder.decode(line))
+            frames.push_back(*one);
+    return frames;
+}
+
+QFileInfo fakeTime() {
+    for (const QFileInfo &folder : QDir(QStringLiteral("/usr/lib")).entryInfoList(QDir::Dirs | QDir::NoDotAndDotDot))
+        if (const QFileInfo library(folder.filePath() + QStringLiteral("/faketime/libfaketime.so.1")); library.exists())
+            return library;
+    return {};
+}
+
+/// An agent, and ranks under it, that read another wall clock.
+std::string agentOfAnotherTime(const QFileInfo &library, const char *shiftS) {
+    const std::string path = dataHome() + "/agent" + shiftS;
+    const std::string text = "#!/bin/sh\nexec env LD_PRELOAD=" + library.filePath().toStdString() +
+                             " FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1 FAKETIME=" + shiftS + " " +
+                             findAgent().value() + " \"$@\"\n";
+    (void)realFileSystem().makeFolders(dataHome());
+    (void)realFileSystem().writeAtomically(path, text);
+    QFile::setPermissions(QString::fromStdString(path), QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    return path;
 }
 
 } // namespace
@@ -204,6 +235,66 @@ private Q_SLOTS:
         QVERIFY(loadRun(replayed, runFolder(run.toStdString())).has_value());
         QCOMPARE(replayed.frames(), store.frames());
         QCOMPARE(replayed.loss().points().size(), store.loss().points().size());
+    }
+
+    void framesOfRealAgentsWhoseClocksAreAnHourOffComeInTheOrderOfTime() {
+        const QFileInfo found = fakeTime();
+        if (!useFakeRanks())
+            QSKIP("lockstep-agent or fake_rank is not built");
+        if (!found.exists())
+            QSKIP("there is no libfaketime here: apt install faketime");
+        RunConfig config = onNodes(".:0;.:0;.:0");
+        qputenv("FAKE_RANK", "epochs=1;steps=200");
+        config.nodes[1].agent = agentOfAnotherTime(found, "+3600");
+        config.nodes[2].agent = agentOfAnotherTime(found, "-3600");
+        NodesLauncher launcher;
+        QSignalSpy ready(&launcher, &NodesLauncher::ready);
+        launcher.start({}, requestOf(config));
+        QVERIFY(ready.wait(20'000));
+        const QString run = ready[0][0].toString();
+        RunStore store(run);
+        RunFollower follower(&store, run);
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(30'000));
+        QCOMPARE(store.stateSentence(), QStringLiteral("done"));
+        constexpr double hourS = hourMs / 1e3;
+        QVERIFY(std::abs(store.links().at(1).clockOffsetS.value_or(0) - hourS) < 0.1);
+        QVERIFY(std::abs(store.links().at(2).clockOffsetS.value_or(0) + hourS) < 0.1);
+
+        // Processes of one machine share CLOCK_MONOTONIC, which nobody has shifted: it says what came first.
+        NodesReplay replay;
+        Decoder decoder;
+        std::int64_t latest = 0, worst = 0;
+        std::map<int, std::int64_t> apartS; // a node's wall clock less its monotonic one
+        replay.open(runFolder(run.toStdString()));
+        while (replay.slice([&](std::string_view line, int node) {
+            const Frame one = decoder.decode(line).value();
+            if (one.monoNs == 0)
+                return; // a header
+            apartS[node] = (one.wallUs - one.monoNs / 1000) / 1'000'000;
+            worst = std::max(worst, latest - one.monoNs);
+            latest = std::max(latest, one.monoNs);
+        })) {
+        }
+        QVERIFY(std::abs(apartS.at(1) - apartS.at(0) - 3600) <= 1); // the logs keep what the clocks said
+        QVERIFY(std::abs(apartS.at(2) - apartS.at(0) + 3600) <= 1);
+        // A node's own lines are logged as they come, which is later than they were stamped by a window of steps.
+        qInfo("%.1f ms out of order at most", double(worst) / 1e6);
+        QVERIFY(worst < 500'000'000);
+
+        // By the clocks alone the nodes' lines would stand apart by the whole run.
+        std::vector<std::pair<std::int64_t, std::int64_t>> byWall;
+        for (int node = 0; node < 3; ++node)
+            for (const Frame &one : framesOf(runFolder(run.toStdString()).log(node)))
+                if (one.monoNs > 0)
+                    byWall.emplace_back(one.wallUs, one.monoNs);
+        std::sort(byWall.begin(), byWall.end());
+        for (latest = worst = 0; const auto &[wallUs, monoNs] : byWall) {
+            worst = std::max(worst, latest - monoNs);
+            latest = std::max(latest, monoNs);
+        }
+        QVERIFY(worst > 1'000'000'000);
     }
 
     void aNodeThatCannotStartEndsTheLaunchAndLeavesNothing() {

@@ -308,6 +308,11 @@ int FakeRank::run() {
 } // namespace
 
 int main(int argc, char **argv) {
+    if (argc > 1 && std::string(argv[1]) == "--facts") { // FAKE_TORCH: the version of PyTorch it claims to run with
+        const char *torch = std::getenv("FAKE_TORCH");
+        std::printf("{\"torch\":\"%s\"}\n", torch ? torch : "");
+        return 0;
+    }
     signal(SIGTERM, [](int) { terminated = true; });
     signal(SIGPIPE, SIG_IGN);
     FakeRank rank(argc, argv);

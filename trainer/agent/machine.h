@@ -15,7 +15,7 @@ namespace lockstep::agent {
 [[nodiscard]] MachineFacts machineFacts(const Nvml *nvml);
 
 /// The record of this machine. CPU devices are listed as blocks of `coresPerDevice` of the allowed cores. Data sets'
-/// checksums and torch's version are the trainer's to know and stay empty.
+/// checksums and torch's version are the trainer's to know and stay empty; of several nodes the session asks for the latter.
 [[nodiscard]] MachineRecord takeMachineRecord(int node, int coresPerDevice, const Nvml *nvml);
 
 /// Name and numeric address of every interface that is up; IPv4 before IPv6.

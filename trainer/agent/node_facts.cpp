@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -99,6 +100,7 @@ Json gpusJson(Nvml &nvml) {
             peers.push_back(k == i ? Json(nullptr) : orNull(nvml.peerToPeer(i, k)));
         gpus.push_back({{"uuid", nvml.gpus()[i].uuid},
                         {"name", nvml.gpus()[i].name},
+                        {"compute_capability", nvml.computeCapability(i)},
                         {"busy", orNull(sample.utilization)},
                         {"memory_used_bytes", orNull(sample.memoryUsedBytes)},
                         {"memory_total_bytes", orNull(sample.memoryTotalBytes)},
@@ -132,26 +134,6 @@ Json rdmaJson() {
     for (const auto &entry : std::filesystem::directory_iterator("/sys/class/infiniband", error))
         names.push_back(entry.path().filename().string());
     return names;
-}
-
-/// First line of a command's output; nothing within the time. Through the shell, but with our own words only.
-std::string outputOf(const std::string &program) {
-    // timeout(1) belongs to coreutils, which every node has: a trainer that hangs in a driver must not hang the agent.
-    std::string quoted;
-    for (const char c : program)
-        quoted += c == '\'' ? std::string("'\"'\"'") : std::string(1, c);
-    std::string text;
-    if (std::FILE *pipe = ::popen(("timeout 20 '" + quoted + "' --facts 2>&1 </dev/null").c_str(), "re")) {
-        char buffer[4096];
-        while (text.size() < 64 * 1024) {
-            const std::size_t size = std::fread(buffer, 1, sizeof buffer, pipe);
-            if (size == 0)
-                break;
-            text.append(buffer, size);
-        }
-        ::pclose(pipe);
-    }
-    return text;
 }
 
 } // namespace
@@ -194,21 +176,48 @@ std::vector<InterfaceFacts> interfaceFacts() {
     return all;
 }
 
-TrainerFacts trainerFacts() {
-    TrainerFacts facts;
+TrainerQuestion::TrainerQuestion() {
     const auto trainer = findTrainer();
     if (!trainer) {
-        facts.problem = trainer.error().message();
-        return facts;
+        m_problem = trainer.error().message();
+        return;
     }
-    const std::string said = outputOf(*trainer);
+    m_trainer = *trainer;
+    // Through the shell, but with our own words only. timeout(1) belongs to coreutils, which every node has: a trainer that
+    // hangs in a driver must not hang the agent.
+    std::string quoted;
+    for (const char c : m_trainer)
+        quoted += c == '\'' ? std::string("'\"'\"'") : std::string(1, c);
+    m_pipe = ::popen(("timeout 20 '" + quoted + "' --facts 2>&1 </dev/null").c_str(), "re");
+}
+
+TrainerQuestion::~TrainerQuestion() {
+    if (m_pipe)
+        ::pclose(m_pipe);
+}
+
+TrainerFacts TrainerQuestion::answer() {
+    TrainerFacts facts;
+    facts.problem = m_problem;
+    if (!m_pipe)
+        return facts;
+    std::string said;
+    char buffer[4096];
+    while (said.size() < std::size_t{64 * 1024}) {
+        const std::size_t size = std::fread(buffer, 1, sizeof buffer, m_pipe);
+        if (size == 0)
+            break;
+        said.append(buffer, size);
+    }
+    ::pclose(std::exchange(m_pipe, nullptr));
     const auto json = Json::parse(said, nullptr, false);
     if (!json.is_object()) {
-        facts.problem = said.empty() ? *trainer + " gave no word" : said.substr(0, said.find('\n'));
+        facts.problem = said.empty() ? m_trainer + " gave no word" : said.substr(0, said.find('\n'));
         return facts;
     }
     facts.version = json.value("version", "");
     facts.torch = json.value("torch", "");
+    facts.torchFolder = json.value("torch_folder", "");
     facts.nccl = json.value("nccl", "");
     return facts;
 }
@@ -222,7 +231,7 @@ NodeFacts::NodeFacts(int coresPerDevice) : m_coresPerDevice(coresPerDevice), m_n
 
 std::string NodeFacts::line() {
     if (!m_trainer)
-        m_trainer = trainerFacts();
+        m_trainer = TrainerQuestion().answer();
     utsname kernel{};
     ::uname(&kernel);
     const MachineRecord record = takeMachineRecord(0, m_coresPerDevice, nullptr);
@@ -236,6 +245,7 @@ std::string NodeFacts::line() {
                  {"trainer",
                   {{"version", m_trainer->version},
                    {"torch", m_trainer->torch},
+                   {"torch_folder", m_trainer->torchFolder},
                    {"nccl", m_trainer->nccl},
                    {"problem", m_trainer->problem}}},
                  {"cpu_model", record.cpuModel},

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,10 +23,21 @@ struct InterfaceFacts {
 
 /// What lockstep-trainer says of itself; `problem` when it said nothing.
 struct TrainerFacts {
-    std::string version, torch, nccl, problem;
+    std::string version, torch, torchFolder, nccl, problem;
 };
-/// Asks it; takes as long as LibTorch takes to load, at most 20 s.
-[[nodiscard]] TrainerFacts trainerFacts();
+/// Asks it, which takes as long as LibTorch takes to load (0.3 s, at most 20 s), while the asker goes on.
+class TrainerQuestion {
+public:
+    TrainerQuestion(); ///< asks
+    ~TrainerQuestion();
+    TrainerQuestion(const TrainerQuestion &) = delete;
+    TrainerQuestion &operator=(const TrainerQuestion &) = delete;
+    [[nodiscard]] TrainerFacts answer(); ///< waits for it; called once
+
+private:
+    std::string m_trainer, m_problem;
+    std::FILE *m_pipe = nullptr;
+};
 
 /// Says how this node stands, as one line of JSON a call. What does not change while it lives is asked once.
 class NodeFacts {

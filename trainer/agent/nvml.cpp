@@ -70,6 +70,7 @@ struct Nvml::Impl {
     Return (*pcieGeneration)(Handle, unsigned *) = nullptr;
     Return (*pcieGenerationMax)(Handle, unsigned *) = nullptr;
     Return (*peerStatus)(Handle, Handle, int, int *) = nullptr;
+    Return (*capability)(Handle, int *, int *) = nullptr;
     Return (*migMode)(Handle, unsigned *, unsigned *) = nullptr;
     Return (*migCount)(Handle, unsigned *) = nullptr;
     Return (*migByIndex)(Handle, unsigned, Handle *) = nullptr;
@@ -126,6 +127,7 @@ bool Nvml::Impl::findAll() {
     find(pcieGeneration, "nvmlDeviceGetCurrPcieLinkGeneration");
     find(pcieGenerationMax, "nvmlDeviceGetMaxPcieLinkGeneration");
     find(peerStatus, "nvmlDeviceGetP2PStatus");
+    find(capability, "nvmlDeviceGetCudaComputeCapability");
     find(migMode, "nvmlDeviceGetMigMode");
     find(migCount, "nvmlDeviceGetMaxMigDeviceCount");
     find(migByIndex, "nvmlDeviceGetMigDeviceHandleByIndex");
@@ -284,6 +286,13 @@ Nvml::Link Nvml::link(std::size_t index) const {
     };
     return {asked(m_impl->pcieWidth), asked(m_impl->pcieWidthMax), asked(m_impl->pcieGeneration),
             asked(m_impl->pcieGenerationMax)};
+}
+
+std::string Nvml::computeCapability(std::size_t gpu) const {
+    int major = 0, minor = 0;
+    if (!m_impl->capability || m_impl->capability(m_impl->devices[gpu].handle, &major, &minor) != 0)
+        return {};
+    return std::to_string(major) + "." + std::to_string(minor);
 }
 
 std::optional<bool> Nvml::peerToPeer(std::size_t gpu, std::size_t other) const {

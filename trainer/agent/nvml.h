@@ -41,6 +41,8 @@ public:
         std::optional<int> pcieWidth, pcieWidthMax, pcieGeneration, pcieGenerationMax;
     };
     [[nodiscard]] Link link(std::size_t gpu) const;
+    /// "7.5" of a Turing card; empty where NVML does not tell.
+    [[nodiscard]] std::string computeCapability(std::size_t gpu) const;
     /// Whether two GPUs read each other's memory directly; absent where NVML does not tell.
     [[nodiscard]] std::optional<bool> peerToPeer(std::size_t gpu, std::size_t other) const;
     /// Programs that compute on it now; takes milliseconds.

@@ -8,6 +8,7 @@
 #include "trainer/agent/frame_intake.h"
 #include "trainer/agent/launch_plan.h"
 #include "trainer/agent/new_run_folder.h"
+#include "trainer/agent/node_facts.h"
 #include "trainer/agent/node_hub.h"
 #include "trainer/agent/node_link.h"
 #include "trainer/agent/run_journal.h"
@@ -99,6 +100,7 @@ private:
 
     SystemClock m_clock;
     LaunchPlan m_plan;
+    std::optional<TrainerQuestion> m_torch; ///< of node 0 of several
     GroupKeeper m_keeper;
     NewRunFolder m_folder;
     std::string m_host;

@@ -1,6 +1,7 @@
 // The part of a session that a run on several nodes needs: node 0 with its hub, another node with its link.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -21,10 +22,28 @@ constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000}
 constexpr std::chrono::milliseconds agent0Gone{3000};
 /// Failures on two nodes this close may come in any order: the one by a signal is the cause.
 constexpr std::int64_t sameMomentNs = 1'000'000'000;
-constexpr int failedCode = 1, stoppedCode = 130, mostRefusalsTold = 50;
+constexpr int failedCode = 1, badArguments = 2, stoppedCode = 130, mostRefusalsTold = 50;
 
 std::string seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
+}
+
+/// Ranks of unlike versions do not understand each other, and may wait for ever. Empty: all are of one line, as far as is known.
+std::string unlikeTorch(const std::vector<MachineRecord> &machines) {
+    const auto majorMinor = [](const std::string &version) {
+        const auto first = version.find('.');
+        return version.substr(0, first == std::string::npos ? first : version.find_first_of(".+", first + 1));
+    };
+    std::set<std::string> lines;
+    std::string told;
+    for (const MachineRecord &machine : machines)
+        if (!machine.torchVersion.empty()) {
+            lines.insert(majorMinor(machine.torchVersion));
+            told += (told.empty() ? "" : ", ") + machine.torchVersion + " on " + machine.host;
+        }
+    return lines.size() < 2 ? std::string()
+                            : "the nodes have unlike versions of PyTorch (" + told +
+                                  "); bring one that all can use to them: lockstepctl nodes sync";
 }
 } // namespace
 
@@ -43,6 +62,8 @@ Result<void> Session::openHub() {
     if (!hub)
         return fail(hub.error());
     m_hub = std::move(*hub);
+    if (!isScript(m_plan.record))
+        m_torch.emplace(); // answered while the other nodes join
     writeJoinFile();
     startHub();
     m_joinTimer = m_loop.after(m_plan.nodes.joinLimit, [this] {
@@ -92,6 +113,8 @@ void Session::startAll() {
     record.processes = worldSize;
     for (const std::string &device : m_hub->devices())
         record.deviceNames.push_back(device);
+    if (m_torch)
+        record.machines.front().torchVersion = m_torch->answer().torch;
     for (MachineRecord &machine : m_hub->machines())
         record.machines.push_back(std::move(machine));
     if (const auto written = realFileSystem().writeAtomically(folder().config(), toJson(record)); !written)
@@ -101,6 +124,10 @@ void Session::startAll() {
         if (const LogWindow *log = m_hub->window(other))
             m_socket->addLog(other, *log);
 
+    if (const std::string unlike = unlikeTorch(record.machines); !unlike.empty()) {
+        alert("error", "torch_differs", unlike);
+        return concludeUnbegun(RunState::Failed, badArguments, unlike);
+    }
     if (auto begun = begin(); !begun) {
         alert("error", "start_failed", begun.error().message());
         return concludeUnbegun(RunState::Failed, begun.error().kind == ErrorKind::BadArgument ? 2 : failedCode,
@@ -220,6 +247,8 @@ void Session::openLink() {
     options.join.shared = m_folder.shared();
     options.join.devices = m_plan.record.deviceNames;
     options.join.machine = m_plan.record.machines.front();
+    if (!isScript(m_plan.record))
+        options.join.machine->torchVersion = TrainerQuestion().answer().torch;
     m_link = std::make_unique<NodeLink>(m_loop, m_clock, *m_journal, std::move(options));
     m_link->start({[this] { m_loop.quit(); },
                    [this](const Error &why) {

@@ -8,6 +8,7 @@
 #include <QMetaObject>
 
 #include "data/dataset_source.h"
+#include "nodes/local_lines.h"
 
 namespace lockstep::core {
 namespace {
@@ -52,6 +53,7 @@ public:
         m_look.port = m_options.port;
         m_look.dataset = m_options.dataset;
         m_look.neededBytes = m_options.neededBytes;
+        m_look.builtLines = versionsOf(localLines());
         for (const NodeEntry &node : nodes)
             meet(node);
         m_look.choices.resize(nodes.size());

@@ -62,6 +62,7 @@ std::vector<Finding> findingsOf(const DoctorLook &look) {
     Findings findings;
     checkNodes(look, findings);
     checkVersions(look, findings);
+    checkLines(look, findings);
     checkNetwork(look, findings);
     checkNames(look, findings);
     checkData(look, findings);
@@ -80,6 +81,8 @@ std::string toJson(const DoctorLook &look, const std::vector<Finding> &findings)
                                     {"fix", one.fix}});
     for (const NodeLook &node : look.nodes)
         json["nodes"].push_back(nodeJson(node));
+    const auto line = lineFor(look);
+    json["torch_line"] = line ? Json({{"version", line->line.version}, {"reason", line->reason}}) : Json(nullptr);
     for (std::size_t i = 0; i < look.choices.size(); ++i)
         json["interfaces"].push_back({{"node", look.nodes[i].node.name},
                                       {"interface", look.choices[i].interface},

@@ -7,6 +7,7 @@ using Findings = std::vector<Finding>;
 
 void checkNodes(const DoctorLook &look, Findings &out);    ///< each by itself: reach, disk, limits, clock, GPUs
 void checkVersions(const DoctorLook &look, Findings &out); ///< against each other
+void checkLines(const DoctorLook &look, Findings &out);    ///< which PyTorch all can use, and who uses another
 void checkNetwork(const DoctorLook &look, Findings &out);  ///< interfaces, ports, links, MTU
 void checkNames(const DoctorLook &look, Findings &out);
 void checkData(const DoctorLook &look, Findings &out);

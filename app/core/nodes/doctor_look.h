@@ -71,6 +71,7 @@ struct DoctorLook {
     std::string dataset;                            ///< whose files `data` are about; empty: not looked
     std::map<std::string, std::string> knownSha256; ///< as published, by packed file's name
     double neededBytes = 0;                         ///< that a run or a sync wants free on each node
+    std::vector<std::string> builtLines;            ///< versions of PyTorch that this machine has a trainer for
 };
 
 /// The interface of each node whose address every other node reaches: a person's choice, where it holds; else a real

@@ -142,6 +142,14 @@ std::string told(const std::map<std::string, std::vector<std::string>> &groups) 
     return out;
 }
 
+std::string namesOf(const std::map<std::string, std::vector<std::string>> &groups) {
+    std::string out;
+    for (const auto &[value, names] : groups)
+        for (const std::string &name : names)
+            out += " " + name;
+    return out;
+}
+
 void checkAgents(const DoctorLook &look, Findings &out) {
     for (const NodeLook &node : look.nodes)
         if (node.usable() && node.agentVersion != look.ownVersion)
@@ -177,7 +185,8 @@ void checkVersions(const DoctorLook &look, Findings &out) {
     if (const auto torch = groups(look, [](const NodeFacts &facts) { return release(facts.torch); }); torch.size() > 1)
         say(out, "torch_differs", Severity::Error, "all nodes",
             "the nodes have unlike versions of PyTorch: " + told(torch),
-            "install one version everywhere, or let it be brought there: lockstepctl nodes sync --torch");
+            "let one line be chosen for all of them and brought where it lacks: lockstepctl nodes sync" +
+                namesOf(torch));
     if (const auto nccl =
             groups(look, [](const NodeFacts &facts) { return facts.gpus.empty() ? std::string() : facts.nccl; });
         nccl.size() > 1)

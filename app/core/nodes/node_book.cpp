@@ -54,6 +54,7 @@ Result<std::vector<NodeEntry>> nodesFromJson(std::string_view text) {
             node.interface = json.value("interface", "");
             node.interfacePinned = json.value("interface_pinned", false);
             node.torch = json.value("torch", "");
+            node.lineReason = json.value("line_reason", "");
             if (auto right = checkNode(node); !right)
                 return fail(right.error());
             nodes.push_back(std::move(node));
@@ -75,7 +76,8 @@ std::string toJson(const std::vector<NodeEntry> &nodes) {
                                  {"agent", node.agent},
                                  {"interface", node.interface},
                                  {"interface_pinned", node.interfacePinned},
-                                 {"torch", node.torch}});
+                                 {"torch", node.torch},
+                                 {"line_reason", node.lineReason}});
     return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -20,6 +20,7 @@ struct NodeEntry {
     bool interfacePinned = false; ///< by a person: the doctor says when it is wrong and leaves it as it is
     std::string
         torch; ///< version its trainer uses, where from: "2.11.0 by sync", "2.11.0 in /opt/torch"; empty: unknown
+    std::string lineReason = {}; ///< why sync chose that version, one sentence
     bool operator==(const NodeEntry &) const = default;
 };
 

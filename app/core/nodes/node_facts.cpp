@@ -47,6 +47,7 @@ NodeFacts::Gpu gpu(const Json &json) {
     NodeFacts::Gpu one;
     one.uuid = text(json, "uuid");
     one.name = text(json, "name");
+    one.computeCapability = text(json, "compute_capability");
     one.busy = number<double>(json, "busy");
     one.memoryUsedBytes = number<double>(json, "memory_used_bytes");
     one.memoryTotalBytes = number<double>(json, "memory_total_bytes");
@@ -83,6 +84,7 @@ Result<NodeFacts> nodeFactsFromJson(std::string_view line) {
         const Json trainer = part(json, "trainer");
         facts.trainer = text(trainer, "version");
         facts.torch = text(trainer, "torch");
+        facts.torchFolder = text(trainer, "torch_folder");
         facts.nccl = text(trainer, "nccl");
         facts.trainerProblem = text(trainer, "problem");
         facts.threads = number<int>(json, "threads");

@@ -19,7 +19,7 @@ struct NodeFacts {
         bool loopback = false, real = false; ///< real: a device stands behind it
     };
     struct Gpu {
-        std::string uuid, name;
+        std::string uuid, name, computeCapability; ///< "7.5"
         std::optional<double> busy, memoryUsedBytes, memoryTotalBytes, temperatureC;
         std::vector<std::string> throttle;
         std::optional<int> pcieWidth, pcieWidthMax, pcieGeneration, pcieGenerationMax;
@@ -30,6 +30,7 @@ struct NodeFacts {
     };
     std::string host, arch, os, kernel, glibc, cpuModel, allowedCores, gpuDriver;
     std::string agent, trainer, torch, nccl, trainerProblem; ///< versions; why the trainer said none
+    std::string torchFolder;                                 ///< of the PyTorch that its trainer runs with
     std::optional<int> threads;
     int allowedCoreCount = 0;
     std::optional<double> load1min, cpuBusy, memoryTotalBytes, memoryAvailableBytes;

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <sys/prctl.h>
-#include <sys/utsname.h>
 
 #include <QCryptographicHash>
 #include <QDeadlineTimer>
 #include <QFile>
-#include <QRegularExpression>
 #include <QStandardPaths>
 
 #include "ipc/run_folder.h"
-#include "ipc/unix_socket.h"
 #include "nodes/node_probe.h"
 #include "nodes/sync_scripts.h"
 #include "nodes/sync_transfer.h"
@@ -101,11 +98,6 @@ Result<void> finish(NodeShell &shell, const SyncSurvey &node, const SyncBundle &
     return fail(cutOff(shell, said, "verifying " + bundle.name));
 }
 
-/// The way a node gets its PyTorch.
-std::string majorMinor(const std::string &version) {
-    return QString::fromStdString(version).section(u'.', 0, 1).toStdString();
-}
-
 } // namespace
 
 double SyncPlan::bytes() const {
@@ -129,6 +121,13 @@ Result<SyncSurvey> survey(NodeShell &shell) {
     out.gpus = value(text, "gpus") == "yes";
     out.torchFolder = value(text, "torch");
     out.torchVersion = value(text, "torch_version");
+    out.driver = value(text, "driver");
+    for (const QString &line : text.split(u'\n'))
+        if (line.startsWith(u"card=")) {
+            const QStringList words = line.mid(5).split(QStringLiteral(", "));
+            out.driver = words.value(0).toStdString();
+            out.cards.push_back({words.value(2).toStdString(), capabilityFromText(words.value(1).toStdString())});
+        }
     bool known = false;
     const double kib = QString::fromStdString(value(text, "free_kib")).toDouble(&known);
     if (known)
@@ -194,71 +193,6 @@ Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const Sy
     return report;
 }
 
-Result<std::vector<SyncReport>> syncNode(const NodeEntry &entry, const SyncOptions &options, const SshAnswers &answers,
-                                         const SyncTold &told, std::stop_token stop) {
-    if (entry.how == "local")
-        return fail(
-            Error::badArgument(entry.name + " is this machine: nothing has to be brought there", "name another node"));
-    const auto lock =
-        FileLock::acquire(dataHome() + "/sync-" + entry.name + ".lock"); // two at once would fill one folder
-    if (!lock)
-        return fail(
-            Error::failed("another sync of " + entry.name + " is at work: " + lock.error().what, "wait for it"));
-    auto shell = NodeShell::open(entry, answers, stop);
-    if (!shell)
-        return fail(shell.error().error);
-    const auto node = survey(**shell);
-    if (!node)
-        return fail(node.error());
-    const auto trainer = localTrainer(node->gpus);
-    if (!trainer)
-        return fail(trainer.error());
-    const auto programs = programBundle(*trainer);
-    if (!programs)
-        return fail(programs.error());
-    utsname own{};
-    ::uname(&own);
-    if (auto fit = fits(*node, own.machine, neededGlibc(*programs), entry.name); !fit)
-        return fail(fit.error());
-
-    std::vector<SyncBundle> bundles;
-    const bool own_ok = options.ownTorch && !node->torchVersion.empty() &&
-                        majorMinor(node->torchVersion) == majorMinor(trainer->torchVersion);
-    if (!own_ok) {
-        auto torch = torchBundle(*trainer, node->gpus);
-        if (!torch)
-            return fail(torch.error());
-        bundles.push_back(std::move(*torch));
-    }
-    for (const std::string &dataset : options.datasets) {
-        auto data = dataBundle(dataset);
-        if (!data)
-            return fail(data.error());
-        bundles.push_back(std::move(*data));
-    }
-    bundles.push_back(*programs); // last: a new agent never meets an old torch
-    std::vector<SyncReport> reports;
-    for (const SyncBundle &bundle : bundles) {
-        auto report = syncBundle(**shell, *node, bundle, told, options.way);
-        if (!report)
-            return fail(report.error());
-        reports.push_back(std::move(*report));
-    }
-    (void)(*shell)->script(scripts::preferTorch, {node->home, own_ok ? "no" : "yes"});
-    auto kept = changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
-        for (NodeEntry &one : nodes)
-            if (one.name == entry.name) {
-                one.agent = reports.back().folder + "/bin/lockstep-agent";
-                one.torch =
-                    own_ok ? node->torchVersion + " in " + node->torchFolder : trainer->torchVersion + " by sync";
-            }
-        return {};
-    });
-    if (!kept)
-        return fail(kept.error());
-    return reports;
-}
-
 SyncJob::SyncJob(QObject *parent) : QObject(parent) {
     qRegisterMetaType<SyncProgress>();
     qRegisterMetaType<std::vector<SyncReport>>();
@@ -275,17 +209,17 @@ void SyncJob::start(std::vector<NodeEntry> nodes, SyncOptions options, SshAnswer
     m_thread = std::jthread([this, nodes = std::move(nodes), options = std::move(options),
                              answers = std::move(answers)](std::stop_token stop) {
         ::prctl(PR_SET_NAME, "lockstep-nodes");
-        for (const NodeEntry &node : nodes) {
-            if (stop.stop_requested())
-                break;
-            const auto reports = syncNode(
-                node, options, answers, [this](const SyncProgress &progress) { Q_EMIT progressed(progress); }, stop);
-            const QString name = QString::fromStdString(node.name);
+        SyncEvents events;
+        events.progressed = [this](const SyncProgress &progress) { Q_EMIT progressed(progress); };
+        events.chosen = [this](const LineChoice &line) { Q_EMIT lineChosen(QString::fromStdString(line.reason)); };
+        events.done = [this](const std::string &node, const Result<std::vector<SyncReport>> &reports) {
+            const QString name = QString::fromStdString(node);
             if (reports)
                 Q_EMIT nodeDone(name, *reports);
             else
                 Q_EMIT nodeFailed(name, reports.error());
-        }
+        };
+        syncNodes(nodes, options, answers, events, stop);
         Q_EMIT finished();
     });
 }

@@ -9,6 +9,7 @@
 
 #include "nodes/node_shell.h"
 #include "nodes/sync_bundle.h"
+#include "nodes/torch_line.h"
 
 namespace lockstep::core {
 
@@ -17,6 +18,8 @@ struct SyncSurvey {
     std::string arch, glibc, home; ///< home: its data home, absolute
     bool rsync = false, tar = false, gpus = false;
     std::string torchFolder, torchVersion; ///< its own PyTorch, where there is one
+    std::string driver;                    ///< NVIDIA's
+    std::vector<LineFacts::Gpu> cards;     ///< as nvidia-smi lists them
     std::optional<double> freeBytes;
 };
 [[nodiscard]] Result<SyncSurvey> survey(NodeShell &shell);
@@ -51,14 +54,21 @@ enum class SyncWay { Best, Tar }; ///< Best: rsync where both have it
 struct SyncOptions {
     std::vector<std::string> datasets;
     bool ownTorch = true; ///< use a node's own PyTorch of the right version; false: bring ours
+    std::string line;     ///< version of the line to use, a person's wish; empty: chosen
     SyncWay way = SyncWay::Best;
 };
-/// Programs, PyTorch where it is wanted, data sets. The book learns where the agent lies and which torch it uses. Blocks.
-[[nodiscard]] Result<std::vector<SyncReport>> syncNode(const NodeEntry &node, const SyncOptions &options,
-                                                       const SshAnswers &answers, const SyncTold &told = {},
-                                                       std::stop_token stop = {});
+struct SyncEvents {
+    SyncTold progressed;
+    std::function<void(const LineChoice &)> chosen; ///< before anything is copied
+    std::function<void(const std::string &node, const Result<std::vector<SyncReport>> &)> done; ///< each node, once
+};
+/// Looks at all nodes, chooses the line of PyTorch that all of them can use, and brings to one after another its programs,
+/// its PyTorch where the node has none of its own, and data sets. Of this machine only the line is settled. The book learns
+/// where each agent lies, which torch it uses and why. Blocks.
+void syncNodes(const std::vector<NodeEntry> &nodes, const SyncOptions &options, const SshAnswers &answers,
+               const SyncEvents &events, std::stop_token stop = {});
 
-/// The same for several nodes, one after another, on a thread of its own ("lockstep-nodes"), for a window. One use.
+/// The same on a thread of its own ("lockstep-nodes"), for a window. One use.
 class SyncJob : public QObject {
     Q_OBJECT
 public:
@@ -69,6 +79,7 @@ public:
 
 Q_SIGNALS:
     void progressed(const lockstep::core::SyncProgress &progress);
+    void lineChosen(const QString &reason);
     void nodeDone(const QString &node, const std::vector<lockstep::core::SyncReport> &reports);
     void nodeFailed(const QString &node, const lockstep::Error &error);
     void finished();

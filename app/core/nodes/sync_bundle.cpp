@@ -13,7 +13,7 @@
 
 #include "data/dataset_source.h"
 #include "ipc/run_folder.h"
-#include "launch/command_prefix.h"
+#include "nodes/torch_line.h"
 
 namespace lockstep::core {
 namespace {
@@ -93,7 +93,8 @@ std::string launcherBeside(const std::string &agent, const std::string &trainer)
 
 void addPython(const std::string &agent, std::vector<SyncFile> &files) {
     std::error_code error;
-    for (const char *folder : {"../share/lockstep/python", "../../resources/python"})
+    for (const char *folder : {"../share/lockstep/python", "../../resources/python", "../../../share/lockstep/python",
+                               "../../../../resources/python"}) // the second line lies two folders deeper
         if (const fs::path python = fs::path(agent).parent_path() / folder; fs::is_directory(python, error)) {
             for (const auto &entry : fs::directory_iterator(python, error))
                 if (entry.path().extension() == ".py")
@@ -148,13 +149,8 @@ Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files) {
     return bundle;
 }
 
-Result<LocalTrainer> localTrainer(bool cuda) {
-    const auto agent = findAgent();
-    if (!agent)
-        return fail(agent.error());
-    std::string program = qEnvironmentVariable("LOCKSTEP_TRAINER").toStdString();
-    if (program.empty())
-        program = (fs::path(*agent).parent_path() / "lockstep-trainer").string();
+Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda) {
+    const std::string &program = line.trainer;
     QProcess process;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     if (cuda)
@@ -170,6 +166,7 @@ Result<LocalTrainer> localTrainer(bool cuda) {
                 QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1).toStdString(),
             "build it with ./run, or install Lockstep again"));
     LocalTrainer trainer;
+    trainer.agent = line.agent;
     trainer.program = json.value("program", program);
     trainer.torchVersion = json.value("torch", "");
     trainer.torchFolder = normal(json.value("torch_folder", ""));
@@ -182,15 +179,12 @@ Result<LocalTrainer> localTrainer(bool cuda) {
 }
 
 Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
-    const auto agent = findAgent();
-    if (!agent)
-        return fail(agent.error());
-    const std::string launcher = launcherBeside(*agent, trainer.program);
+    const std::string &agent = trainer.agent;
+    const std::string launcher = launcherBeside(agent, trainer.program);
     if (launcher.empty())
-        return fail(
-            Error::failed("lockstep-trainer's launcher is neither beside " + *agent + " nor in the build folder",
-                          "build it: ./run --setup"));
-    std::vector<SyncFile> files = {{"bin/lockstep-agent", *agent, {}, 0, true},
+        return fail(Error::failed("lockstep-trainer's launcher is neither beside " + agent + " nor in the build folder",
+                                  "build it: ./run --setup"));
+    std::vector<SyncFile> files = {{"bin/lockstep-agent", agent, {}, 0, true},
                                    {"bin/lockstep-trainer", launcher, {}, 0, true},
                                    {"libexec/lockstep/lockstep-trainer", trainer.program, {}, 0, true}};
     std::error_code error;
@@ -198,7 +192,7 @@ Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
         fs::exists(module, error))
         files.push_back({"libexec/lockstep/lockstep-trainer-cuda.so", module.string(), {}, 0, true});
     std::vector<std::string> libraries = trainer.libraries;
-    for (const std::string &program : {*agent, launcher}) {
+    for (const std::string &program : {agent, launcher}) {
         const auto more = librariesOf(program);
         if (!more)
             return fail(more.error());
@@ -207,8 +201,8 @@ Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
     for (const std::string &library : libraries)
         if (!ofGlibc(fileName(library)) && !within(library, siteOf(trainer)))
             files.push_back({"lib/lockstep/" + fileName(library), library, {}, 0, false});
-    addPython(*agent, files);
-    return makeBundle("programs", std::move(files));
+    addPython(agent, files);
+    return makeBundle(bundleOfLine("programs", trainer.torchVersion), std::move(files));
 }
 
 Result<SyncBundle> torchBundle(const LocalTrainer &trainer, bool cuda) {
@@ -222,7 +216,7 @@ Result<SyncBundle> torchBundle(const LocalTrainer &trainer, bool cuda) {
     for (const std::string &library : libraries)
         if (within(library, site))
             files.push_back({library.substr(site.size() + 1), library, {}, 0, false});
-    return makeBundle("torch", std::move(files));
+    return makeBundle(bundleOfLine("torch", trainer.torchVersion), std::move(files));
 }
 
 Result<SyncBundle> dataBundle(const std::string &dataset) {

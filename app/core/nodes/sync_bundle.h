@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "nodes/local_lines.h"
 
 namespace lockstep::core {
 
@@ -33,13 +34,13 @@ struct SyncBundle {
 /// hold anything but letters, digits and ._+-/. Blocks: about 2 s a gigabyte.
 [[nodiscard]] Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files);
 
-/// What the local trainer runs with (`lockstep-trainer --facts`).
+/// What a trainer of this machine runs with (`lockstep-trainer --facts`).
 struct LocalTrainer {
-    std::string program, torchVersion, torchFolder;
+    std::string agent, program, torchVersion, torchFolder;
     std::vector<std::string> libraries, cudaLibraries;
 };
 /// Asks it; with `cuda` also what GPUs want, which takes seconds.
-[[nodiscard]] Result<LocalTrainer> localTrainer(bool cuda);
+[[nodiscard]] Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda);
 
 /// Agent, launcher, trainer, its Python files and the libraries they need that are neither glibc's nor torch's.
 [[nodiscard]] Result<SyncBundle> programBundle(const LocalTrainer &trainer);

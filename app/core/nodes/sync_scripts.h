@@ -12,6 +12,12 @@ echo "home=$home"
 command -v rsync >/dev/null 2>&1 && echo rsync=yes
 command -v tar >/dev/null 2>&1 && command -v sha256sum >/dev/null 2>&1 && echo tar=yes
 ls /dev/nvidia[0-9]* >/dev/null 2>&1 && echo gpus=yes
+sed -n 's/^NVRM version:.*  \([0-9][0-9.]*\)  .*/driver=\1/p' /proc/driver/nvidia/version 2>/dev/null
+if command -v nvidia-smi >/dev/null 2>&1; then
+  cards=$(timeout 20 nvidia-smi --query-gpu=driver_version,compute_cap,name --format=csv,noheader 2>/dev/null </dev/null) ||
+    cards=$(timeout 20 nvidia-smi --query-gpu=driver_version,name --format=csv,noheader 2>/dev/null </dev/null | sed 's/, /, -, /')
+  printf '%s\n' "$cards" | sed -n 's/^[0-9]/card=&/p'
+fi
 d=$home; while [ ! -d "$d" ] && [ "$d" != / ]; do d=$(dirname "$d"); done
 echo free_kib=$(df -Pk "$d" | awk 'NR==2 {print $4}')
 torch=
@@ -83,8 +89,8 @@ case "$2" in data-*) name=${2#data-}; mkdir -p "$1/data"
 esac
 echo switched)SH";
 
-/// Says whether the synced torch goes before the node's own: $2 is yes or no.
+/// Says whether the synced torch goes before the node's own: $2 is its bundle, $3 yes or no.
 inline constexpr const char *preferTorch =
-    R"SH(mkdir -p "$1/sync/torch" && if [ "$2" = yes ]; then : > "$1/sync/torch/prefer"; else rm -f "$1/sync/torch/prefer"; fi)SH";
+    R"SH(mkdir -p "$1/sync/$2" && if [ "$3" = yes ]; then : > "$1/sync/$2/prefer"; else rm -f "$1/sync/$2/prefer"; fi)SH";
 
 } // namespace lockstep::core::scripts

@@ -382,7 +382,7 @@ void NodesPage::sync(const std::vector<core::NodeEntry> &nodes) {
     for (const core::NodeEntry &node : others)
         if (NodeCard *card = this->card(qs(node.name)))
             card->setWork(tr("waiting to be synced"), {});
-    m_syncJob->start(others, {}, answers());
+    m_syncJob->start(nodes, {}, answers()); // this machine too: all agree on a line of PyTorch
 }
 
 void NodesPage::synced(const core::SyncProgress &progress) {

@@ -77,6 +77,11 @@ int nvmlDeviceGetMaxPcieLinkGeneration(void *, unsigned *generation) {
 int nvmlDeviceGetP2PStatus(void *, void *, int, int *status) {
     return *status = 1, 0; // chipset not supported
 }
+int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor) {
+    *major = 7;
+    *minor = numberOf(device) == 0 ? 0 : 5; // Volta and Turing
+    return 0;
+}
 
 struct ProcessInfo {
     unsigned pid;

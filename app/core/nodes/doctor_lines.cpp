@@ -1,0 +1,89 @@
+// Which line of PyTorch the nodes can use together, and who uses one that its driver or its GPUs are not made for.
+#include <algorithm>
+
+#include "nodes/doctor_checks_detail.h"
+
+namespace lockstep::core {
+namespace {
+
+using Severity = Finding::Severity;
+
+std::vector<const NodeLook *> usableNodes(const DoctorLook &look) {
+    std::vector<const NodeLook *> nodes;
+    for (const NodeLook &node : look.nodes)
+        if (node.usable())
+            nodes.push_back(&node);
+    return nodes;
+}
+
+/// What was brought by a sync is not the node's own: another may be brought just as well.
+std::string ownTorch(const NodeFacts &facts) {
+    const bool synced = !facts.home.empty() && facts.torchFolder.starts_with(facts.home + "/sync/");
+    return facts.torchFolder.empty() || synced ? std::string() : facts.torch;
+}
+
+LineFacts factsOf(const NodeLook &node) {
+    LineFacts facts;
+    facts.node = node.node.name;
+    facts.driver = node.facts->gpuDriver;
+    for (const NodeFacts::Gpu &gpu : node.facts->gpus)
+        facts.gpus.push_back({gpu.name, capabilityFromText(gpu.computeCapability)});
+    facts.ownTorch = ownTorch(*node.facts);
+    facts.here = node.node.how == "local";
+    return facts;
+}
+
+std::string names(const std::vector<const NodeLook *> &nodes) {
+    std::string text;
+    for (const NodeLook *node : nodes)
+        text += (text.empty() ? "" : " ") + node->node.name;
+    return text;
+}
+
+/// A line counts as built when this machine has a trainer for it, or when each node has one already. A machine without any
+/// (a viewer) brings none: there only what is possible is told.
+std::vector<std::string> available(const DoctorLook &look, const std::vector<const NodeLook *> &nodes) {
+    std::vector<std::string> versions = look.builtLines;
+    if (versions.empty())
+        for (const TorchLine &line : torchLines())
+            versions.push_back(line.version);
+    const TorchLine *first = nodes.empty() ? nullptr : lineOf(nodes.front()->facts->torch);
+    if (first && std::all_of(nodes.begin(), nodes.end(),
+                             [&](const NodeLook *node) { return lineOf(node->facts->torch) == first; }))
+        versions.push_back(first->version);
+    return versions;
+}
+
+} // namespace
+
+Result<LineChoice> lineFor(const DoctorLook &look) {
+    const auto nodes = usableNodes(look);
+    std::vector<LineFacts> facts;
+    for (const NodeLook *node : nodes)
+        facts.push_back(factsOf(*node));
+    return chooseLine(facts, available(look, nodes));
+}
+
+void checkLines(const DoctorLook &look, Findings &out) {
+    const auto nodes = usableNodes(look);
+    if (nodes.empty())
+        return;
+    for (const NodeLook *node : nodes)
+        if (const TorchLine *line = lineOf(node->facts->torch))
+            if (const std::string why = whyNot(*line, factsOf(*node)); !why.empty())
+                say(out, "line_unfit", Severity::Error, node->node.name,
+                    "the trainer of " + node->node.name + " uses " + titleOf(*line) + ", which does not run on " +
+                        node->node.name + ", " + why,
+                    "let a line be chosen that does: lockstepctl nodes sync " + names(nodes));
+    const auto choice = lineFor(look);
+    if (!choice) {
+        say(out, "no_common_line", Severity::Error, nodes.size() > 1 ? "all nodes" : nodes.front()->node.name,
+            choice.error().what, choice.error().wayOut);
+        return;
+    }
+    if (choice->line.version != torchLines().front().version)
+        say(out, "torch_line", Severity::Note, nodes.size() > 1 ? "all nodes" : nodes.front()->node.name,
+            choice->reason, "nothing to do; a newer driver, where that is the reason, allows the newer line");
+}
+
+} // namespace lockstep::core

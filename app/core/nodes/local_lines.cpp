@@ -1,0 +1,82 @@
+#include "nodes/local_lines.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+#include <QProcess>
+
+#include "launch/command_prefix.h"
+#include "nodes/torch_line.h"
+
+namespace lockstep::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Empty: it does not run.
+std::string versionOf(const std::string &trainer) {
+    QProcess process;
+    process.start(QString::fromStdString(trainer), {QStringLiteral("--facts")});
+    if (!process.waitForFinished(60'000) || process.exitCode() != 0)
+        return {};
+    const QByteArray out = process.readAllStandardOutput();
+    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
+    return json.is_object() ? json.value("torch", "") : std::string();
+}
+
+void add(std::vector<LocalLine> &lines, const std::string &agent, const std::string &trainer) {
+    std::error_code error;
+    if (!fs::exists(agent, error) || !fs::exists(trainer, error))
+        return;
+    LocalLine line{versionOf(trainer), agent, trainer};
+    const auto same = [&](const LocalLine &one) { return lineOf(one.version) == lineOf(line.version); };
+    if (!line.version.empty() && std::none_of(lines.begin(), lines.end(), same))
+        lines.push_back(std::move(line));
+}
+
+std::vector<fs::path> folders(const std::string &agent) {
+    if (const QByteArray named = qgetenv("LOCKSTEP_LINES"); !named.isEmpty())
+        return {fs::path(named.toStdString())};
+    const fs::path bin = fs::path(agent).parent_path();
+    return {bin / "../lines", bin / "../lib/lockstep/lines"};
+}
+
+} // namespace
+
+std::vector<LocalLine> localLines() {
+    std::vector<LocalLine> lines;
+    const auto agent = findAgent();
+    if (!agent)
+        return lines;
+    const std::string named = qEnvironmentVariable("LOCKSTEP_TRAINER").toStdString();
+    add(lines, *agent, named.empty() ? (fs::path(*agent).parent_path() / "lockstep-trainer").string() : named);
+    std::error_code error;
+    for (const fs::path &folder : folders(*agent))
+        for (const auto &entry : fs::directory_iterator(folder, error)) {
+            const fs::path bin = entry.path() / "bin";
+            add(lines, (bin / "lockstep-agent").lexically_normal().string(),
+                (bin / "lockstep-trainer").lexically_normal().string());
+        }
+    return lines;
+}
+
+Result<LocalLine> localLine(const std::vector<LocalLine> &lines, std::string_view version) {
+    const TorchLine *wanted = lineOf(version);
+    const auto found = std::find_if(lines.begin(), lines.end(), [&](const LocalLine &line) {
+        return wanted ? lineOf(line.version) == wanted : line.version == version;
+    });
+    if (found == lines.end())
+        return fail(Error::badArgument("the trainer is not built for PyTorch " + std::string(version) + " here",
+                                       "build it: ./run --lines"));
+    return *found;
+}
+
+std::vector<std::string> versionsOf(const std::vector<LocalLine> &lines) {
+    std::vector<std::string> versions;
+    for (const LocalLine &line : lines)
+        versions.push_back(line.version);
+    return versions;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,59 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep::core {
+
+/// A GPU's compute capability: 7.0 is Volta, 7.5 Turing. It is also what a compiled kernel is for.
+struct Capability {
+    int major = 0, minor = 0;
+    bool operator==(const Capability &) const = default;
+};
+[[nodiscard]] std::optional<Capability> capabilityFromText(std::string_view text); ///< "7.5"
+[[nodiscard]] std::string toString(Capability capability);
+
+/// A PyTorch that lockstep-trainer is built against.
+struct TorchLine {
+    std::string version, cuda; ///< "2.11.0", "13.0"
+    int leastDriver = 0;       ///< major version of NVIDIA's driver
+    std::vector<Capability>
+        kernels; ///< that its wheel holds; one runs on cards of its major and the same minor or a later one
+};
+/// Newest first.
+[[nodiscard]] const std::vector<TorchLine> &torchLines();
+/// That a version belongs to by its major.minor, "2.7.1+cu126"; null for none.
+[[nodiscard]] const TorchLine *lineOf(std::string_view torchVersion);
+[[nodiscard]] std::string titleOf(const TorchLine &line); ///< "PyTorch 2.11.0 (CUDA 13.0)"
+/// A folder of its own for each line under HOME/sync: "torch" of the newest, "torch-2.7" of the other.
+[[nodiscard]] std::string bundleOfLine(std::string_view bundle, std::string_view torchVersion);
+
+/// What decides which lines a node can use. What is unknown excludes none.
+struct LineFacts {
+    struct Gpu {
+        std::string name;
+        std::optional<Capability> capability;
+    };
+    std::string node;
+    std::string driver;    ///< NVIDIA's, "535.104.05"
+    std::vector<Gpu> gpus; ///< none: CPU devices only, and any line will do
+    std::string ownTorch;  ///< a PyTorch that it has without us
+    bool here = false;     ///< the machine that starts runs: it has every line that is built
+};
+
+/// Why this line does not run there, for the middle of a sentence; empty: it does.
+[[nodiscard]] std::string whyNot(const TorchLine &line, const LineFacts &node);
+
+struct LineChoice {
+    TorchLine line;
+    std::string reason; ///< one sentence
+};
+/// The line that all nodes use, of those that are built: one that every node has of its own before one that has to be
+/// brought, a newer before an older one. The error says why there is none. Pure.
+[[nodiscard]] Result<LineChoice> chooseLine(const std::vector<LineFacts> &nodes,
+                                            const std::vector<std::string> &builtVersions);
+
+} // namespace lockstep::core
