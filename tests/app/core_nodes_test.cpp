@@ -302,6 +302,11 @@ private Q_SLOTS:
             look.dataset = "mine";
             look.data = {{0, "/d", {{"a", "1"}}}, {1, "/d", {{"a", "2"}}}};
         });
+        row("data_repacked", [](DoctorLook &look) {
+            look.dataset = "mnist";
+            look.knownSha256["a"] = "1";
+            look.data = {{0, "/d", {{"a", "2"}}}, {1, "/d", {{"a", "2"}}}};
+        });
         row("data_damaged", [](DoctorLook &look) {
             look.dataset = "mnist";
             look.knownSha256["a"] = "1";

@@ -68,6 +68,14 @@ private Q_SLOTS:
         const Published backends = *builtIn("mnist-backends").published;
         QCOMPARE(backends.runs.size(), std::size_t(7));
         QCOMPARE(*backends.runs[1].printedSpeedUp, 1.67);
+        const Published nodes = *builtIn("mnist-nodes").published;
+        QCOMPARE(nodes.runs.size(), std::size_t(7));
+        QCOMPARE(*nodes.runs[4].timeS, 48.0);
+        QCOMPARE(*nodes.runs[4].printedSpeedUp, 3.5);
+        QCOMPARE(nodes.runs[4].devices, 5);
+        for (const PublishedRun &run : nodes.runs)
+            QCOMPARE(run.timeKind, std::string("total running time"));
+        QVERIFY(nodes.contradictions.front().find("1234 and 12345") != std::string::npos);
     }
 
     void everyMistakeIsToldAtOnceWithItsLineAndTheNearestWord() {
@@ -181,6 +189,27 @@ private Q_SLOTS:
         QVERIFY(std::find(all.begin(), all.end(), "DDP ×2 nccl | not run: nccl needs GPUs, this machine has none") !=
                 all.end());
         QVERIFY(std::find(all.begin(), all.end(), "DDP ×8 gloo | not run: needs 8, has 2") != all.end());
+    }
+
+    void overNodesTheFirstOneAloneStandsBesideAll() {
+        PlanOptions options;
+        options.set = {{"nodes", "hostA%bond0:0,1 kind=cpu;hostB%eno1:0,1,2 kind=cpu"}};
+        const auto plan = expand(builtIn("mnist-nodes"), machine(2), options);
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP ×2", "DDP ×5"}));
+        QCOMPARE(plan->runs[0].config.nodes.size(), std::size_t(1));
+        QCOMPARE(plan->runs[0].config.nodes[0].devices, (std::vector<std::string>{"0"}));
+        QCOMPARE(plan->runs[1].config.nodes.size(), std::size_t(1));
+        QCOMPARE(plan->runs[1].config.nodes[0].host, std::string("hostA"));
+        QCOMPARE(plan->runs[2].config.nodes.size(), std::size_t(2));
+        for (const PlannedRun &run : plan->runs) // the same work everywhere
+            QCOMPARE(run.config.batchSize, 60);
+    }
+
+    void withoutNodesTheRunOfTheFirstOneIsThatOfAll() {
+        const auto plan = expand(builtIn("mnist-nodes"), machine(2));
+        QVERIFY(plan.has_value());
+        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline", "DDP ×2"}));
     }
 
     void gpusAreTakenWhereTheyAre() {

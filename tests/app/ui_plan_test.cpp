@@ -123,6 +123,14 @@ private Q_SLOTS:
         }
     }
 
+    void whatStartHandsOverIsARecipeThatLockstepctlReads() {
+        for (const char *name : {"free", "lenet-dp-vs-ddp"}) {
+            QVERIFY(m_page->choose(name));
+            const auto read = core::recipeFromJson(core::toJson(m_page->draft().effective()));
+            QVERIFY2(read.has_value(), read ? "" : core::joinErrors(read.error()).c_str());
+        }
+    }
+
     void opensWithDpAgainstDdpReadyToStart() {
         QCOMPARE(m_page->draft().recipe().name, std::string("lenet-dp-vs-ddp"));
         QVERIFY(m_page->startButton()->isEnabled());

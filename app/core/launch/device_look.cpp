@@ -1,5 +1,7 @@
 #include "launch/device_look.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace lockstep::core {
@@ -59,15 +61,22 @@ void DeviceLook::start(const CommandPrefix &prefix, int coresPerDevice) {
     if (isLooking())
         return;
     CommandPrefix resolved = prefix;
-    if (prefix.local()) {
+    if (prefix.local() && prefix.agent == CommandPrefix().agent) {
         const Result<std::string> found = findAgent();
         if (!found)
             return Q_EMIT failed(found.error());
         resolved.agent = *found;
     }
+    std::vector<std::string> command =
+        agentCommand(resolved, {"devices", "--cores-per-device", std::to_string(std::max(1, coresPerDevice))});
+    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
+    for (const auto &[name, value] : m_environment)
+        variables.insert(QString::fromStdString(name), QString::fromStdString(value));
+    m_process.setProcessEnvironment(variables);
+    if (!m_environment.empty())
+        std::replace(command.begin(), command.end(), std::string("-oBatchMode=yes"), std::string("-oBatchMode=no"));
     QStringList words;
-    for (const std::string &word :
-         agentCommand(resolved, {"devices", "--cores-per-device", std::to_string(std::max(1, coresPerDevice))}))
+    for (const std::string &word : command)
         words << QString::fromStdString(word);
     const QString program = words.takeFirst();
     m_process.start(program, words);

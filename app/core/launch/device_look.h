@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ public:
     explicit DeviceLook(QObject *parent = nullptr);
     ~DeviceLook() override;
     void start(const CommandPrefix &prefix, int coresPerDevice);
+    /// More variables for what is started, ssh's askpass among them: with any, ssh may ask. For start() from now on.
+    void setEnvironment(std::map<std::string, std::string> variables) { m_environment = std::move(variables); }
     [[nodiscard]] bool isLooking() const { return m_process.state() != QProcess::NotRunning; }
 
 Q_SIGNALS:
@@ -40,6 +43,7 @@ Q_SIGNALS:
 private:
     void over();
     QProcess m_process;
+    std::map<std::string, std::string> m_environment;
 };
 
 [[nodiscard]] Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text);

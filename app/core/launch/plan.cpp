@@ -109,8 +109,10 @@ std::string joinReasons(const std::vector<Error> &errors) {
 
 /// What a run of a recipe is on the nodes that are set for all of them: a baseline trains on the first device of the first;
 /// false when it is none of theirs.
-bool placeOnNodes(Resolved &out) {
+bool placeOnNodes(const RunSpec &spec, Resolved &out) {
     RunConfig &config = out.run.config;
+    if (spec.firstNode)
+        config.nodes.resize(1);
     if (config.method == Method::Baseline) {
         config.nodes.resize(1);
         config.nodes.front().devices.resize(std::min<std::size_t>(1, config.nodes.front().devices.size()));
@@ -149,7 +151,7 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     if (options.quick)
         applyQuick(recipe.quick.value_or(QuickVariant{}), config);
     out.errors = applySet(options.set, config);
-    if (!config.nodes.empty() && !placeOnNodes(out))
+    if (!config.nodes.empty() && !placeOnNodes(spec, out))
         return out;
     if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices") && config.nodes.empty())
         takeAllDevices(spec, facts, out);

@@ -51,6 +51,8 @@ Json runToJson(const RunSpec &spec) {
         json["device"] = "auto";
     if (spec.autoWorkerCores)
         json["worker_cores"] = "auto";
+    if (spec.firstNode)
+        json["first_node"] = true;
     json["devices"] = devicesToJson(spec);
     if (!spec.command.empty())
         json["command"] = spec.command;

@@ -26,6 +26,9 @@ struct RunSpec {
     std::string note = {};   ///< shown with the run
     /// "worker_cores":"auto": a core for each loading worker, none of them a device's.
     bool autoWorkerCores = false;
+    /// "first_node":true: of the nodes that the runs are put on only the first, with all of its devices chosen there: what
+    /// the others add shows beside it. Without nodes it says nothing.
+    bool firstNode = false;
     /// A script in lockstep-trainer's place, word by word, with placeholders (ipc/command_template.h); the config is then
     /// what the recipe claims of it. Empty: lockstep-trainer.
     std::vector<std::string> command = {};

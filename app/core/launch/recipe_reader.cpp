@@ -13,7 +13,7 @@ namespace {
 constexpr double noLimit = 1e300;
 
 std::vector<std::string> runKeys() {
-    std::vector<std::string> keys = {"name", "note", "command"};
+    std::vector<std::string> keys = {"name", "note", "command", "first_node"};
     for (const FieldSpec &field : runConfigFields())
         if (!field.perProcess)
             keys.emplace_back(field.key);
@@ -213,6 +213,12 @@ void RecipeReader::setDevices(RunSpec &spec, const JsonNode &value) {
 }
 
 void RecipeReader::setKey(RunSpec &spec, const std::string &key, const JsonNode &value) {
+    if (key == "first_node") {
+        spec.firstNode = value.kind == JsonNode::Kind::Switch && value.text == "true";
+        if (value.kind != JsonNode::Kind::Switch)
+            complain(value.line, key, "must be true or false, not " + quoted(value), "for example true");
+        return;
+    }
     const FieldSpec *field = findField(key);
     if (!field || field->perProcess)
         return; // refuseUnknown has said so

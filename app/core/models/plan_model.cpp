@@ -65,6 +65,11 @@ void PlanModel::setExperiment(const Experiment &experiment) {
 QStringList PlanModel::devicesAt(int row) const {
     QStringList names;
     const RunConfig &config = runAt(row).config;
+    for (std::size_t node = 0; node < config.nodes.size(); ++node)
+        for (const std::string &device : config.nodes[node].devices)
+            names << qs(titleOf(config.nodes[node])) + u' ' + deviceName(configOfNode(config, int(node)), device);
+    if (!names.isEmpty())
+        return names;
     for (const std::string &device : config.devices)
         names << deviceName(config, device);
     return names;

@@ -100,18 +100,24 @@ Topology topologyOf(const DoctorLook &look) {
 }
 
 void putOn(Topology &topology, std::string_view method, double gradientBytes, int devicesPerNode) {
-    topology.method = method;
-    topology.gradientBytes = gradientBytes;
-    topology.flows.clear();
-    std::vector<std::size_t> nodeOfRank;
+    int next = 0;
     for (std::size_t i = 0; i < topology.nodes.size(); ++i) {
         TopologyNode &node = topology.nodes[i];
         node.ranks.clear();
         for (int local = 0; node.usable && local < std::min(devicesPerNode, node.devices); ++local) {
-            node.ranks.push_back({int(nodeOfRank.size()), local, i, node.deviceKind + ":" + std::to_string(local)});
-            nodeOfRank.push_back(i);
+            node.ranks.push_back({next++, local, i, node.deviceKind + ":" + std::to_string(local)});
         }
     }
+    addTraffic(topology, method, gradientBytes);
+}
+
+void addTraffic(Topology &topology, std::string_view method, double gradientBytes) {
+    topology.method = method;
+    topology.gradientBytes = gradientBytes;
+    topology.flows.clear();
+    std::vector<std::size_t> nodeOfRank; // ranks are counted through
+    for (const TopologyNode &node : topology.nodes)
+        nodeOfRank.insert(nodeOfRank.end(), node.ranks.size(), std::size_t(&node - topology.nodes.data()));
     const int ranks = int(nodeOfRank.size());
     if (ranks > 1 && method == "ddp")
         for (int rank = 0; rank < ranks; ++rank)

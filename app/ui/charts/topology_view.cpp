@@ -98,14 +98,22 @@ QLineF TopologyView::lineOf(const core::TopologyLink &link, const QRectF &area) 
 
 QStringList TopologyView::wordsOf(const core::TopologyLink &link) const {
     QStringList words;
+    if (link.state == core::TopologyLink::State::Lost)
+        words << tr("link lost");
+    else if (link.state == core::TopologyLink::State::Ended)
+        words << tr("link ended");
     // The direction that is used; of both or none, the slower one.
     std::optional<double> slower = link.bandwidthThereBytesS;
     if (link.bytesBack > 0 && link.bytesThere <= 0)
         slower = link.bandwidthBackBytesS;
     else if (slower && link.bandwidthBackBytesS && (link.bytesBack > 0 || link.bytesThere <= 0))
         slower = std::min(*slower, *link.bandwidthBackBytesS);
-    words << (slower || link.roundTripS ? tr("%1 · %2").arg(core::bandwidth(slower), core::shortTime(link.roundTripS))
-                                        : tr("not measured"));
+    if (slower || (link.roundTripS && link.state == core::TopologyLink::State::Unknown))
+        words << tr("%1 · %2").arg(core::bandwidth(slower), core::shortTime(link.roundTripS));
+    else if (link.state == core::TopologyLink::State::Up)
+        words << (link.roundTripS ? tr("link up · %1").arg(core::shortTime(link.roundTripS)) : tr("link up"));
+    else if (link.state == core::TopologyLink::State::Unknown)
+        words << tr("not measured");
     const double most = std::max(link.bytesThere, link.bytesBack);
     if (most > 0)
         words << (link.leastS() ? tr("%1 a step, ≥ %2").arg(core::bytes(most), core::shortTime(link.leastS()))
@@ -119,9 +127,13 @@ void TopologyView::paintLink(QPainter *painter, const core::TopologyLink &link, 
     const double bandwidth = link.bandwidthThereBytesS.value_or(0);
     // From a hairline at 1 MB/s to 6 pixels at 10 GB/s.
     const double width = bandwidth > 0 ? std::clamp(1.0 + (std::log10(bandwidth) - 6) * 1.25, 1.0, 6.0) : 1.0;
-    const QColor color = used ? flowColor() : p.border;
+    const bool lost = link.state == core::TopologyLink::State::Lost;
+    const QColor color = lost ? p.wrong : used ? flowColor() : p.border;
     const QLineF line = lineOf(link, area);
-    painter->setPen(QPen(color, width, bandwidth > 0 ? Qt::SolidLine : Qt::DashLine));
+    const bool known =
+        bandwidth > 0 || link.state == core::TopologyLink::State::Up || link.state == core::TopologyLink::State::Ended;
+    painter->setPen(
+        QPen(color, lost ? 2.0 : std::max(width, used && known ? 2.0 : 1.0), known ? Qt::SolidLine : Qt::DashLine));
     painter->drawLine(line);
     if (link.bytesThere > 0)
         paintArrow(painter, line, color);
@@ -143,7 +155,7 @@ void TopologyView::paintLinkWords(QPainter *painter, const core::TopologyLink &l
     const QRectF box(line.center().x() - width / 2 - 6, line.center().y() - height / 2 - 2, width + 12, height + 4);
     painter->fillRect(box, p.surface);
     for (qsizetype i = 0; i < words.size(); ++i) {
-        painter->setPen(i == 0 ? p.textSecondary : p.text);
+        painter->setPen(i > 0 ? p.text : link.state == core::TopologyLink::State::Lost ? p.wrong : p.textSecondary);
         painter->drawText(
             QRectF(box.left(), box.top() + 2 + metrics.height() * double(i), box.width(), metrics.height()),
             Qt::AlignCenter, words[i]);
@@ -154,7 +166,7 @@ void TopologyView::paintNode(QPainter *painter, std::size_t index, const QRectF 
     const Palette &p = theme().palette();
     const core::TopologyNode &node = m_topology.nodes[index];
     const QRectF box = boxOf(index, area), inner = box.adjusted(pad, pad - 2, -pad, -pad);
-    painter->setPen(QPen(node.usable ? p.border : p.wrong, 1));
+    painter->setPen(QPen(node.usable && node.heard ? p.border : p.wrong, 1, node.heard ? Qt::SolidLine : Qt::DashLine));
     painter->setBrush(p.raised);
     painter->drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
     const bool master = !node.ranks.empty() && node.ranks.front().rank == 0;
@@ -170,18 +182,19 @@ void TopologyView::paintNode(QPainter *painter, std::size_t index, const QRectF 
     if (master)
         painter->drawText(QRectF(inner.left(), inner.top(), inner.width(), 18), Qt::AlignVCenter | Qt::AlignRight,
                           tr("master"));
-    const QString way = !node.usable             ? tr("can't be used now")
+    const QString way = !node.heard              ? tr("training state unknown")
+                        : !node.usable           ? tr("can't be used now")
                         : node.interface.empty() ? tr("interface not chosen")
                         : node.address.empty()   ? qs(node.interface)
                                                  : tr("%1 %2").arg(qs(node.interface), qs(node.address));
-    painter->setPen(node.usable ? p.textSecondary : p.wrong);
+    painter->setPen(node.usable && node.heard ? p.textSecondary : p.wrong);
     painter->drawText(QRectF(inner.left(), inner.top() + 19, inner.width(), 16), Qt::AlignVCenter | Qt::AlignLeft,
                       QFontMetricsF(small).elidedText(way, Qt::ElideRight, inner.width()));
     const int shown = std::min(int(node.ranks.size()), discsShown);
     painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
     for (int i = 0; i < shown; ++i) {
         const QRectF at = discOf(node.ranks[std::size_t(i)], area);
-        const QColor fill = mix(p.raised, flowColor(), 0.74);
+        const QColor fill = mix(p.raised, flowColor(), node.heard ? 0.74 : 0.2);
         if (i > 0 && m_topology.method == "ddp") { // the ring goes on inside the node
             painter->setPen(QPen(flowColor(), 2));
             painter->drawLine(QPointF(at.left() - discGap, at.center().y()), QPointF(at.left(), at.center().y()));
@@ -245,11 +258,13 @@ QString TopologyView::hint(const QPointF &position) const {
             continue;
         const QString a = qs(m_topology.nodes[link.a].name).toHtmlEscaped(),
                       b = qs(m_topology.nodes[link.b].name).toHtmlEscaped();
-        return tr("<b>%1 – %2</b><br>%1 → %2: %3, sends %4 a step<br>%2 → %1: %5, sends %6 a step<br>round trip "
+        const QString state =
+            link.sentence.empty() ? QString() : qs(link.sentence).toHtmlEscaped() + QStringLiteral("<br>");
+        return tr("<b>%1 – %2</b><br>%9%1 → %2: %3, sends %4 a step<br>%2 → %1: %5, sends %6 a step<br>round trip "
                   "%7<br>%8")
             .arg(a, b, core::bandwidth(link.bandwidthThereBytesS), core::bytes(link.bytesThere),
                  core::bandwidth(link.bandwidthBackBytesS), core::bytes(link.bytesBack),
-                 core::shortTime(link.roundTripS), methodWords(m_topology.method));
+                 core::shortTime(link.roundTripS), methodWords(m_topology.method), state);
     }
     return {};
 }

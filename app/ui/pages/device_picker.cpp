@@ -12,7 +12,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int boxWidth = 22 * grid, boxHeight = 8 * grid, lookAgainMs = 10'000;
+constexpr int boxWidth = 22 * grid, boxHeight = 8 * grid, lookAgainMs = 10'000, elsewhereMs = 30'000;
 constexpr double busyFrom = 0.1; ///< a share of others' work that will show in the times
 constexpr qsizetype namesShown = 2;
 
@@ -120,7 +120,12 @@ DevicePicker::DevicePicker(const Theme &theme, QWidget *parent)
     connect(&m_look, &core::DeviceLook::looked, this, &DevicePicker::showDevices);
     connect(&m_look, &core::DeviceLook::failed, this, [this](const Error &error) {
         m_none->setText(QString::fromStdString(error.message()));
+        setStyleProperty(m_none, "role", "wrong");
+        m_problem = true;
+        if (m_elsewhere && m_boxes.empty())
+            m_again.stop(); // ssh's questions must not come again by themselves
         m_none->setVisible(m_boxes.empty());
+        Q_EMIT looked();
     });
     m_again.setInterval(lookAgainMs);
     connect(&m_again, &QTimer::timeout, this, &DevicePicker::look);
@@ -128,9 +133,29 @@ DevicePicker::DevicePicker(const Theme &theme, QWidget *parent)
     m_again.start();
 }
 
+void DevicePicker::lookAt(core::CommandPrefix prefix, std::map<std::string, std::string> environment) {
+    m_prefix = std::move(prefix);
+    m_look.setEnvironment(std::move(environment));
+    m_elsewhere = true;
+    m_again.setInterval(elsewhereMs);
+}
+
+void DevicePicker::lookAgain() {
+    if (m_boxes.empty())
+        look();
+}
+
+void DevicePicker::setWaitingText(const QString &text) {
+    m_none->setText(text);
+}
+
+QString DevicePicker::problem() const {
+    return m_problem && m_boxes.empty() ? m_none->text() : QString();
+}
+
 void DevicePicker::look() {
     if (isVisible())
-        m_look.start({}, m_coresPerDevice);
+        m_look.start(m_prefix, m_coresPerDevice);
 }
 
 void DevicePicker::showEvent(QShowEvent *event) {
@@ -164,9 +189,15 @@ void DevicePicker::showDevices(const std::vector<core::SeenDevice> &devices) {
     int gpus = 0;
     for (std::size_t i = 0; i < devices.size(); ++i)
         m_boxes[i]->show(devices[i], devices[i].kind == "cpu" ? 0 : gpus++);
+    m_problem = false;
+    if (m_elsewhere) {
+        m_look.setEnvironment({}); // from now on nobody is asked: a key in ssh's agent will do, or the boxes stay
+        m_again.start();
+    }
     m_none->setVisible(m_boxes.empty());
     layOut();
     setChosen(m_kind, m_chosen);
+    Q_EMIT looked();
 }
 
 void DevicePicker::setChosen(const QString &kind, const QStringList &devices) {
@@ -176,14 +207,14 @@ void DevicePicker::setChosen(const QString &kind, const QStringList &devices) {
         box->setChecked(QString::fromStdString(box->device().kind) == kind && devices.contains(keyOf(box->device())));
 }
 
-/// The last one stays: a run needs a device. One of another kind begins a new choice.
+/// Here the last one stays: a run needs a device. One of another kind begins a new choice.
 void DevicePicker::pressed(DeviceBox *box) {
     const QString kind = QString::fromStdString(box->device().kind);
     QStringList next = kind == m_kind ? m_chosen : QStringList();
     const QString key = keyOf(box->device());
     if (!next.removeOne(key))
         next << key;
-    if (next.isEmpty())
+    if (next.isEmpty() && !m_elsewhere)
         return setChosen(m_kind, m_chosen);
     QStringList ordered; // as the machine has them
     for (const DeviceBox *one : m_boxes)

@@ -33,20 +33,27 @@ private:
     bool m_busy = false;
 };
 
-/// This machine's devices as boxes to choose from, looked at now and again while they are seen.
+/// A machine's devices as boxes to choose from, looked at now and again while they are seen: this one's, or a node's.
 class DevicePicker : public QWidget {
     Q_OBJECT
 public:
     explicit DevicePicker(const Theme &theme, QWidget *parent = nullptr);
+    /// Another machine's, none of which has to be chosen; `environment` as DeviceLook has it. Before it is shown.
+    void lookAt(core::CommandPrefix prefix, std::map<std::string, std::string> environment);
+    void setWaitingText(const QString &text); ///< while there is no box
+    void lookAgain();                         ///< where there is no box yet
     /// Checks those that the plan uses ("0" of kind cpu, or a GPU's UUID); emits nothing.
     void setChosen(const QString &kind, const QStringList &devices);
     void setCoresPerDevice(int cores);
     void showDevices(const std::vector<core::SeenDevice> &devices);
     [[nodiscard]] bool looking() const { return m_look.isLooking(); }
     [[nodiscard]] const std::vector<DeviceBox *> &boxes() const { return m_boxes; }
+    [[nodiscard]] QString problem() const; ///< why there is no box; empty while there is one or it is looked
 
 Q_SIGNALS:
-    void chosen(const QString &kind, const QStringList &devices); ///< never empty, all of one kind
+    /// All of one kind; empty only of a machine of which none has to be chosen.
+    void chosen(const QString &kind, const QStringList &devices);
+    void looked(); ///< the boxes are there, or a sentence that says why not
 
 protected:
     void showEvent(QShowEvent *event) override;
@@ -60,6 +67,7 @@ private:
 
     const Theme &m_theme;
     core::DeviceLook m_look;
+    core::CommandPrefix m_prefix;
     QTimer m_again;
     QGridLayout *m_grid;
     QLabel *m_none;
@@ -67,6 +75,7 @@ private:
     QString m_kind;
     QStringList m_chosen;
     int m_coresPerDevice = 1, m_columns = 0;
+    bool m_elsewhere = false, m_problem = false;
 };
 
 } // namespace lockstep::ui

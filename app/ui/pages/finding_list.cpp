@@ -24,32 +24,44 @@ QLabel *wrapping(const std::string &text, const char *role, QWidget *parent) {
 
 } // namespace
 
-FindingList::FindingList(QWidget *parent) : QWidget(parent), m_layout(new QVBoxLayout(this)) {
+FindingList::FindingList(QWidget *parent, Width width)
+    : QWidget(parent), m_layout(new QVBoxLayout(this)), m_width(width) {
     m_layout->setContentsMargins(0, 0, 0, 0);
     m_layout->setSpacing(grid);
 }
 
 QWidget *FindingList::makeRow(const core::Finding &finding) {
     auto *box = new QWidget(this);
-    auto *across = new QHBoxLayout(box);
-    across->setContentsMargins(0, 0, 0, 0);
-    across->setSpacing(2 * grid);
+    const bool narrow = m_width == Width::Narrow;
+    auto *outer = new QVBoxLayout(box);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->setSpacing(grid / 2);
+    auto *across = new QHBoxLayout;
+    across->setSpacing(narrow ? grid : 2 * grid);
+    outer->addLayout(across);
     const bool error = finding.severity == core::Finding::Severity::Error;
     QLabel *grave = wrapping(std::string(core::toString(finding.severity)), error ? "wrong" : "small", box);
-    grave->setFixedWidth(graveWidth);
+    if (narrow)
+        grave->setWordWrap(false);
+    else
+        grave->setFixedWidth(graveWidth);
     QFont weight = grave->font();
     weight.setWeight(QFont::DemiBold);
     grave->setFont(weight);
     QLabel *where = wrapping(finding.where, "secondary", box);
-    where->setFixedWidth(whereWidth);
+    if (!narrow)
+        where->setFixedWidth(whereWidth);
     across->addWidget(grave, 0, Qt::AlignTop);
-    across->addWidget(where, 0, Qt::AlignTop);
+    across->addWidget(where, narrow ? 1 : 0, Qt::AlignTop);
     auto *said = new QVBoxLayout;
     said->setSpacing(grid / 2);
     said->addWidget(wrapping(finding.what, "", box));
     if (!finding.fix.empty())
         said->addWidget(wrapping(finding.fix, "secondary", box));
-    across->addLayout(said, 1);
+    if (narrow)
+        outer->addLayout(said);
+    else
+        across->addLayout(said, 1);
     return box;
 }
 

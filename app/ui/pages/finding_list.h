@@ -13,13 +13,15 @@ namespace lockstep::ui {
 class FindingList : public QWidget {
     Q_OBJECT
 public:
-    explicit FindingList(QWidget *parent = nullptr);
+    enum class Width { Wide, Narrow }; ///< Narrow: how grave and where stand above what
+    explicit FindingList(QWidget *parent = nullptr, Width width = Width::Wide);
     void setFindings(const std::vector<core::Finding> &findings);
     [[nodiscard]] int count() const { return m_count; }
 
 private:
     QWidget *makeRow(const core::Finding &finding);
     QVBoxLayout *m_layout;
+    Width m_width;
     int m_count = 0;
 };
 

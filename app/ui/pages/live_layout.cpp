@@ -53,6 +53,7 @@ void LivePage::buildChartsMenu(Card *card) {
     add("devices", tr("Devices"), [this, bottom](bool on) { bottom(m_lanesCard, on); });
     add("phases", tr("Where a step goes"), [this, bottom](bool on) { bottom(m_phasesCard, on); });
     add("anatomy", tr("Anatomy of data parallel"), [this](bool) { drawAnatomy(); });
+    add("nodes", tr("Nodes of the run"), [this](bool) { drawNodes(); });
     button->setMenu(menu);
     card->addTool(button);
 }
@@ -110,7 +111,7 @@ void LivePage::resetLayout() {
     // Parts of a whole: a splitter shares out what there is.
     m_top->setSizes({1100, 1000});
     m_bottom->setSizes({1100, 1000});
-    m_rows->setSizes({500, 500, 200});
+    m_rows->setSizes({500, 500, 200, 200});
 }
 
 } // namespace lockstep::ui

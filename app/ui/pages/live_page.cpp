@@ -18,7 +18,9 @@
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/topology_view.h"
 #include "app/ui/pages/live_side.h"
+#include "app/ui/pages/run_nodes_card.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -121,6 +123,7 @@ void LivePage::buildBody(QWidget *body) {
     m_bottom->addWidget(m_lanesCard = buildLanes());
     m_bottom->addWidget(m_phasesCard = buildPhases());
     m_rows->addWidget(m_anatomyCard = buildAnatomy());
+    m_rows->addWidget(m_nodes = new RunNodesCard(m_theme, this));
     for (QSplitter *row : {m_top, m_bottom}) {
         row->setStretchFactor(0, 11);
         row->setStretchFactor(1, 10);
@@ -251,6 +254,8 @@ std::vector<ChartSource *> LivePage::charts() const {
     std::vector<ChartSource *> out{m_loss, m_duration, m_lanes, m_phases};
     if (!m_anatomy->runs().isEmpty())
         out.push_back(m_anatomy);
+    if (!m_nodes->isEmpty())
+        out.push_back(m_nodes->view());
     return out;
 }
 
@@ -313,6 +318,8 @@ void LivePage::draw() {
         drawMarks();
     if (what & (RunStore::Epochs | RunStore::Record | RunStore::State))
         drawDuration();
+    if (what & (RunStore::Changes(RunStore::Link) | RunStore::State | RunStore::Record))
+        drawNodes();
     if (what & (RunStore::Devices | RunStore::Record))
         drawLanes();
     if (what & (RunStore::Changes(RunStore::Devices) | RunStore::Epochs | RunStore::Alerts | RunStore::State |

@@ -33,6 +33,7 @@ class LaneView;
 class LineChart;
 struct LineData;
 class LiveSide;
+class RunNodesCard;
 class PhaseBars;
 class Theme;
 class Workspace;
@@ -51,6 +52,7 @@ public:
     [[nodiscard]] LaneView *lanes() const { return m_lanes; }
     [[nodiscard]] PhaseBars *phaseBars() const { return m_phases; }
     [[nodiscard]] AnatomyView *anatomy() const { return m_anatomy; }
+    [[nodiscard]] RunNodesCard *nodes() const { return m_nodes; }
     [[nodiscard]] LiveSide *side() const { return m_side; }
     [[nodiscard]] WrappedLabel *watchingLabel() const { return m_watching; }
     [[nodiscard]] WrappedLabel *verdictLabel() const { return m_verdict; }
@@ -98,6 +100,7 @@ private:
     void tellWatching();
     void drawPhases();
     void drawAnatomy();
+    void drawNodes();
     void drawVerdict();
     void sayWhyEmpty();
     void openedAnew();
@@ -129,6 +132,7 @@ private:
     LaneView *m_lanes;
     PhaseBars *m_phases;
     AnatomyView *m_anatomy;
+    RunNodesCard *m_nodes;
     QComboBox *m_durationView, *m_window, *m_metric;
     WrappedLabel *m_verdict, *m_watching;
     Card *m_durationCard, *m_lanesCard, *m_phasesCard, *m_anatomyCard;

@@ -10,6 +10,7 @@
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/pages/live_page.h"
 #include "app/ui/pages/live_side.h"
+#include "app/ui/pages/run_nodes_card.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 
@@ -169,6 +170,16 @@ void LivePage::drawDuration() {
     m_duration->setXRange(1, last);
     m_duration->setLines(lines + published);
     m_medians->setBars(bars);
+}
+
+/// Of the runs that are ticked; without one over nodes the card goes.
+void LivePage::drawNodes() {
+    std::vector<const RunStore *> shown;
+    for (const RunStore *run : runs().stores())
+        if (m_workspace.pictured().choice().isShown(run->runId()))
+            shown.push_back(run);
+    m_nodes->setRuns(shown);
+    m_nodes->setVisible(!m_nodes->isEmpty() && m_pictureActions.value(QStringLiteral("nodes"))->isChecked());
 }
 
 } // namespace lockstep::ui

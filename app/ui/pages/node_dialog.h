@@ -20,6 +20,7 @@ public:
     [[nodiscard]] QComboBox *howBox() const { return m_how; }
     [[nodiscard]] QComboBox *hostBox() const { return m_host; }
     [[nodiscard]] QLineEdit *nameField() const { return m_name; }
+    [[nodiscard]] QLineEdit *agentField() const { return m_agent; }
     [[nodiscard]] QPushButton *addButton() const { return m_add; }
     [[nodiscard]] QString mistake() const; ///< shown under the fields; empty: it can be added
 

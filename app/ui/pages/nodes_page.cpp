@@ -18,7 +18,7 @@
 #include "app/ui/pages/finding_list.h"
 #include "app/ui/pages/node_card.h"
 #include "app/ui/pages/node_dialog.h"
-#include "app/ui/pages/ssh_question_dialog.h"
+#include "app/ui/pages/ssh_asker.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
@@ -59,7 +59,8 @@ QString countText(const std::vector<core::Finding> &findings) {
 } // namespace
 
 NodesPage::NodesPage(Theme &theme, QWidget *parent)
-    : QWidget(parent), m_theme(theme), m_stack(new QStackedWidget(this)) {
+    : QWidget(parent), m_theme(theme), m_stack(new QStackedWidget(this)), m_asker(new SshAsker(this)) {
+    connect(m_asker, &SshAsker::failed, this, &NodesPage::failed);
     setObjectName(QStringLiteral("page"));
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
@@ -266,7 +267,7 @@ void NodesPage::watchAll() {
 
 void NodesPage::watch(const core::NodeEntry &node) {
     auto &watch = m_watches[node.name];
-    watch = std::make_unique<core::NodeWatch>(node, answers());
+    watch = std::make_unique<core::NodeWatch>(node, m_asker->answers());
     connect(watch.get(), &core::NodeWatch::changed, this, [this, name = node.name] { showLook(name); });
     watch->start();
     showLook(node.name);
@@ -326,7 +327,7 @@ void NodesPage::examine() {
     connect(m_doctorJob.get(), &core::DoctorJob::finished, this, &NodesPage::examined, Qt::QueuedConnection);
     setWords(m_doctor, tr("Cancel"));
     m_doctorText->setText(tr("Looking …"));
-    m_doctorJob->start(m_nodes, {}, answers());
+    m_doctorJob->start(m_nodes, {}, m_asker->answers());
 }
 
 void NodesPage::examined(const core::DoctorLook &look, const std::vector<core::Finding> &findings) {
@@ -382,7 +383,7 @@ void NodesPage::sync(const std::vector<core::NodeEntry> &nodes) {
     for (const core::NodeEntry &node : others)
         if (NodeCard *card = this->card(qs(node.name)))
             card->setWork(tr("waiting to be synced"), {});
-    m_syncJob->start(nodes, {}, answers()); // this machine too: all agree on a line of PyTorch
+    m_syncJob->start(nodes, {}, m_asker->answers()); // this machine too: all agree on a line of PyTorch
 }
 
 void NodesPage::synced(const core::SyncProgress &progress) {
@@ -442,41 +443,6 @@ void NodesPage::change(const core::NodeEntry &node, const QString &interface) {
         changed.interface = interface.toStdString();
     say(core::replaceNode(changed));
     refresh();
-}
-
-/// ssh's questions come to this window; without a socket for them it is told not to ask.
-core::SshAnswers NodesPage::answers() {
-    if (m_questions)
-        return m_answers;
-    m_questions = std::make_unique<core::SshQuestionServer>();
-    auto started = m_questions->start();
-    if (!started) {
-        Q_EMIT failed(QString::fromStdString(started.error().message()));
-        m_questions.reset();
-        return {};
-    }
-    m_answers = *started;
-    connect(m_questions.get(), &core::SshQuestionServer::asked, this, &NodesPage::ask);
-    connect(m_questions.get(), &core::SshQuestionServer::withdrawn, this, [this](int id) {
-        const auto dialog = m_dialogs.find(id);
-        if (dialog != m_dialogs.end())
-            dialog->second->close();
-    });
-    return m_answers;
-}
-
-void NodesPage::ask(int id, const core::SshQuestion &question) {
-    auto *dialog = new SshQuestionDialog(question, this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    m_dialogs[id] = dialog;
-    connect(dialog, &QDialog::finished, this, [this, id, dialog](int result) {
-        m_dialogs.erase(id);
-        if (result == QDialog::Accepted)
-            m_questions->answer(id, dialog->answer());
-        else
-            m_questions->refuse(id);
-    });
-    dialog->open();
 }
 
 void NodesPage::showEvent(QShowEvent *event) {

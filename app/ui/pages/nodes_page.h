@@ -8,7 +8,6 @@
 #include "models/cell_table_model.h"
 #include "nodes/doctor.h"
 #include "nodes/node_watch.h"
-#include "nodes/ssh_questions.h"
 #include "nodes/sync.h"
 
 class QComboBox;
@@ -25,6 +24,7 @@ class ChartSource;
 class EmptyState;
 class FindingList;
 class NodeCard;
+class SshAsker;
 class Theme;
 class TopologyView;
 
@@ -81,11 +81,9 @@ private:
     void showTopology();
     void examined(const core::DoctorLook &look, const std::vector<core::Finding> &findings);
     void synced(const core::SyncProgress &progress);
-    void ask(int id, const core::SshQuestion &question);
     void change(const core::NodeEntry &node, const QString &interface);
     void remove(const core::NodeEntry &node);
     void say(const Result<void> &result);
-    [[nodiscard]] core::SshAnswers answers();
 
     Theme &m_theme;
     QStackedWidget *m_stack;
@@ -101,9 +99,7 @@ private:
     std::vector<core::NodeEntry> m_nodes;
     std::map<std::string, NodeCard *> m_cards;
     std::map<std::string, std::unique_ptr<core::NodeWatch>> m_watches;
-    std::unique_ptr<core::SshQuestionServer> m_questions;
-    core::SshAnswers m_answers;
-    std::map<int, QWidget *> m_dialogs;
+    SshAsker *m_asker;
     std::unique_ptr<core::DoctorJob> m_doctorJob;
     std::unique_ptr<core::SyncJob> m_syncJob;
     std::unique_ptr<QProcess> m_adding;

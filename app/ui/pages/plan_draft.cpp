@@ -18,6 +18,7 @@ std::string valueFor(const FieldSpec &field, const std::string &value, const Run
 
 PlanDraft PlanDraft::freeChoice() {
     core::Recipe recipe;
+    recipe.name = "free-choice"; // lockstepctl, which starts it, wants one
     recipe.title = "Free choice";
     recipe.summary = "Choose methods, devices and settings yourself";
     for (const Method method : {Method::Baseline, Method::Dp, Method::Ddp}) {

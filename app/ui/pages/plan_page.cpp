@@ -18,6 +18,8 @@
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/data_notice.h"
 #include "app/ui/pages/device_picker.h"
+#include "app/ui/pages/node_picker.h"
+#include "app/ui/pages/plan_doctor.h"
 #include "app/ui/pages/plan_rows.h"
 #include "app/ui/pages/recipe_list.h"
 #include "app/ui/pages/recipe_reader_dialog.h"
@@ -31,7 +33,7 @@ namespace lockstep::ui {
 namespace {
 
 /// Breaks a long command before its flags, so that it can be read and still be pasted into a shell.
-QString wrapCommand(const QString &command) {
+QString wrapLine(const QString &command) {
     constexpr qsizetype longest = 40;
     QString out;
     qsizetype width = 0;
@@ -47,6 +49,20 @@ QString wrapCommand(const QString &command) {
         width += word.size();
     }
     return out;
+}
+
+/// Over nodes a command stands for each, and a comment above it says which.
+QString wrapCommand(const QString &commands, const RunConfig &config) {
+    const QStringList lines = commands.split(QLatin1Char('\n'));
+    QStringList out;
+    for (qsizetype i = 0; i < lines.size(); ++i) {
+        if (lines.size() > 1 && lines.size() == qsizetype(config.nodes.size()))
+            out << QStringLiteral("# node %1: %2")
+                       .arg(i)
+                       .arg(QString::fromStdString(titleOf(config.nodes[std::size_t(i)])));
+        out << wrapLine(lines[i]);
+    }
+    return out.join(QLatin1Char('\n'));
 }
 
 } // namespace
@@ -160,6 +176,7 @@ QWidget *PlanPage::buildForm() {
     m_reset->setToolTip(tr("Back to the recipe's own settings (Alt+R)"));
     connect(m_reset, &QPushButton::clicked, this, [this] {
         m_draft.reset();
+        m_overNodes = false;
         m_form->show(m_draft);
         refresh();
     });
@@ -173,8 +190,19 @@ QWidget *PlanPage::buildForm() {
         m_draft.set(*findField("devices"), devices.join(QLatin1Char(',')).toStdString());
         refresh();
     });
+    card->body()->addWidget(buildWhere(card));
     card->body()->addWidget(m_devices);
-    m_form = new ConfigForm(m_theme, card);
+    // Nodes may be many: they scroll with the form.
+    auto *scrolled = new QWidget(card);
+    scrolled->setObjectName(QStringLiteral("scrolled"));
+    auto *rows = new QVBoxLayout(scrolled);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(grid + grid / 2);
+    buildNodes(scrolled);
+    rows->addWidget(m_nodes);
+    rows->addWidget(m_doctor);
+    m_form = new ConfigForm(m_theme, scrolled);
+    rows->addWidget(m_form, 1);
     connect(m_form, &ConfigForm::edited, this, [this](const QString &key, const QString &value) {
         if (const FieldSpec *field = findField(key.toStdString()))
             m_draft.set(*field, value.toStdString());
@@ -189,7 +217,7 @@ QWidget *PlanPage::buildForm() {
     area->setFrameShape(QFrame::NoFrame);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     area->setFocusPolicy(Qt::NoFocus);
-    area->setWidget(m_form);
+    area->setWidget(scrolled);
     card->body()->addWidget(area, 1);
     return card;
 }
@@ -260,7 +288,10 @@ bool PlanPage::choose(const QString &recipe) {
 
 void PlanPage::takeDraft(PlanDraft draft) {
     const bool quick = m_quick->isChecked();
+    const std::string nodes = m_draft.value(*findField("nodes")).value_or("");
     m_draft = std::move(draft);
+    if (!nodes.empty() && m_draft.value(*findField("nodes")).value_or("").empty())
+        m_draft.set(*findField("nodes"), nodes); // another recipe, the same machines
     m_draft.quick = quick;
     m_draft.sideBySide = m_sideBySide->currentData().toInt();
     m_draft.repeats.reset();
@@ -286,17 +317,30 @@ void PlanPage::refresh() {
             return index->estimate(config, here);
         };
     const auto plan = m_draft.plan(m_facts, estimate);
-    m_valid = !dataMissing() && plan.has_value() && plan->runnableCount() > 0;
+    showNodes(plan ? &*plan : nullptr);
+    const QString noNodes = whyNoNodes();
+    m_valid = !dataMissing() && plan.has_value() && plan->runnableCount() > 0 && noNodes.isEmpty();
     m_reset->setEnabled(m_draft.isChanged());
-    std::vector<Error> rest = m_form->setMistakes(plan ? std::vector<Error>() : plan.error());
+    std::vector<Error> wrong = plan ? std::vector<Error>() : plan.error();
+    if (m_doctor->looking()) // it may bring the interface that lacks
+        std::erase_if(wrong, [](const Error &error) { return error.where == "nodes"; });
+    std::vector<Error> rest = m_form->setMistakes(wrong);
     m_form->show(m_draft);
     QStringList sentences;
+    if (!noNodes.isEmpty())
+        sentences.append(noNodes);
     for (const Error &error : rest)
         sentences.append(QString::fromStdString(error.message()));
     if (!plan) {
-        sentences.append(rest.empty() ? tr("Some settings can't run: they are marked where they stand.") : QString());
+        sentences.append(wrong.empty()  ? tr("The doctor looks for each node's interface …")
+                         : rest.empty() ? tr("Some settings can't run: they are marked where they stand.")
+                                        : QString());
         sentences.removeAll(QString());
         m_summary->clear();
+    } else if (!noNodes.isEmpty()) { // what stands there would run here
+        m_model.setPlan({});
+        m_summary->clear();
+        m_notes->hide();
     } else {
         m_model.setPlan(*plan);
         showChosenDevices(*plan);
@@ -316,8 +360,11 @@ void PlanPage::refresh() {
                 notes.append(text);
         };
         for (const core::PlannedRun &run : plan->runs) {
-            if (!run.runnable())
+            if (!run.runnable()) {
+                if (run.config.nodes.size() > 1) // the row has no room for it
+                    note(QString::fromStdString(run.name + ": " + run.notRunReason));
                 continue;
+            }
             note(QString::fromStdString(run.note));
             if (const core::BackendChoice backend = core::backendOf(run); !backend.name.empty())
                 note(tr("DDP over %1: %2")
@@ -326,7 +373,8 @@ void PlanPage::refresh() {
         m_notes->setText(notes.join(QLatin1Char('\n')));
         m_notes->setVisible(!notes.isEmpty());
         if (runs == 0)
-            sentences.append(tr("Nothing here can run on this machine."));
+            sentences.append(m_overNodes ? tr("Nothing here can run on these nodes.")
+                                         : tr("Nothing here can run on this machine."));
     }
     m_mistakes->setText(sentences.join(QLatin1Char('\n')));
     m_mistakes->setVisible(!sentences.isEmpty());
@@ -355,7 +403,7 @@ void PlanPage::showChosenDevices(const core::Plan &plan) {
 /// A folder of the person's own is looked into by the trainer, which knows what it needs.
 bool PlanPage::dataMissing() {
     const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
-    const bool own = folder && !m_draft.value(*folder).value_or("").empty();
+    const bool own = (folder && !m_draft.value(*folder).value_or("").empty()) || !reachesThisMachine();
     const auto name = dataset && !own ? m_draft.value(*dataset) : std::nullopt;
     return m_data->look(name ? QString::fromStdString(*name) : QString());
 }
@@ -364,11 +412,20 @@ void PlanPage::showCommand() {
     int row = m_rows->currentIndex().row();
     if (row < 0 || row >= m_model.rowCount())
         return m_command->clear();
-    m_command->setPlainText(wrapCommand(QString::fromStdString(core::torchrunCommand(m_model.runAt(row)))));
+    const core::PlannedRun &run = m_model.runAt(row);
+    m_command->setPlainText(wrapCommand(QString::fromStdString(core::torchrunCommand(run)), run.config));
+}
+
+QString PlanPage::mistakes() const {
+    return m_mistakes->text();
+}
+
+QString PlanPage::commandText() const {
+    return m_command->toPlainText();
 }
 
 void PlanPage::start() {
-    if (!m_valid || m_workspace.starting())
+    if (!m_valid || m_workspace.starting() || !mayStart())
         return;
     core::StartRequest request;
     request.recipe = m_draft.effective();
@@ -380,8 +437,8 @@ void PlanPage::start() {
 
 void PlanPage::restyle() {
     const Palette &p = m_theme.palette();
-    m_start->setEnabled(m_valid && !m_workspace.starting());
-    setWords(m_start, m_workspace.starting() ? tr("Starting…") : tr("Start"));
+    m_start->setEnabled(m_valid && !m_workspace.starting() && !m_startWhenAsked);
+    setWords(m_start, startWords());
     m_theme.setIcon(m_start, QStringLiteral("play"), p.onAccent);
     m_theme.setIcon(m_copy, QStringLiteral("copy"), p.textSecondary);
     m_about->setIcon(m_theme.icon(QStringLiteral("info"), p.textSecondary));

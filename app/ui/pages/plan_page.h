@@ -19,7 +19,10 @@ namespace lockstep::ui {
 class ConfigForm;
 class DataNotice;
 class DevicePicker;
+class NodePicker;
+class PlanDoctor;
 class RecipeList;
+class SshAsker;
 class Theme;
 class Workspace;
 
@@ -39,17 +42,35 @@ public:
     [[nodiscard]] QCheckBox *quickBox() const { return m_quick; }
     [[nodiscard]] RecipeList *recipes() const { return m_recipes; }
     [[nodiscard]] DevicePicker *devicePicker() const { return m_devices; }
+    [[nodiscard]] NodePicker *nodePicker() const { return m_nodes; }
+    [[nodiscard]] PlanDoctor *doctor() const { return m_doctor; }
+    [[nodiscard]] QPushButton *hereButton() const { return m_here; }
+    [[nodiscard]] QPushButton *nodesButton() const { return m_elsewhere; }
+    [[nodiscard]] QString mistakes() const;
+    [[nodiscard]] QString commandText() const;
     [[nodiscard]] DataNotice *dataNotice() const { return m_data; }
     [[nodiscard]] const PlanDraft &draft() const { return m_draft; }
     [[nodiscard]] core::PlanModel &plan() { return m_model; }
 
 Q_SIGNALS:
     void startRequested(const lockstep::core::StartRequest &request);
+    void nodesWanted(); ///< a person wants to add nodes
+    void failed(const QString &sentence);
 
 private:
     QWidget *buildRecipes();
     QWidget *buildForm();
     QWidget *buildPlan();
+    QWidget *buildWhere(QWidget *parent);
+    void buildNodes(QWidget *parent);
+    void runOverNodes(bool on);
+    void showNodes(const core::Plan *plan); ///< null: none, for its mistakes
+    [[nodiscard]] std::vector<NodePlace> chosenPlaces() const;
+    [[nodiscard]] QString whyNoNodes() const; ///< over nodes, and none is chosen; else empty
+    [[nodiscard]] bool reachesThisMachine() const;
+    void doctorAnswered();
+    [[nodiscard]] bool mayStart();
+    [[nodiscard]] QString startWords() const;
     void takeDraft(PlanDraft draft);
     void openRecipe();
     void saveRecipe();
@@ -75,13 +96,18 @@ private:
     ConfigForm *m_form;
     DataNotice *m_data;
     DevicePicker *m_devices;
+    SshAsker *m_asker;
+    NodePicker *m_nodes;
+    PlanDoctor *m_doctor;
+    QPushButton *m_here, *m_elsewhere;
+    std::string m_keptNodes; ///< chosen before this machine was
     QCheckBox *m_quick;
     QComboBox *m_repeats, *m_sideBySide;
     QPushButton *m_reset, *m_start, *m_copy;
     QListView *m_rows;
     QLabel *m_head, *m_mistakes, *m_summary, *m_notes;
     QPlainTextEdit *m_command;
-    bool m_valid = false;
+    bool m_valid = false, m_overNodes = false, m_startWhenAsked = false;
 };
 
 } // namespace lockstep::ui

@@ -37,7 +37,8 @@ void PlanRowDelegate::paintDevices(QPainter *painter, const QRect &box, const QS
     int x = box.left();
     for (qsizetype i = 0; i < devices.size(); ++i) {
         // A GPU's UUID is long: its first letters tell it apart here, the tooltip has it whole.
-        const QString name = devices[i].size() > 12 ? devices[i].left(10) + QStringLiteral("…") : devices[i];
+        const bool uuid = devices[i].startsWith(QLatin1String("GPU-")) || devices[i].startsWith(QLatin1String("MIG-"));
+        const QString name = uuid && devices[i].size() > 12 ? devices[i].left(10) + QStringLiteral("…") : devices[i];
         const int width = metrics.horizontalAdvance(name) + 12;
         const QString more = QStringLiteral("+%1").arg(devices.size() - i);
         if (x + width > box.right() - (i + 1 < devices.size() ? metrics.horizontalAdvance(more) + 8 : 0)) {

@@ -14,7 +14,9 @@
 #include "analysis/verdict.h"
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/topology_view.h"
 #include "app/ui/charts/waterfall.h"
+#include "app/ui/pages/run_nodes_card.h"
 #include "app/ui/pages/use_model.h"
 #include "app/ui/pages/verdict_advice.h"
 #include "app/ui/pages/verdict_anatomy.h"
@@ -184,6 +186,8 @@ QWidget *VerdictPage::buildBody() {
                            core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
     m_anatomy = new VerdictAnatomy(m_theme, m_workspace, body);
     layout->addWidget(m_anatomy);
+    m_nodes = new RunNodesCard(m_theme, body);
+    layout->addWidget(m_nodes);
     auto *accuracy = new Card(tr("Test accuracy"), body);
     accuracy->setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
     m_accuracy = new BarChart(m_theme, QStringLiteral("test-accuracy"), accuracy);
@@ -247,6 +251,8 @@ std::vector<ChartSource *> VerdictPage::charts() const {
     std::vector<ChartSource *> out{m_speedUps, m_waterfall, m_accuracy};
     if (!m_anatomy->view()->runs().isEmpty())
         out.push_back(m_anatomy->view());
+    if (!m_nodes->isEmpty())
+        out.push_back(m_nodes->view());
     return out;
 }
 
@@ -273,6 +279,9 @@ void VerdictPage::refresh() {
     refreshUse(table);
     refreshAdvice();
     m_anatomy->refresh();
+    const auto &stores = m_workspace.runs().stores();
+    m_nodes->setRuns({stores.begin(), stores.end()});
+    m_nodes->setVisible(!m_nodes->isEmpty());
     m_target->refresh();
     if (isVisible() ||
         m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often

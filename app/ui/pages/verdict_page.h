@@ -21,6 +21,7 @@ class ChartSource;
 class Theme;
 class UseModel;
 class VerdictAdvice;
+class RunNodesCard;
 class VerdictAnatomy;
 class VerdictTarget;
 class Waterfall;
@@ -77,6 +78,7 @@ private:
     Card *m_fairnessCard, *m_bottlenecksCard;
     VerdictTarget *m_target;
     VerdictAnatomy *m_anatomy;
+    RunNodesCard *m_nodes;
     QTableView *m_table, *m_classes, *m_use;
     QWidget *m_notesCard;
     UseModel *m_useModel;

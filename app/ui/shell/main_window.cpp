@@ -84,6 +84,8 @@ void MainWindow::connectPages() {
         m_startPressed = true;
         m_workspace.start(request);
     });
+    connect(m_plan, &PlanPage::nodesWanted, this, [this] { showPage(Page::Nodes); });
+    connect(m_plan, &PlanPage::failed, m_strip, &StatusStrip::showMessage);
     connect(m_runs, &RunsPage::duplicateWanted, this, [this](const RunConfig &config, const QString &name) {
         m_plan->fillIn(config, name);
         showPage(Page::Plan);

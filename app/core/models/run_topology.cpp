@@ -1,0 +1,89 @@
+#include "models/run_topology.h"
+
+#include <algorithm>
+
+#include "models/cells.h"
+
+namespace lockstep::core {
+namespace {
+
+std::string addressOf(const RunRecord &record, std::size_t node, const NodePlace &place) {
+    if (!place.address.empty())
+        return place.address;
+    for (const MachineRecord &machine : record.machines)
+        if (machine.node == int(node))
+            for (const auto &[name, address] : machine.interfaces)
+                if (name == place.interface)
+                    return address;
+    return {};
+}
+
+TopologyNode nodeOf(const RunStore &run, const RunConfig &config, std::size_t at, int firstRank, int processes) {
+    const NodePlace &place = config.nodes[at];
+    const RunConfig own = configOfNode(config, int(at));
+    TopologyNode node;
+    node.name = titleOf(place);
+    for (const MachineRecord &machine : run.record()->machines)
+        if (machine.node == int(at) && !machine.host.empty())
+            node.host = machine.host;
+    if (place.host.empty() && !node.host.empty())
+        node.name = node.host;
+    node.interface = place.interface;
+    node.address = addressOf(*run.record(), at, place);
+    node.deviceKind = own.device;
+    node.devices = int(place.devices.size());
+    node.usable = true;
+    for (int local = 0; local < processes; ++local) {
+        const auto heard = run.ranks().find(firstRank + local);
+        std::string device = heard == run.ranks().end() ? std::string() : heard->second.device;
+        if (device.empty() && std::size_t(local) < place.devices.size())
+            device = own.device + ":" + place.devices[std::size_t(local)];
+        node.ranks.push_back({firstRank + local, local, at, device});
+    }
+    const auto link = run.links().find(int(at));
+    node.heard = link == run.links().end() || link->second.up || link->second.ended || run.over();
+    return node;
+}
+
+} // namespace
+
+bool hasSeveralNodes(const RunStore &run) {
+    return run.record() && run.record()->config && run.record()->config->nodes.size() > 1;
+}
+
+Topology topologyOf(const RunStore &run) {
+    Topology topology;
+    if (!hasSeveralNodes(run))
+        return topology;
+    const RunConfig &config = *run.record()->config;
+    const std::vector<int> processes = processesOfNodes(config), first = firstRanks(processes);
+    for (std::size_t i = 0; i < config.nodes.size(); ++i)
+        topology.nodes.push_back(nodeOf(run, config, i, first[i], processes[i]));
+    for (std::size_t a = 0; a < topology.nodes.size(); ++a)
+        for (std::size_t b = a + 1; b < topology.nodes.size(); ++b) {
+            TopologyLink link;
+            link.a = a;
+            link.b = b;
+            const auto told = a == 0 ? run.links().find(int(b)) : run.links().end();
+            if (told != run.links().end()) {
+                link.state = told->second.ended || run.over() ? TopologyLink::State::Ended
+                             : told->second.up                ? TopologyLink::State::Up
+                                                              : TopologyLink::State::Lost;
+                link.sentence = sentenceOf(told->second);
+                link.roundTripS = told->second.roundTripS;
+            }
+            topology.links.push_back(link);
+        }
+    addTraffic(topology, toString(config.method), gradientBytesOf(config.model).value_or(0));
+    return topology;
+}
+
+QString linksLine(const RunStore &run) {
+    if (!hasSeveralNodes(run) || run.links().empty())
+        return {};
+    if (run.over())
+        return QStringLiteral("Links: ended with the run");
+    return QStringLiteral("Links: ") + (run.linkToNodeLost() ? run.linksSentence() : QStringLiteral("all up"));
+}
+
+} // namespace lockstep::core

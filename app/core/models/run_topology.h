@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include "nodes/topology.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+
+/// Whether the run has several nodes, as it was launched or as agent 0 tells.
+[[nodiscard]] bool hasSeveralNodes(const RunStore &run);
+
+/// The run's nodes, ranks and devices, its agents' links as agent 0 last told, and its method's traffic. What nobody measured
+/// in the run (bandwidth) is absent.
+[[nodiscard]] Topology topologyOf(const RunStore &run);
+
+/// The links apart from the run: "Links: hostB lost, its training state unknown (…)", "Links: all up"; empty for one node.
+[[nodiscard]] QString linksLine(const RunStore &run);
+
+} // namespace lockstep::core

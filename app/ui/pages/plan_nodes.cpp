@@ -1,0 +1,180 @@
+// Plan, where the runs go: this machine's devices, or devices of the nodes in the book, which the doctor looks at first.
+#include <QButtonGroup>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QPushButton>
+
+#include <algorithm>
+
+#include "app/ui/pages/config_form.h"
+#include "app/ui/pages/device_picker.h"
+#include "app/ui/pages/node_picker.h"
+#include "app/ui/pages/plan_doctor.h"
+#include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/ssh_asker.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "nodes/node_choice.h"
+
+namespace lockstep::ui {
+namespace {
+
+const FieldSpec &nodesField() {
+    return *findField("nodes");
+}
+
+} // namespace
+
+QWidget *PlanPage::buildWhere(QWidget *parent) {
+    auto *row = new QWidget(parent);
+    auto *line = new QHBoxLayout(row);
+    line->setContentsMargins(0, 0, grid, 0);
+    line->setSpacing(grid);
+    auto *label = new QLabel(tr("Runs on"), row);
+    label->setFixedWidth(22 * grid);
+    label->setToolTip(tr("This machine's devices, or any mix of devices of the nodes that were added"));
+    line->addWidget(label);
+    auto *group = new QButtonGroup(row);
+    const auto add = [&](const QString &words, const char *place, const QKeySequence &keys, const QString &tip) {
+        auto *button = new QPushButton(words, row);
+        button->setObjectName(QStringLiteral("segment"));
+        button->setProperty("place", QString::fromLatin1(place));
+        button->setCheckable(true);
+        button->setShortcut(keys);
+        button->setToolTip(tip);
+        group->addButton(button);
+        return button;
+    };
+    auto *both = new QHBoxLayout;
+    both->setSpacing(0);
+    m_here = add(tr("This machine"), "left", QKeySequence(Qt::ALT | Qt::Key_M), tr("Devices of this machine (Alt+M)"));
+    m_elsewhere = add(tr("Nodes"), "right", QKeySequence(Qt::ALT | Qt::Key_E),
+                      tr("Devices of the nodes that were added, several at once (Alt+E)"));
+    m_here->setChecked(true);
+    both->addWidget(m_here, 1);
+    both->addWidget(m_elsewhere, 1);
+    auto *box = new QWidget(row);
+    box->setLayout(both);
+    both->setContentsMargins(0, 0, 0, 0);
+    box->setMaximumWidth(64 * grid);
+    line->addWidget(box, 4);
+    line->addStretch(0);
+    connect(m_here, &QPushButton::clicked, this, [this] { runOverNodes(false); });
+    connect(m_elsewhere, &QPushButton::clicked, this, [this] { runOverNodes(true); });
+    return row;
+}
+
+void PlanPage::buildNodes(QWidget *parent) {
+    m_asker = new SshAsker(this);
+    m_nodes = new NodePicker(m_theme, *m_asker, parent);
+    m_doctor = new PlanDoctor(*m_asker, parent);
+    m_nodes->hide();
+    m_doctor->hide();
+    connect(m_asker, &SshAsker::failed, this, &PlanPage::failed);
+    connect(m_nodes, &NodePicker::failed, this, &PlanPage::failed);
+    connect(m_doctor, &PlanDoctor::failed, this, &PlanPage::failed);
+    connect(m_nodes, &NodePicker::nodesWanted, this, &PlanPage::nodesWanted);
+    connect(m_nodes, &NodePicker::chosen, this, [this](const std::vector<NodePlace> &places) {
+        m_draft.set(nodesField(), toText(places));
+        refresh();
+    });
+    connect(m_doctor, &PlanDoctor::finished, this, &PlanPage::doctorAnswered);
+    connect(m_doctor, &PlanDoctor::stopped, this, [this] {
+        m_startWhenAsked = false;
+        restyle();
+    });
+}
+
+/// Back and forth keeps what was chosen.
+void PlanPage::runOverNodes(bool on) {
+    if (on == m_overNodes)
+        return;
+    m_overNodes = on;
+    if (!on) {
+        m_keptNodes = m_draft.value(nodesField()).value_or("");
+        m_draft.set(nodesField(), "");
+    } else {
+        m_draft.set(nodesField(), m_keptNodes);
+        m_nodes->refresh();
+    }
+    refresh();
+}
+
+std::vector<NodePlace> PlanPage::chosenPlaces() const {
+    return nodesFromText(m_draft.value(nodesField()).value_or("")).value_or(std::vector<NodePlace>());
+}
+
+/// Whoever writes places into the form, or duplicates a run over nodes, has chosen nodes too.
+void PlanPage::showNodes(const core::Plan *plan) {
+    if (!m_draft.value(nodesField()).value_or("").empty())
+        m_overNodes = true;
+    (m_overNodes ? m_elsewhere : m_here)->setChecked(true);
+    m_devices->setVisible(!m_overNodes);
+    m_nodes->setVisible(m_overNodes);
+    const std::vector<NodePlace> places = m_overNodes ? chosenPlaces() : std::vector<NodePlace>();
+    m_command->setFixedHeight(places.size() > 1 ? 144 : 80);
+    m_doctor->setVisible(!places.empty());
+    if (!m_overNodes)
+        return;
+    const RunConfig *widest = nullptr;
+    for (std::size_t i = 0; plan && i < plan->runs.size(); ++i) {
+        const core::PlannedRun &run = plan->runs[i];
+        if (run.runnable() && (!widest || processCount(run.config) > processCount(*widest)))
+            widest = &run.config;
+    }
+    m_nodes->show(places, widest);
+    if (widest)
+        m_nodes->setCoresPerDevice(widest->coresPerDevice);
+    const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
+    const bool own = !m_draft.value(*folder).value_or("").empty();
+    m_doctor->setRun(core::entriesOf(places, m_nodes->book()), own ? "" : m_draft.value(*dataset).value_or(""));
+    // Without interfaces no run over hosts is right: they are looked for as soon as they are wanted.
+    if (core::lacksInterface(places, m_nodes->book()) && !m_doctor->asked() && isVisible())
+        m_doctor->examine();
+}
+
+QString PlanPage::whyNoNodes() const {
+    if (!m_overNodes || !chosenPlaces().empty() || !m_draft.value(nodesField()).value_or("").empty())
+        return {};
+    return m_nodes->book().empty() ? tr("There is no node to run on yet.")
+                                   : tr("Choose at least one device of a node; the first one chosen is the master.");
+}
+
+bool PlanPage::reachesThisMachine() const {
+    const std::vector<NodePlace> places = chosenPlaces();
+    return !m_overNodes ||
+           std::any_of(places.begin(), places.end(), [](const NodePlace &place) { return place.host.empty(); });
+}
+
+void PlanPage::doctorAnswered() {
+    m_nodes->refresh(); // interfaces that were found come into the plan
+    m_nodes->setAddresses(m_doctor->addresses());
+    m_nodes->lookAgain();
+    refresh();
+    const bool start = std::exchange(m_startWhenAsked, false);
+    restyle();
+    if (start && !m_doctor->anyError())
+        this->start();
+}
+
+/// Over nodes the doctor is asked first; what would stop the run is told, and a second press starts all the same.
+bool PlanPage::mayStart() {
+    if (!m_overNodes || m_doctor->asked())
+        return true;
+    m_doctor->examine();
+    m_startWhenAsked = m_doctor->looking(); // of places that no list of nodes knows there is nothing to ask
+    restyle();
+    return !m_startWhenAsked;
+}
+
+QString PlanPage::startWords() const {
+    if (m_workspace.starting())
+        return tr("Starting…");
+    if (m_startWhenAsked)
+        return tr("Asking the doctor…");
+    return m_overNodes && m_doctor->asked() && m_doctor->anyError() ? tr("Start anyway") : tr("Start");
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,174 @@
+// Plan over nodes, with this machine as the node: real agent, real doctor. Several hosts: tests/e2e/window_nodes_test.cpp.
+#include <QApplication>
+#include <QCheckBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "app/ui/charts/topology_view.h"
+#include "app/ui/pages/config_form.h"
+#include "app/ui/pages/device_picker.h"
+#include "app/ui/pages/finding_list.h"
+#include "app/ui/pages/live_page.h"
+#include "app/ui/pages/node_picker.h"
+#include "app/ui/pages/plan_doctor.h"
+#include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/run_nodes_card.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+constexpr int patience = 20'000; ///< ms; LibTorch is asked for its version
+
+void addNode(const char *name, const char *how, const char *host) {
+    core::NodeEntry node;
+    node.name = name;
+    node.how = how;
+    node.host = host;
+    QVERIFY(core::addNode(node));
+}
+
+} // namespace
+
+class PlanNodesTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<uitest::Home> m_home;
+    Theme m_theme{ThemeMode::Light};
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<PlanPage> m_page;
+
+    void open() {
+        m_page = std::make_unique<PlanPage>(m_theme, *m_workspace, uitest::twoCores());
+        m_page->resize(1280, 760);
+        m_page->show();
+    }
+    DeviceBox *firstBox(const char *node) {
+        const NodePicker::Row *row = m_page->nodePicker()->row(QLatin1String(node));
+        return row && row->devices && !row->devices->boxes().empty() ? row->devices->boxes().front() : nullptr;
+    }
+
+private Q_SLOTS:
+    void init() {
+        qputenv("LOCKSTEP_AGENT", LOCKSTEP_BIN "/lockstep-agent");
+        m_home = std::make_unique<uitest::Home>();
+        m_workspace = std::make_unique<Workspace>();
+    }
+    void cleanup() {
+        m_page.reset();
+        m_workspace.reset();
+    }
+
+    void withoutANodeTheNextStepIsOffered() {
+        open();
+        m_page->nodesButton()->click();
+        QVERIFY(m_page->nodePicker()->addButton()->isVisible());
+        QVERIFY(!m_page->startButton()->isEnabled());
+        QVERIFY(m_page->mistakes().contains(QStringLiteral("no node")));
+        QSignalSpy wanted(m_page.get(), &PlanPage::nodesWanted);
+        m_page->nodePicker()->addButton()->click();
+        QCOMPARE(int(wanted.count()), 1);
+        m_page->hereButton()->click();
+        QVERIFY(m_page->startButton()->isEnabled());
+    }
+
+    void nodesWithoutAChosenDeviceNeverBecomeARunHere() {
+        addNode("here", "local", "");
+        open();
+        m_page->nodesButton()->click();
+        QVERIFY(!m_page->startButton()->isEnabled());
+        QVERIFY(m_page->mistakes().contains(QStringLiteral("Choose at least one device")));
+    }
+
+    void aPressOnADevicePutsTheRunThereAndSaysWhatTheNodeIs() {
+        addNode("here", "local", "");
+        open();
+        m_page->nodesButton()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(firstBox("here"), patience);
+        QTest::mouseClick(firstBox("here"), Qt::LeftButton);
+        const auto &places = m_page->nodePicker()->places();
+        QCOMPARE(int(places.size()), 1);
+        QCOMPARE(int(places[0].devices.size()), 1);
+        QVERIFY(firstBox("here")->isChecked());
+        const auto *row = m_page->nodePicker()->row(QStringLiteral("here"));
+        QVERIFY2(row->part->text().contains(QStringLiteral("node 0 · master")), qPrintable(row->part->text()));
+        for (const core::RunSpec &run : m_page->draft().effective().runs)
+            QCOMPARE(int(run.config.nodes.size()), 1);
+        m_page->hereButton()->click();
+        for (const core::RunSpec &run : m_page->draft().effective().runs)
+            QVERIFY(run.config.nodes.empty());
+        m_page->nodesButton()->click(); // what was chosen is kept
+        QCOMPARE(int(m_page->nodePicker()->places().size()), 1);
+        QTest::mouseClick(firstBox("here"), Qt::LeftButton);
+        QVERIFY(m_page->nodePicker()->places().empty());
+    }
+
+    void startAsksTheDoctorFirst() {
+        addNode("here", "local", "");
+        open();
+        m_page->nodesButton()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(firstBox("here"), patience);
+        QTest::mouseClick(firstBox("here"), Qt::LeftButton);
+        QVERIFY2(m_page->startButton()->isEnabled(), qPrintable(m_page->mistakes()));
+        QSignalSpy started(m_page.get(), &PlanPage::startRequested);
+        m_page->startButton()->click();
+        QCOMPARE(int(started.count()), 0);
+        QCOMPARE(m_page->startButton()->text(), QStringLiteral("Asking the doctor…"));
+        QTRY_VERIFY_WITH_TIMEOUT(m_page->doctor()->asked(), patience);
+        if (m_page->doctor()->anyError()) { // of this very machine
+            QCOMPARE(m_page->startButton()->text(), QStringLiteral("Start anyway"));
+            m_page->startButton()->click();
+        }
+        QCOMPARE(int(started.count()), 1);
+    }
+
+    void whatWouldStopTheRunIsToldBeforeAndStartIsSaidTwice() {
+        addNode("far", "ssh", "far.invalid");
+        open();
+        m_page->nodesButton()->click();
+        auto *nodes = qobject_cast<QLineEdit *>(m_page->form()->field(QStringLiteral("nodes"))->editor);
+        Q_EMIT m_page->form()->edited(QStringLiteral("nodes"), QStringLiteral("far.invalid%eth0:0 kind=cpu"));
+        QVERIFY(nodes);
+        QVERIFY2(m_page->startButton()->isEnabled(), qPrintable(m_page->mistakes()));
+        QSignalSpy started(m_page.get(), &PlanPage::startRequested);
+        m_page->startButton()->click();
+        QTRY_VERIFY_WITH_TIMEOUT(m_page->doctor()->asked(), patience);
+        QCOMPARE(int(started.count()), 0);
+        QVERIFY2(m_page->doctor()->sentence().contains(QStringLiteral("1 error")),
+                 qPrintable(m_page->doctor()->sentence()));
+        QVERIFY(m_page->doctor()->findings()->count() >= 1);
+        QCOMPARE(m_page->startButton()->text(), QStringLiteral("Start anyway"));
+        m_page->startButton()->click();
+        QCOMPARE(int(started.count()), 1);
+    }
+
+    void placesThatAreTypedAreShownAsChosen() {
+        addNode("hostA", "ssh", "hostA.invalid");
+        addNode("hostB", "ssh", "hostB.invalid");
+        open();
+        m_page->choose(QStringLiteral("free"));
+        Q_EMIT m_page->form()->edited(QStringLiteral("nodes"),
+                                      QStringLiteral("hostA.invalid%bond0:0,1 kind=cpu;hostB.invalid%eno1:0 kind=cpu"));
+        Q_EMIT m_page->form()->edited(QStringLiteral("batch_size"), QStringLiteral("63"));
+        QVERIFY(m_page->nodesButton()->isChecked());
+        const auto *second = m_page->nodePicker()->row(QStringLiteral("hostB"));
+        QCOMPARE(second->part->text(), QStringLiteral("node 1 · rank 2"));
+        QCOMPARE(second->way->text(), QStringLiteral("eno1"));
+        QVERIFY(m_page->commandText().contains(QStringLiteral("# node 1: hostB.invalid")) ||
+                m_page->plan().rowCount() == 3);
+        bool refused = false;
+        for (int row = 0; row < m_page->plan().rowCount(); ++row)
+            refused =
+                refused || m_page->plan().runAt(row).notRunReason.find("can't reach over 2 nodes") != std::string::npos;
+        QVERIFY(refused);
+    }
+};
+
+QTEST_MAIN(PlanNodesTest)
+#include "ui_plan_nodes_test.moc"
