@@ -14,10 +14,12 @@
 #include "app/ui/pages/node_card.h"
 #include "app/ui/pages/node_dialog.h"
 #include "app/ui/pages/nodes_page.h"
+#include "app/ui/pages/run_nodes_card.h"
 #include "app/ui/pages/ssh_question_dialog.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/empty_state.h"
 #include "nodes/topology.h"
+#include "store/run_store.h"
 #include "ui_fixture.h"
 
 using namespace lockstep;
@@ -274,6 +276,43 @@ private Q_SLOTS:
         QVERIFY(view.chartData().contains(QStringLiteral("n1\tn2\t0.0002\t100000000\t4000000")));
         for (std::size_t i = 0; i < 2; ++i)
             QVERIFY(area.contains(view.boxOf(i, area)));
+    }
+
+    void aRunsLinksAreToldApartFromItsState() {
+        Theme theme;
+        RunNodesCard card(theme);
+        core::RunStore run(QStringLiteral("20260102T030405Z-00000001"));
+        RunRecord record;
+        record.config = RunConfig();
+        record.config->method = Method::Ddp;
+        card.setRuns({&run});
+        QVERIFY(card.isEmpty());
+        record.config->nodes = *nodesFromText("hostA%bond0:0,1;hostB%eno1:0");
+        run.setRecord(record);
+        const auto tell = [&](auto body) {
+            Frame frame;
+            frame.body = std::move(body);
+            run.take(frame);
+            card.setRuns({&run});
+        };
+        StateFrame training;
+        training.state = RunState::Training;
+        tell(training);
+        LinkFrame link;
+        link.ofNode = 1;
+        link.host = "hostB";
+        link.link = "up";
+        tell(link);
+        QCOMPARE(card.linksText(), QStringLiteral("Links: all up"));
+        link.link = "lost";
+        tell(link);
+        QCOMPARE(card.stateText(), QStringLiteral("Run: training"));
+        QVERIFY(card.linksText().contains(QStringLiteral("link to hostB lost, its training state unknown")));
+        QVERIFY(!card.view()->topology().nodes[1].heard);
+        link.link = "up";
+        tell(link);
+        QCOMPARE(card.linksText(), QStringLiteral("Links: all up"));
+        QVERIFY(card.view()->topology().nodes[1].heard);
     }
 
     void eightNodesStandApart() {

@@ -15,7 +15,6 @@ RunNodesCard::RunNodesCard(const Theme &theme, QWidget *parent) : Card(tr("Nodes
         "agents: a lost one says nothing of the training behind it, which goes on as long as its ranks reach each "
         "other"));
     m_view = new TopologyView(theme, this);
-    body()->addWidget(m_view, 1);
     auto *line = new QHBoxLayout;
     line->setSpacing(3 * grid);
     m_state = makeLabel({}, "", this);
@@ -25,6 +24,7 @@ RunNodesCard::RunNodesCard(const Theme &theme, QWidget *parent) : Card(tr("Nodes
     line->addWidget(m_state, 0, Qt::AlignTop);
     line->addWidget(m_links, 1, Qt::AlignTop);
     body()->addLayout(line);
+    body()->addWidget(m_view, 1);
     hide();
 }
 
