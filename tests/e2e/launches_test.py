@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -176,7 +177,7 @@ class Launches(unittest.TestCase):
             runs = len(runs_in(self.lab.hosts["hostA"].home))
             if pid and runs:
                 try:
-                    held.setdefault(runs, set()).add(len(os.listdir(f"/proc/{pid}/fd")))
+                    held.setdefault(runs, []).append(len(os.listdir(f"/proc/{pid}/fd")))
                 except OSError:
                     pass
             return False
@@ -186,10 +187,12 @@ class Launches(unittest.TestCase):
         self.assertEqual(process.returncode, 0, out[-2000:] + err[-2000:])
         self.assertEqual(len(runs_in(self.lab.hosts["hostA"].home)), arguments.launches)
         self.assert_nothing_is_left(arguments.launches)
-        least = {number: min(counts) for number, counts in held.items()}
-        third, last = sorted(least)[min(2, len(least) - 1)], max(least)
-        self.assertLessEqual(least[last], least[third], f"open files by run: {least}")
-        print(f"{arguments.launches} runs of one owner: open files {least[third]} in run {third}, {least[last]} in run {last}", file=sys.stderr)
+        # The middle of what was seen during a run: ssh comes and goes, and the last run ends with the owner itself.
+        usual = {number: statistics.median_low(counts) for number, counts in held.items()}
+        third, last = sorted(usual)[min(2, len(usual) - 1)], max(usual)
+        self.assertGreater(usual[last], 3, "nothing was seen of the owner's files")
+        self.assertLessEqual(usual[last], usual[third], f"open files by run: {usual}")
+        print(f"{arguments.launches} runs of one owner: open files {usual[third]} in run {third}, {usual[last]} in run {last}", file=sys.stderr)
 
     @staticmethod
     def name(pid):
