@@ -1,19 +1,20 @@
 # Finds LibTorch inside a PyTorch wheel. TorchConfig.cmake of the wheel wants a whole CUDA toolkit; the wheel and its
 # nvidia packages hold everything a C++ program needs, so this module needs none.
 #
-# Looks, in this order, for a torch folder of a supported version:
+# Looks, in this order, for a torch folder of a supported version (LOCKSTEP_TORCH_LINES):
 #   1. -DLOCKSTEP_TORCH_DIR=DIR or the environment's LOCKSTEP_TORCH: a site-packages folder or the torch folder in it.
 #      Nothing else is tried when it is given.
 #   2. .venv of this project (what ./run makes)
 #   3. the torch that `python3` would import
 # Defines:
-#   lockstep::torch       torch_cpu, c10; USE_C10D_GLOO (with Debian's Gloo headers, libgloo itself is never linked)
+#   lockstep::torch       torch_cpu, c10; USE_C10D_GLOO (with Debian's Gloo headers, libgloo itself is never linked);
+#                         its property LOCKSTEP_LINE is "2.11", LOCKSTEP_LINE_NUMBER 0 of the newest
 #   lockstep::torch_cuda  only with LOCKSTEP_CUDA: torch_cuda, c10_cuda, cudart; USE_C10D_NCCL
 #   LockstepTorch_FOUND, LockstepTorch_VERSION, LockstepTorch_DIR (the torch folder)
 # CUDA's headers and libraries are the nvidia packages beside torch; where torch came without them (conda, a vendor's
 # container), a toolkit under LOCKSTEP_CUDA_ROOT, CUDA_HOME or /usr/local/cuda and the system's nccl.h are taken.
 
-set(LOCKSTEP_TORCH_SUPPORTED "2.11" CACHE STRING "PyTorch's major.minor this source is written for")
+set(LOCKSTEP_TORCH_LINES 2.11 2.7) # major.minor; what differs between them stands in trainer/comm/torch_line.h
 set(LOCKSTEP_TORCH_DIR "" CACHE PATH "site-packages folder, or the torch folder in it, of the PyTorch to build against")
 set(LOCKSTEP_CUDA_ROOT "" CACHE PATH "CUDA toolkit to take when PyTorch came without its nvidia packages")
 
@@ -71,12 +72,14 @@ function(_lockstep_find_torch)
       continue()
     endif()
     _lockstep_torch_version("${dir}" version)
-    if(version MATCHES "^${LOCKSTEP_TORCH_SUPPORTED}(\\.|$)")
+    string(REGEX MATCH "^[0-9]+\\.[0-9]+" line "${version}")
+    if(line IN_LIST LOCKSTEP_TORCH_LINES)
       set(LockstepTorch_DIR "${dir}" PARENT_SCOPE)
       set(LockstepTorch_VERSION "${version}" PARENT_SCOPE)
       return()
     endif()
-    set(why "PyTorch ${version} in ${dir}, but this source needs ${LOCKSTEP_TORCH_SUPPORTED}")
+    list(JOIN LOCKSTEP_TORCH_LINES " or " lines)
+    set(why "PyTorch ${version} in ${dir}, but this source needs ${lines}")
   endforeach()
   set(LockstepTorch_DIR "" PARENT_SCOPE)
   set(LockstepTorch_NOT_FOUND_MESSAGE "${why}: run ./run, which installs it into .venv, or give the folder of another \
@@ -110,6 +113,9 @@ function(_lockstep_define_torch)
     # No path of this machine in a released binary, which names its sources in messages.
     INTERFACE_COMPILE_OPTIONS "$<$<CONFIG:Release>:-ffile-prefix-map=${dir}=torch>"
     LOCKSTEP_LIBRARY_FOLDERS "${dir}/lib")
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+" line "${LockstepTorch_VERSION}")
+  list(FIND LOCKSTEP_TORCH_LINES "${line}" which)
+  set_target_properties(lockstep::torch PROPERTIES LOCKSTEP_LINE "${line}" LOCKSTEP_LINE_NUMBER "${which}")
 endfunction()
 
 function(_lockstep_define_torch_cuda)
@@ -120,6 +126,10 @@ function(_lockstep_define_torch_cuda)
   endif()
   set(roots ${LOCKSTEP_CUDA_ROOT} $ENV{CUDA_HOME} /usr/local/cuda)
   file(GLOB packages LIST_DIRECTORIES true "${_lockstep_nvidia}/cu[0-9]*" "${_lockstep_nvidia}/cuda_runtime")
+  set(parts)
+  if(EXISTS "${_lockstep_nvidia}/cuda_runtime") # CUDA 12: a folder a part, and none may come from another CUDA
+    file(GLOB parts LIST_DIRECTORIES true "${_lockstep_nvidia}/*/include")
+  endif()
   find_path(LOCKSTEP_CUDA_INCLUDE cuda_runtime_api.h HINTS ${packages} ${roots} PATH_SUFFIXES include)
   find_path(LOCKSTEP_NCCL_INCLUDE nccl.h HINTS "${_lockstep_nvidia}/nccl" ${roots} PATH_SUFFIXES include)
   file(GLOB cudart "${_lockstep_nvidia}/cu[0-9]*/lib/libcudart.so.*" "${_lockstep_nvidia}/cuda_runtime/lib/libcudart.so.*")
@@ -142,7 +152,7 @@ function(_lockstep_define_torch_cuda)
   add_library(lockstep::torch_cuda INTERFACE IMPORTED GLOBAL)
   # CUDA's kernels register themselves when libtorch_cuda is loaded, which no symbol of ours may ask for.
   set_target_properties(lockstep::torch_cuda PROPERTIES
-    INTERFACE_INCLUDE_DIRECTORIES "${LOCKSTEP_CUDA_INCLUDE};${LOCKSTEP_NCCL_INCLUDE}"
+    INTERFACE_INCLUDE_DIRECTORIES "${LOCKSTEP_CUDA_INCLUDE};${LOCKSTEP_NCCL_INCLUDE};${parts}"
     INTERFACE_COMPILE_DEFINITIONS "USE_C10D_NCCL"
     INTERFACE_LINK_LIBRARIES
       "${dir}/lib/libtorch.so;${dir}/lib/libtorch_cuda.so;${dir}/lib/libc10_cuda.so;${cudart};lockstep::torch"

@@ -208,6 +208,34 @@ install_torch() { # install_torch REQUIREMENT STAMP
     stop 1 "$1 could not be installed; check the network or pip's settings, or name a folder by LOCKSTEP_TORCH"
 }
 
+# The second line of LibTorch (CUDA 12.6: Volta, older drivers), beside the one above: sets `line` to its version and
+# `line_torch` to its folder. `gpu` brings what it needs for a GPU too; else it is built for CPU devices only.
+# Only headers and libraries are wanted, so the wheel may be of any Python.
+ensure_line() { # ensure_line [gpu]
+    local begun="${EPOCHREALTIME//[!0-9]/}" folder want file files=("$setup/requirements-torch-2.7.txt")
+    line="$(sed -n 's/^torch==//p' "${files[0]}")"
+    folder="$root/.cache/lines/$line"
+    line_torch="$folder/torch"
+    if [ "${1:-}" = gpu ] || grep -qs cudnn "$folder/stamp"; then
+        files+=("$setup/requirements-torch-2.7-gpu.txt")
+    fi
+    want="$(cat "${files[@]}" | grep -v '^#' | tr '\n' ' ')"
+    if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$want" ] || [ ! -e "$line_torch/lib/libtorch_cpu.so" ]; then
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        [ -x "$root/.cache/lines/pip/bin/pip" ] || python3 -m venv --clear "$root/.cache/lines/pip" >"$cache/venv.log" 2>&1 ||
+            stop 1 "python3 -m venv failed, see .cache/setup/venv.log; is python3-venv installed?"
+        set --
+        for file in "${files[@]}"; do set -- "$@" -r "$file"; done
+        long_step line "installing torch==$line into .cache/lines" "$root/.cache/lines/pip/bin/python" -m pip install \
+            --disable-pip-version-check --progress-bar off --no-deps --only-binary=:all: --python-version 3.12 \
+            --target "$folder" "$@" ||
+            stop 1 "torch==$line could not be installed; check the network or pip's settings"
+        echo "$want" >"$folder/stamp"
+    fi
+    say line "torch==$line in .cache/lines" "$begun"
+}
+
 # ---- the tools that look at the code ---------------------------------------------------------------------------
 
 ensure_lint_tools() { # sets `lint` to the folder of clang-format and clang-tidy, or to nothing
@@ -290,11 +318,13 @@ lock_setup() {
 unlock_setup() { exec 9>&-; }
 
 # A CPU-only PyTorch has no libtorch_cuda; one that came by itself may lack the headers that cuda_runtime.h includes.
-builds_for_cuda() {
-    local folder
-    [ -e "$torch/lib/libtorch_cuda.so" ] || return 1
-    for folder in "$torch"/../nvidia/cu*/include "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
-        [ ! -e "$folder/crt/host_config.h" ] || [ ! -e "$folder/nv/target" ] || return 0
+builds_for_cuda() { # builds_for_cuda TORCH
+    local folder crt=no target=no
+    [ -e "$1/lib/libtorch_cuda.so" ] || return 1
+    for folder in "$1"/../nvidia/cu*/include "${CUDA_HOME:-/usr/local/cuda}/include" /usr/include; do
+        [ ! -e "$folder/crt/host_config.h" ] || crt=yes
+        [ ! -e "$folder/nv/target" ] || target=yes
+        [ "$crt$target" != yesyes ] || return 0
     done
     say libtorch "its CUDA headers are not complete, so the trainer is built for CPU devices only"
     return 1
@@ -307,8 +337,20 @@ configure_all() { # configure_all tests|keep
     if [ "$1" = tests ] || grep -qs '^LOCKSTEP_TESTS:BOOL=ON' "$root/build/CMakeCache.txt"; then
         tests=ON
     fi
-    ! builds_for_cuda || cuda=ON
+    ! builds_for_cuda "$torch" || cuda=ON
     configure "$root/build" -DLOCKSTEP_TORCH_DIR="$torch" -DLOCKSTEP_CUDA=$cuda \
         -DLOCKSTEP_LINT="${lint-$root/.cache/lint/bin}" -DLOCKSTEP_PEERS="${peers-$root/.cache/peers/bin/python}" \
         -DLOCKSTEP_TESTS=$tests -DLOCKSTEP_BENCH=$tests
+}
+
+# The trainer of the second line with its agent and tests, in build/lines/VERSION: what CMake's preset `line-2.7` makes.
+build_line() { # build_line TARGET...
+    local cuda=OFF
+    # A toolkit of this machine is of another CUDA: only the line's own will do.
+    if [ -d "$line_torch/../nvidia/cudnn" ] && builds_for_cuda "$line_torch"; then
+        cuda=ON
+    fi
+    configure "$root/build/lines/$line" -DLOCKSTEP_TORCH_DIR="$line_torch" -DLOCKSTEP_CUDA=$cuda -DLOCKSTEP_APP=OFF \
+        -DLOCKSTEP_BENCH=OFF -DLOCKSTEP_TESTS=ON
+    build "$root/build/lines/$line" lockstep-agent lockstep-trainer lockstep-trainer-launcher "$@"
 }

@@ -15,8 +15,16 @@ from source_files import ROOT
 
 NEEDED = [line.split(maxsplit=1)[1] for line in (ROOT / "packaging/setup/packages.txt").read_text().splitlines()
           if line and not line.startswith("#")]
-WHEELS = dict(line.split("==") for line in (ROOT / "packaging/setup/requirements-torch.txt").read_text().splitlines()
-              if line and not line.startswith("#"))
+
+
+def wheels_of(*names):
+    return dict(line.split("==") for name in names for line in (ROOT / "packaging/setup" / name).read_text().splitlines()
+                if line and not line.startswith("#"))
+
+
+WHEELS = wheels_of("requirements-torch.txt")
+LINE = wheels_of("requirements-torch-2.7.txt")
+LINE_GPU = wheels_of("requirements-torch-2.7-gpu.txt")
 
 # The fakes write what they were called with into $FAKES/calls.
 CMAKE = r"""folder=; next=
@@ -80,8 +88,8 @@ class Machine:
         self.fake("apt-cache", f'case "$2" in {cases}) echo "  Candidate: 1.0" ;; *) echo "  Candidate: (none)" ;; esac',
                   log=False)
 
-    def offer_torch(self):
-        for name, version in WHEELS.items():
+    def offer_torch(self, wheels=None):
+        for name, version in (wheels or WHEELS).items():
             name = name.replace("-", "_")
             with zipfile.ZipFile(self.wheels / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
                 info = f"{name}-{version}.dist-info"
@@ -245,6 +253,45 @@ class Scripts(unittest.TestCase):
         self.assertEqual(ran.returncode, 1)
         self.assertEqual(ran.stdout.splitlines()[-1], "2 passed, 2 failed, 1 skipped")
         self.assertIn("-R x y", self.machine.called("ctest")[1])
+
+    def test_a_second_line_of_torch_is_installed_beside_and_built_when_it_is_asked_for(self):
+        self.machine.have_torch()
+        self.machine.offer_torch({**LINE, **LINE_GPU})
+        line = LINE["torch"]
+        ran = self.machine.start(self.run_script, "--lines")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        folder = self.machine.project / ".cache/lines" / line
+        self.assertTrue((folder / "torch/lib/libtorch_cpu.so").exists())
+        configured = [call for call in self.machine.called("cmake") if f"build/lines/{line}" in call]
+        self.assertEqual(len(configured), 1)
+        self.assertIn(f"-DLOCKSTEP_TORCH_DIR={folder}/torch", configured[0])
+        self.assertIn("-DLOCKSTEP_APP=OFF", configured[0])
+        self.assertNotIn("started with", ran.stdout)
+        self.assertIn("nvidia-cudnn", (folder / "stamp").read_text())
+
+        # The tests need no more than is there, and are counted together with the others.
+        self.machine.have_lint_tools()
+        ran = self.machine.start(self.test_script, "--lines", PIP_FIND_LINKS="/nowhere")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stdout.splitlines()[-1], "8 passed, 0 failed, 2 skipped")
+        self.assertIn(r"-R ^trainer\.", self.machine.called("ctest")[-1])
+
+    def test_the_tests_of_the_second_line_want_no_libraries_for_gpus(self):
+        self.machine.have_torch()
+        self.machine.have_lint_tools()
+        self.machine.offer_torch(LINE)
+        ran = self.machine.start(self.test_script, "--lines")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(len(self.machine.called("ctest")), 2)
+
+    def test_without_being_asked_for_the_second_line_costs_nothing(self):
+        self.machine.have_torch()
+        self.machine.have_lint_tools()
+        for script, words in ((self.run_script, ["--setup"]), (self.test_script, [])):
+            self.assertEqual(self.machine.start(script, *words).returncode, 0)
+        self.assertFalse((self.machine.project / ".cache/lines").exists())
+        self.assertEqual([call for call in self.machine.called("cmake") if "lines" in call], [])
+        self.assertEqual(len(self.machine.called("ctest")), 1)
 
     def test_help_changes_nothing(self):
         for script in (self.run_script, self.test_script):

@@ -10,6 +10,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/comm/listen_socket.h"
+#include "trainer/comm/torch_line.h"
 
 namespace lockstep::trainer {
 
@@ -51,6 +52,7 @@ Result<c10::intrusive_ptr<c10d::Store>> openTcp(const RankEnvironment &env, std:
         options.isServer = true;
         options.port = static_cast<std::uint16_t>(portOf(fd->get()));
         options.masterListenFd = fd->release();
+        options.useLibUV = libuvTakesListener;
     }
     try {
         return c10::make_intrusive<c10d::TCPStore>(env.masterAddress, options);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view supported = LOCKSTEP_TORCH_SUPPORTED; ///< "2.11"
+constexpr std::string_view supported = LOCKSTEP_TORCH_SUPPORTED; ///< "2.11": the line it was built against
 
 /// find_spec imports nothing, so it takes milliseconds; the folder this runs in is no place to import from.
 constexpr const char *askPython =
@@ -60,8 +60,8 @@ std::string environmentTorch(const std::string &environment) {
 TorchPlaces torchPlaces() {
     TorchPlaces places;
     places.own = dataHome() + "/torch";
-    places.synced = dataHome() + "/sync/torch/current";
-    places.syncedFirst = fs::exists(dataHome() + "/sync/torch/prefer");
+    places.synced = dataHome() + "/sync/" LOCKSTEP_TORCH_SYNCED "/current";
+    places.syncedFirst = fs::exists(dataHome() + "/sync/" LOCKSTEP_TORCH_SYNCED "/prefer");
     if (const char *named = std::getenv("LOCKSTEP_TORCH"); named && *named) {
         places.named = named;
         return places;

@@ -11,6 +11,8 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "trainer/comm/torch_line.h"
+
 namespace lockstep::trainer {
 
 namespace {
@@ -69,11 +71,8 @@ void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
     for (const auto &item : m_model->named_parameters())
         names.emplace(names.size(), item.key());
     names.emplace(names.size(), "lockstep.control");
-    m_reducer = std::make_shared<c10d::Reducer>(
-        m_parameters, buckets, m_communicator.group(), std::vector<bool>(m_parameters.size(), false), capBytes,
-        /*find_unused_parameters=*/false, /*gradient_as_bucket_view=*/true, names,
-        std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, capBytes), /*skip_all_reduce_unused_params=*/false,
-        /*use_python_reducer=*/false, std::vector<std::int64_t>{});
+    m_reducer = lockstep::trainer::makeReducer(m_parameters, buckets, m_communicator.group(), capBytes,
+                                               std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, capBytes), names);
     m_logger = std::make_shared<c10d::Logger>(m_reducer);
     m_reducer->set_logger(m_logger);
     const auto device = m_parameters.front().device();
