@@ -201,6 +201,25 @@ Result<std::vector<NodePlace>> nodesFromText(std::string_view text) {
     return nodes;
 }
 
+std::vector<NodePlace> firstDevices(const std::vector<NodePlace> &nodes, int count) {
+    std::vector<NodePlace> out;
+    for (NodePlace node : nodes) {
+        if (count <= 0)
+            break;
+        node.devices.resize(std::min(node.devices.size(), static_cast<std::size_t>(count)));
+        count -= static_cast<int>(node.devices.size());
+        out.push_back(std::move(node));
+    }
+    return out;
+}
+
+std::string placesOf(const std::vector<NodePlace> &nodes) {
+    std::vector<NodePlace> places;
+    for (const NodePlace &node : nodes)
+        places.push_back({node.host, node.interface, node.devices, node.device, node.coresPerDevice, {}, {}, {}});
+    return toText(places);
+}
+
 int nodeCount(const RunConfig &config) {
     return std::max(1, static_cast<int>(config.nodes.size()));
 }

@@ -37,6 +37,12 @@ struct NodePlace {
 /// The text's nodes; an error names the node by number (from 1), its text and what was expected.
 [[nodiscard]] Result<std::vector<NodePlace>> nodesFromText(std::string_view text);
 
+/// The places of the first `count` devices, node by node; nodes without one are left out.
+[[nodiscard]] std::vector<NodePlace> firstDevices(const std::vector<NodePlace> &nodes, int count);
+/// Where they compute and by which interfaces they talk, without how an agent or the data is found there: what a measurement
+/// between them is true of. "hostA%eth0:0;hostB%bond0:0 cores=2".
+[[nodiscard]] std::string placesOf(const std::vector<NodePlace> &nodes);
+
 /// Nodes of the run: 1 when none are placed.
 [[nodiscard]] int nodeCount(const RunConfig &config);
 /// Processes of each node, in order: for ddp one a device.

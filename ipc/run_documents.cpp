@@ -418,6 +418,8 @@ Result<RunResult> runResultFromJson(std::string_view text) {
 std::string toJson(const LaunchRequest &request) {
     Writer writer;
     writer.put("record", toValue(request.record)).put("detach", request.detach);
+    if (request.attended)
+        writer.put("attended", true);
     if (request.record.config && !request.record.config->nodes.empty())
         writer.put("node", request.node)
             .put("join", request.join)
@@ -431,6 +433,7 @@ std::string toJson(const LaunchRequest &request) {
 Result<LaunchRequest> launchRequestFromJson(std::string_view text) {
     return readDocument<LaunchRequest>(text, "the launch request", [](Reader &reader, LaunchRequest &request) {
         reader.get("detach", request.detach);
+        reader.get("attended", request.attended);
         reader.get("node", request.node);
         reader.get("join", request.join);
         reader.get("token", request.token);

@@ -232,6 +232,9 @@ struct RunStatus {
 struct LaunchRequest {
     RunRecord record; ///< run id and start may be empty: the agent fills them in
     bool detach = true;
+    /// The agent goes with whoever launches it and keeps nothing: in the foreground, consoles of its ranks on stdout after the
+    /// answer ("[rank 0] …"), stopped when stdin ends, its folder removed at the end. For runs that train nothing.
+    bool attended = false;
     int node = 0;            ///< which of record.config->nodes the agent is of
     std::string join, token; ///< node > 0: agent 0's answer
     int joinPort = 0;        ///< node 0: where to listen; 0: any free port

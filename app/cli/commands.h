@@ -14,7 +14,7 @@ struct RunOptions {
     std::string experiment; ///< take up this one's queue instead
     std::string out, host, remoteAgent;
     std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
-    bool quick = false, detach = false, json = false;
+    bool quick = false, detach = false, json = false, check = true;
     std::optional<int> repeats;
     int sideBySide = 1;                     ///< runs that may go at once, on devices of their own
     std::optional<std::uint64_t> orderSeed; ///< replaces the recipe's; 0: as listed
@@ -90,6 +90,7 @@ int addCommand(const AddOptions &options);
 
 struct LabOptions {
     std::string ranks; ///< "2", "2,4", "2..4"; empty: 2 to as many as there are
+    std::string nodes; ///< as a run's; empty: this machine
     std::string backend = "auto", device = "cpu", id;
     int coresPerDevice = 1;
     bool quick = false, json = false, oversubscribe = false, list = false, show = false;
@@ -97,8 +98,9 @@ struct LabOptions {
 int labCommand(const LabOptions &options);
 
 struct ForecastOptions {
-    std::string what; ///< recipe, run or experiment
-    std::string lab;  ///< empty: the newest
+    std::string what;  ///< recipe, run or experiment
+    std::string lab;   ///< empty: the newest
+    std::string nodes; ///< as a run's: the same as "nodes=…" among `set`
     std::vector<std::string> set;
     std::string devices; ///< "2,4,8"; empty: those of the recipe
     bool json = false;

@@ -65,6 +65,8 @@ tl::expected<Subject, Errors> subjectOfRecipe(const ForecastOptions &options) {
                 Errors{Error::badArgument("\"" + pair.substr(0, 80) + "\" sets nothing", "write KEY=VALUE", "--set")});
         plan.set.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
     }
+    if (!options.nodes.empty())
+        plan.set.emplace_back("nodes", options.nodes);
     const auto expanded = core::expand(*recipe, core::localMachineFacts(), plan);
     if (!expanded)
         return tl::unexpected(expanded.error());
@@ -162,6 +164,31 @@ std::string forecastText(const core::ForecastRecord &record) {
     return out;
 }
 
+/// The lab whose times count: the one named, else the newest between the subject's places.
+Result<core::LabRecord> labFor(const ForecastOptions &options, const std::vector<NodePlace> &nodes) {
+    if (!options.lab.empty()) {
+        auto named = core::readLab(options.lab);
+        return named ? std::move(named)
+                     : fail(Error::badArgument("there is no lab " + options.lab, "`lockstepctl lab --list` shows them",
+                                               "--lab"));
+    }
+    if (auto newest = core::newestLabOf(nodes))
+        return std::move(*newest);
+    const auto other = core::newestLab();
+    if (nodes.empty())
+        return fail(
+            Error::badArgument("a forecast needs to know what communication costs here, and there is no lab" +
+                                   (other ? " of this machine, only one " + core::whereMeasured(*other) : " yet"),
+                               "run `lockstepctl lab --quick` first"));
+    core::LabRecord wanted;
+    wanted.nodes = nodes;
+    return fail(Error::badArgument(
+        "no lab was measured " + core::whereMeasured(wanted) +
+            (other ? "; the newest one, " + other->id + ", was measured " + core::whereMeasured(*other) : ""),
+        "run `lockstepctl lab --nodes` with these nodes first" +
+            (other ? ", or take that one knowingly by --lab " + other->id : std::string())));
+}
+
 int show(const core::ForecastRecord &record, bool json) {
     if (!json) {
         print(forecastText(record));
@@ -212,24 +239,20 @@ int forecastCommand(const ForecastOptions &options) {
                       : complain(
                             Error::badArgument("there is no forecast yet", "`lockstepctl forecast RECIPE` makes one"));
     }
-    const auto lab = options.lab.empty() ? core::newestLab() : [&]() -> std::optional<core::LabRecord> {
-        auto read = core::readLab(options.lab);
-        return read ? std::optional(std::move(*read)) : std::nullopt;
-    }();
-    if (!lab)
-        return complain(
-            options.lab.empty()
-                ? Error::badArgument("a forecast needs to know what communication costs here, and there is no lab yet",
-                                     "run `lockstepctl lab --quick` first")
-                : Error::badArgument("there is no lab " + options.lab, "`lockstepctl lab --list` shows them", "--lab"));
     const auto subject = isRunId(options.what) ? subjectOfRun(options.what) : subjectOfRecipe(options);
     if (!subject)
         return complain(subject.error());
+    const auto lab = labFor(options, subject->config.nodes);
+    if (!lab)
+        return complain(lab.error());
     core::ForecastRecord record;
     record.title = subject->title;
     record.config = subject->config;
+    record.input.overNodes = !record.config.nodes.empty();
     record.input.devicesHere =
-        core::deviceLimit(core::localMachineFacts(), record.config.device, record.config.coresPerDevice);
+        record.input.overNodes
+            ? deviceCount(record.config)
+            : core::deviceLimit(core::localMachineFacts(), record.config.device, record.config.coresPerDevice);
     const auto devices = devicesOf(options, *subject, record.input.devicesHere);
     if (!devices)
         return complain(devices.error());
@@ -251,7 +274,10 @@ int forecastCommand(const ForecastOptions &options) {
     if (!made)
         return complain(Error::failed("the probes gave no time of a step"));
     record.forecast = std::move(*made);
-    if (lab->host != record.host)
+    if (placesOf(lab->nodes) != placesOf(record.config.nodes))
+        record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +
+                                               ", not between the places that are forecast.");
+    else if (lab->nodes.empty() && lab->host != record.host)
         record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
     if (auto written = core::writeForecast(record); !written)
         return complain(written.error());

@@ -81,13 +81,16 @@ std::string ringTable(const LabRecord &record, const CommunicationModel &model) 
 }
 
 std::string heading(const LabRecord &record) {
-    std::string out = "Lab " + record.id + " on " + record.host + ", " + text(core::wallTime(record.startWallUs)) +
-                      ": " + record.backend + " on " + record.device + " devices of " +
-                      std::to_string(record.coresPerDevice) + " core" + (record.coresPerDevice > 1 ? "s" : "") + ", " +
+    std::string out = "Lab " + record.id + " " + core::whereMeasured(record) + ", " +
+                      text(core::wallTime(record.startWallUs)) + ": " + record.backend + " on " + record.device +
+                      " devices of " + std::to_string(record.coresPerDevice) + " core" +
+                      (record.coresPerDevice > 1 ? "s" : "") + ", " +
                       (record.rows.empty() ? "no rows" : std::to_string(record.rows.front().sweeps) + " sweeps") +
                       ", scheduling " + record.scheduling + "\n";
     if (record.oversubscribed)
         out += "Ranks shared cores (--oversubscribe): these times tell nothing about ranks with cores of their own.\n";
+    for (const std::string &sentence : record.leftOut)
+        out += "Left out: " + sentence + "\n";
     for (const auto *sentences : {&record.notRun, &record.notOffered})
         for (const std::string &sentence : *sentences)
             out += "Not measured: " + sentence + "\n";
@@ -175,6 +178,12 @@ int measure(const LabOptions &options) {
     if (!ranks)
         return complain(ranks.error());
     request.ranks = *ranks;
+    auto nodes = nodesFromText(options.nodes);
+    if (!nodes) {
+        nodes.error().where = "--nodes";
+        return complain(nodes.error());
+    }
+    request.nodes = std::move(*nodes);
     request.backend = options.backend;
     request.device = options.device;
     request.coresPerDevice = options.coresPerDevice;
@@ -207,7 +216,7 @@ int measure(const LabOptions &options) {
 }
 
 int listThem(bool json) {
-    Rows rows = {{"lab", "when", "host", "backend", "ranks", "rows"}};
+    Rows rows = {{"lab", "when", "measured", "backend", "ranks", "rows"}};
     Json all = Json::array();
     for (const std::string &id : core::listLabs()) {
         const auto record = core::readLab(id);
@@ -218,9 +227,13 @@ int listThem(bool json) {
         for (const core::LabRow &row : record->rows)
             if (row.ranks != std::exchange(last, row.ranks))
                 ranks += (ranks.empty() ? "" : ",") + std::to_string(row.ranks);
-        rows.push_back({id, text(core::wallTime(record->startWallUs)), record->host, record->backend, ranks,
-                        std::to_string(record->rows.size())});
-        all.push_back({{"lab", id}, {"host", record->host}, {"backend", record->backend}, {"ranks", ranks}});
+        rows.push_back({id, text(core::wallTime(record->startWallUs)), core::whereMeasured(*record), record->backend,
+                        ranks, std::to_string(record->rows.size())});
+        all.push_back({{"lab", id},
+                       {"host", record->host},
+                       {"nodes", toText(record->nodes)},
+                       {"backend", record->backend},
+                       {"ranks", ranks}});
     }
     print(json ? all.dump(1) + "\n" : rows.size() > 1 ? aligned(rows) : "no lab yet; `lockstepctl lab` measures\n");
     return Done;

@@ -35,6 +35,9 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     run->add_option("--tensorboard", options.tensorBoard,
                     "Write TensorBoard event files under this folder while the runs go on");
     run->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
+    run->add_flag("!--no-check", options.check,
+                  "Leave out the check (an all-reduce with known sums, ten seconds at most) before the first run over\n"
+                  "devices of several nodes, or GPUs");
     run->add_option("--host", options.host, "Run on this host through ssh");
     run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
         ->envname("LOCKSTEP_REMOTE_AGENT");
@@ -97,10 +100,14 @@ void addAdd(CLI::App &app, cli::AddOptions &options, int &exitCode) {
 }
 
 void addLab(CLI::App &app, cli::LabOptions &options, int &exitCode) {
-    auto *lab =
-        app.add_subcommand("lab", "Measure how fast ranks on this machine's devices talk to each other, fit a cost\n"
-                                  "model, and set ring against server");
+    auto *lab = app.add_subcommand(
+        "lab", "Measure how fast ranks on this machine's devices, or on those of nodes, talk to each\n"
+               "other, fit a cost model, and set ring against server");
     lab->add_option("--ranks", options.ranks, "How many, e.g. 2, 2,4 or 2..4; left out: up to as many as devices");
+    lab->add_option(
+        "--nodes", options.nodes,
+        "Measure between the devices of nodes, as a run names them: 'hostA%eth0:0;hostB%bond0:0'; left out: "
+        "this machine");
     lab->add_option("--backend", options.backend, "auto, gloo or nccl")->capture_default_str();
     lab->add_option("--device", options.device, "cpu or cuda")
         ->check(CLI::IsMember({"cpu", "cuda"}))
@@ -129,7 +136,10 @@ void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
     auto *show = forecast->add_flag("--show", options.show, "Show the newest forecast again, with what came out");
     what->excludes(show);
     forecast->add_option("--devices", options.devices, "How many, e.g. 2,4; left out: the recipe's and those here");
-    forecast->add_option("--lab", options.lab, "Lab whose times are used; left out: the newest");
+    forecast->add_option("--nodes", options.nodes,
+                         "Forecast runs over these nodes, as a run names them; the lab must be of the same ones");
+    forecast->add_option("--lab", options.lab,
+                         "Lab whose times are used; left out: the newest of this machine or nodes");
     forecast->add_option("--set", options.set, "KEY=VALUE on every run of the recipe; may be given several times")
         ->allow_extra_args(false);
     forecast->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");

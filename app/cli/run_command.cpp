@@ -89,6 +89,7 @@ tl::expected<core::Experiment, Errors> prepare(const RunOptions &options) {
         return tl::unexpected(errors);
     }
     core::Experiment experiment = core::makeExperiment(*expanded, *recipe, options.quick, *prefix);
+    experiment.check = options.check;
     const auto pythons = core::checkScripts(*prefix, experiment);
     if (!pythons)
         return tl::unexpected(pythons.error());
@@ -236,6 +237,10 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
                              .arg(now.overCount())
                              .arg(runs)
                              .arg(core::timeLeft(left)));
+    });
+    QObject::connect(&runner, &core::ExperimentRunner::checking, &printer, [&](int entry) {
+        printer.line(QStringLiteral("%1: its devices are checked before the first run over them")
+                         .arg(entryName(runner.experiment().entries[std::size_t(entry)].planned)));
     });
     QObject::connect(&runner, &core::ExperimentRunner::finished, &runner,
                      [](int code) { QCoreApplication::exit(code); });

@@ -216,6 +216,9 @@ private Q_SLOTS:
         record.cores = 2;
         record.notRun = {"nccl takes a GPU a rank"};
         record.rows = {labRow("all_reduce", 2, 4, 1e-5), labRow("send_recv", 2, 96 * kib, 1e-4, true)};
+        record.rows.front().cpuS = 4e-6;
+        record.nodes = *nodesFromText("hostA%eth0:0 agent=/opt/lockstep-agent;hostB%bond0:0,1");
+        record.leftOut = {"all-reduce, 2 ranks: from 8.00 MiB on, since one would take about 0.7 s"};
         QVERIFY(writeLab(record).has_value());
         const auto read = readLab(record.id);
         QVERIFY(read.has_value());
@@ -238,6 +241,58 @@ private Q_SLOTS:
         QVERIFY(!takeLabLine(record, "{\"type\":\"row\"}").has_value());
         QCOMPARE(record.rows.size(), std::size_t(1));
         QCOMPARE(record.notOffered.front(), std::string("reduce-scatter, 2 ranks: why"));
+    }
+
+    void aLabIsFoundByThePlacesItWasMeasuredBetween() {
+        const Home home;
+        LabRecord here, between;
+        here.id = "20260101T000000Z-00000001";
+        between.id = "20260101T000001Z-00000002";
+        between.nodes = *nodesFromText("hostA%eth0:0 agent=/opt/lockstep-agent;hostB%bond0:0");
+        QVERIFY(writeLab(here).has_value() && writeLab(between).has_value());
+        QCOMPARE(newestLabOf({})->id, here.id);
+        const auto of = [](const char *nodes) { return newestLabOf(*nodesFromText(nodes)); };
+        QCOMPARE(of("hostA%eth0:0;hostB%bond0:0 data=/srv")->id,
+                 between.id);                      // where the agent and the data lie is no matter
+        QVERIFY(!of("hostA%eth0:0;hostB%eth0:0")); // another interface is
+        QVERIFY(!of("hostA%eth0:0;hostC%bond0:0"));
+        QVERIFY(!of("hostA%eth0:0;hostB%bond0:0,1"));
+        QCOMPARE(whereMeasured(between), std::string("between hostA%eth0:0 and hostB%bond0:0"));
+    }
+
+    void whatIsLeftOutIsASentence() {
+        LabRecord record;
+        QVERIFY(takeLabLine(record, "{\"type\":\"left_out\",\"collective\":\"all_reduce\",\"ranks\":2,"
+                                    "\"from_bytes\":8388608,\"estimate_s\":0.71}")
+                    .has_value());
+        QCOMPARE(record.leftOut.front(),
+                 std::string("all-reduce, 2 ranks: from 8 MiB on, since one would take about 710 ms"));
+    }
+
+    void overASlowLinkWhatWaitsForItHidesAndWhatIsWorkDoesNot() {
+        ForecastInput input = simpleInput();
+        input.parameterBytes = {1000, 20 * mib}; // the large one is ready first
+        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
+        CommunicationModel model = simpleModel(50e-6, 1e9);
+        const double unknown = forecast(input, model)->rows.front().exposedS;
+        const auto tenth = [](double bytes) { return (50e-6 + bytes / 1e9) / 10; };
+        model.add(workInTraining, 2, *CostModel::fit(points(labSizes(), tenth)));
+        const ForecastRow row = forecast(input, model)->rows.front();
+        input.onCpu = false;
+        const double hidden = forecast(input, model)->rows.front().exposedS;
+        QVERIFY(std::abs(unknown - row.communicationS) < 1e-9); // all of it counts as work
+        QVERIFY(std::abs(row.exposedS - (hidden + (row.communicationS - hidden) / 10)) < 1e-6);
+    }
+
+    void unlikeNodesGoAtTheSlowestOnesPace() {
+        ForecastInput input = simpleInput();
+        input.overNodes = true;
+        input.probes[1].slowestS = 3.6e-3; // the mean is 2.4
+        const auto out = forecast(input, simpleModel(1e-6, 1e12));
+        QVERIFY(out->rows.front().stepS.value > 3.6e-3);
+        input.devices = {1, 2, 4};
+        const auto four = forecast(input, simpleModel());
+        QVERIFY(four->rows[1].cannotTell.find("these nodes have 2") != std::string::npos);
     }
 
     void bucketsAreClosedAsPyTorchClosesThem() {

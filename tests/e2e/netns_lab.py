@@ -234,6 +234,17 @@ SetEnv {words}
     def restore_ssh(self, name):
         ip("-n", self.switch, "link", "set", f"m{self.hosts[name].number}", "up")
 
+    def cut_pair(self, one, other):
+        """Nothing that `one` sends on its data network reaches `other` any more, as behind a firewall that drops: no answer, no
+        refusal. All other ways stay."""
+        host = self.hosts[one]
+        ip("-n", host.namespace, "neigh", "replace", self.hosts[other].data_address, "lladdr", "02:00:00:00:00:99",
+           "dev", host.interface, "nud", "permanent")
+
+    def join_pair(self, one, other):
+        host = self.hosts[one]
+        ip("-n", host.namespace, "neigh", "del", self.hosts[other].data_address, "dev", host.interface)
+
     def throttle(self, name, rate):
         """What the host sends on its data network, e.g. "100mbit"; None lifts it."""
         tc = [tool("tc"), "-n", self.hosts[name].namespace, "qdisc"]

@@ -133,6 +133,14 @@ private Q_SLOTS:
         QVERIFY(!decodeNodeMessage("{\"type\":\"node\",\"what\":\"dance\"}"));
         QVERIFY(!isNodeMessage("{\"type\":\"log\",\"message\":\"{\\\"type\\\":\\\"node\\\"\"}"));
     }
+
+    void theFirstSoManyDevicesAreThoseOfTheFirstNodes() {
+        const auto nodes = *nodesFromText("hostA%eth0:0,1;hostB%bond0:3 agent=/a;hostC%eth0:0");
+        QCOMPARE(toText(firstDevices(nodes, 1)), std::string("hostA%eth0:0"));
+        QCOMPARE(toText(firstDevices(nodes, 3)), std::string("hostA%eth0:0,1;hostB%bond0:3 agent=/a"));
+        QCOMPARE(firstDevices(nodes, 9), nodes);
+        QCOMPARE(placesOf(nodes), std::string("hostA%eth0:0,1;hostB%bond0:3;hostC%eth0:0"));
+    }
 };
 
 QTEST_GUILESS_MAIN(PlacementTest)

@@ -87,6 +87,35 @@ TEST_SUITE("lab") {
         }
     }
 
+    TEST_CASE("sizes that take longer than they may are left out, and a line says from which on") {
+        const Lab lab(2, {"--sizes=4,4096,1048576,67108864", "--collectives=all_reduce,broadcast", "--most-s=0.005",
+                          "--sweeps=2", "--block-ms=0.5", "--oversubscribe"});
+        CAPTURE(lab.ended.err);
+        REQUIRE(lab.ended.code == 0);
+        int leftOut = 0;
+        for (const Json &line : lab.lines)
+            if (line["type"] == "left_out") {
+                ++leftOut;
+                CHECK(line["estimate_s"].get<double>() > 0.005);
+                for (const Json &row : lab.rows(line["collective"]))
+                    CHECK(row["bytes"].get<double>() < line["from_bytes"].get<double>());
+            }
+        CHECK(leftOut == 2);
+        CHECK_FALSE(lab.rows("all_reduce").empty());
+        for (const Json &row : lab.rows())
+            CHECK(row["cpu_s"].get<double>() > 0);
+    }
+    TEST_CASE("ranks that reach each other and add up right are told so in one line") {
+        TempFolder folder;
+        Process run(LOCKSTEP_BIN_DIR "/lockstep-agent",
+                    {"run", "--nproc-per-node", "3", "--", trainerBinary(), "check", "--oversubscribe"},
+                    {{"LOCKSTEP_HOME", folder / "home"}});
+        const Ended ended = run.wait();
+        CAPTURE(ended.err);
+        CAPTURE(ended.out);
+        CHECK(ended.code == 0);
+        CHECK(ended.out.find("[rank 0] {\"type\":\"check\",\"ok\":true}") != std::string::npos);
+    }
     TEST_CASE("a size that ranks can't share out evenly is rounded up, and the row says so") {
         const Lab lab(
             3, {"--sizes=4", "--sweeps=1", "--block-ms=0.5", "--oversubscribe", "--collectives=all_gather,all_reduce"});

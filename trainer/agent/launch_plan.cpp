@@ -19,6 +19,8 @@ namespace {
 
 using Errors = std::vector<Error>;
 
+constexpr std::string_view trainerName = "lockstep-trainer";
+
 bool isExecutable(const std::string &path) {
     std::error_code error;
     return std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
@@ -239,7 +241,7 @@ Result<std::vector<std::string>> trainerCommand(const RunConfig &config) {
 }
 } // namespace
 
-tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nvml, int node) {
+tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nvml, int node, bool attended) {
     if (node < 0 || node >= nodeCount(*record.config))
         return tl::unexpected(Errors{Error::badArgument("node " + std::to_string(node) + " is not one of the run's " +
                                                             std::to_string(nodeCount(*record.config)) + " nodes",
@@ -251,11 +253,16 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     const Errors lacking = checkMachine(config, facts);
     errors.insert(errors.end(), lacking.begin(), lacking.end());
     LaunchPlan plan;
-    const bool script = isScript(record);
+    const bool ours = attended && !record.command.empty() && record.command.front() == trainerName;
+    const bool script = ours || isScript(record);
+    plan.attended = attended;
+    if (ours) // `lockstep-trainer lab …`: another mode of the same program
+        if (auto trainer = findTrainer())
+            record.command.front() = *trainer;
     auto command = script ? resolveScript(record.command, config, plan.python) : trainerCommand(config);
     if (!command)
         errors.push_back(command.error());
-    plan.master.passListener = !script;
+    plan.master.passListener = !script || ours;
     if (!config.interface.empty()) {
         if (auto address = addressOfInterface(config.interface))
             plan.master.address = *address;
@@ -289,7 +296,7 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
         process.localRank = i;
         process.command = *command;
         process.environment = rankEnvironment(rank, i, record.processes, local);
-        if (script)
+        if (script && !ours)
             for (auto &[name, value] : scriptEnvironment(config, plan.devices, rank, node))
                 process.environment.emplace_back(name, value);
         else if (several)
@@ -317,7 +324,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     auto program = options.command.empty() ? Result<std::string>(std::string()) : findProgram(options.command.front());
     // Our own trainer need not be in PATH: it lies beside the agent.
     const bool ours =
-        !options.command.empty() && std::filesystem::path(options.command.front()).filename() == "lockstep-trainer";
+        !options.command.empty() && std::filesystem::path(options.command.front()).filename() == trainerName;
     if (!program && ours && options.command.front().find('/') == std::string::npos)
         program = findTrainer();
     if (!program)

@@ -52,6 +52,7 @@ struct LaunchPlan {
     int worldSize = 1;
     int maxRestarts = 0;
     bool echoConsole = false; ///< ranks' lines also go to stdout
+    bool attended = false;    ///< it trains nothing and keeps nothing (LaunchRequest::attended)
     std::string python;       ///< of a script: the Python that was chosen and where it was found, for people
 };
 
@@ -75,9 +76,9 @@ struct CommandOptions {
 };
 
 /// A run of lockstep-trainer by its RunConfig, or of the record's command on the config's devices; of several nodes the
-/// part of node `node`. Every mistake of the config, of the command and of this machine is one error.
+/// part of node `node`. Of an attended run the command may be another mode of lockstep-trainer. Every mistake of the config, of the command and of this machine is one error.
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromConfig(RunRecord record, const Nvml *nvml,
-                                                                          int node = 0);
+                                                                          int node = 0, bool attended = false);
 
 /// A run of anybody's command.
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromCommand(const CommandOptions &options,

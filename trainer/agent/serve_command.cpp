@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "ipc/logging.h"
 #include "trainer/agent/commands.h"
 #include "trainer/agent/session.h"
+#include "trainer/agent/stdout_pump.h"
 
 namespace lockstep::agent {
 
@@ -83,7 +85,8 @@ void say(const Answer &answer) {
 }
 
 /// Everything up to running ranks. The session is empty when the answer is a refusal.
-std::unique_ptr<Session> startSession(LaunchRequest request, Answer &answer) {
+std::unique_ptr<Session> startSession(
+    LaunchRequest request, Answer &answer, Session::OnConsoleLine onConsoleLine = [](auto &&...) {}) {
     auto keeper = GroupKeeper::start(); // first: it must inherit neither locks nor sockets
     if (!keeper) {
         answer = refusal({keeper.error()});
@@ -95,7 +98,7 @@ std::unique_ptr<Session> startSession(LaunchRequest request, Answer &answer) {
         return nullptr;
     }
     auto nvml = Nvml::load();
-    auto plan = planFromConfig(std::move(request.record), nvml.get(), request.node);
+    auto plan = planFromConfig(std::move(request.record), nvml.get(), request.node, request.attended);
     if (!plan) {
         answer = refusal(plan.error());
         return nullptr;
@@ -113,8 +116,7 @@ std::unique_ptr<Session> startSession(LaunchRequest request, Answer &answer) {
                                              "give the one that agent 0 answered")});
         return nullptr;
     }
-    auto session = Session::start(std::move(*plan), std::move(*keeper), std::move(nvml),
-                                  [](int, ConsoleTap::Stream, std::string_view) {});
+    auto session = Session::start(std::move(*plan), std::move(*keeper), std::move(nvml), std::move(onConsoleLine));
     if (!session) {
         answer = refusal({session.error()});
         return nullptr;
@@ -180,6 +182,40 @@ int serveInForeground(LaunchRequest request) {
     return session ? session->run().resultCode : answer.exitCode;
 }
 
+/// With its launcher at the other end of stdin and stdout: it hears the ranks, and its end is the run's.
+int serveAttended(LaunchRequest request) {
+    Answer answer;
+    StdoutPump out;
+    const auto session =
+        startSession(std::move(request), answer, [&out](int rank, ConsoleTap::Stream, std::string_view line) {
+            out.put("[rank " + std::to_string(rank) + "] " + std::string(line));
+        });
+    say(answer);
+    if (!session)
+        return answer.exitCode;
+    LoggingOptions logging; // stderr is for the one sentence at the end
+    logging.program = "lockstep-agent";
+    logging.toStderr = false;
+    logging.file = session->folder().agentConsole(session->node());
+    setUpLogging(logging);
+    EventLoop &loop = session->loop();
+    loop.every(std::chrono::milliseconds(50), [&out] { out.flush(); });
+    EventLoop::Token input = loop.watch(STDIN_FILENO, EPOLLIN, [&](std::uint32_t) {
+        char ignored[4096];
+        const ssize_t n = ::read(STDIN_FILENO, ignored, sizeof ignored);
+        if (n > 0 || (n < 0 && errno == EINTR))
+            return;
+        loop.unwatch(input);
+        session->stop("whoever started it, who has gone");
+    });
+    const Session::Ending ending = session->run();
+    out.finish();
+    session->discard();
+    if (!ending.reason.empty())
+        std::fprintf(stderr, "%s\n", ending.reason.c_str());
+    return ending.resultCode;
+}
+
 int detach(LaunchRequest request) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
@@ -213,6 +249,8 @@ int serveCommand() {
         say(refusal({error}));
         return badArguments;
     }
+    if (request->attended)
+        return serveAttended(std::move(*request));
     return request->detach ? detach(std::move(*request)) : serveInForeground(std::move(*request));
 }
 

@@ -79,7 +79,8 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
         return fail(socket.error());
     m_socket = std::move(*socket);
 
-    if (m_plan.record.config && !isScript(m_plan.record)) // the trainer's own report, into the run's folder
+    if (m_plan.record.config && !isScript(m_plan.record) &&
+        !m_plan.attended) // the trainer's own report, into the run's folder
         for (RankPlan &rank : m_plan.ranks)
             if (std::none_of(rank.command.begin(), rank.command.end(),
                              [](const std::string &argument) { return argument.starts_with("--summary"); }))
@@ -119,7 +120,7 @@ void Session::makeSupervisor() {
                                       console->appendText(text);
                               },
                               [this] { say(RunState::Training, ""); },
-                              !m_plan.record.config || isScript(m_plan.record)});
+                              !m_plan.record.config || isScript(m_plan.record) || m_plan.attended});
     Supervisor::Handlers handlers;
     handlers.onConsoleLine = m_onConsoleLine;
     handlers.onFailure = [this](int rank, const ProcessExit &exit, const std::string &reason) {

@@ -49,6 +49,9 @@ public:
 
     Ending run(); ///< until the run is over and its followers have all
 
+    void stop(const std::string &by);
+    void discard() { m_folder.discard(); } ///< after run(): nothing of the run stays on this node
+
 private:
     Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder);
     Result<void> open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLine);
@@ -57,7 +60,6 @@ private:
     void makeSupervisor();
     void startTimers();
     void takeControl(const Control &control);
-    void stop(const std::string &by);
     void askForTrace(const Control &control);
     void mergeTraces();
     void watchSignals();

@@ -28,15 +28,15 @@ Result<std::string> chooseBackend(Communicator &communicator, const std::string 
 
 GlooPlace glooPlaceOf(const RankEnvironment &env, const std::string &interface) {
     if (!interface.empty())
-        return {interface, {}};
+        return {interface, {}, {}};
     if (env.localWorldSize == env.worldSize)
-        return {{}, "127.0.0.1"};
+        return {{}, "127.0.0.1", {}};
     const std::string towards = env.masterAddress.empty() ? "" : localAddressTowards(env.masterAddress, env.masterPort);
     if (!towards.empty())
-        return {{}, towards};
+        return {{}, towards, {}};
     char name[256] = {};
     ::gethostname(name, sizeof name - 1);
-    return {{}, name};
+    return {{}, name, {}};
 }
 
 } // namespace lockstep::trainer

@@ -1,4 +1,6 @@
 #pragma once
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include <c10/core/Device.h>
@@ -10,6 +12,7 @@ namespace lockstep::trainer {
 /// Where Gloo listens: an interface by name, or else a host address.
 struct GlooPlace {
     std::string interface, address;
+    std::optional<std::chrono::milliseconds> limit = {}; ///< of connecting and of each call; absent: c10d's own
 };
 
 /// c10d's backends. Each lives in a unit of its own because of the headers it needs. They throw what c10d throws.

@@ -13,6 +13,8 @@ c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store>
                                            const GlooPlace &place) {
     using Gloo = c10d::ProcessGroupGloo;
     auto options = Gloo::Options::create();
+    if (place.limit)
+        options->timeout = *place.limit;
     options->devices.push_back(place.interface.empty() ? Gloo::createDeviceForHostname(place.address)
                                                        : Gloo::createDeviceForInterface(place.interface));
     return c10::make_intrusive<Gloo>(store, rank, size, options);

@@ -9,8 +9,9 @@ namespace lockstep::trainer {
 
 struct Arguments {
     RunConfig config;
-    std::string text;   ///< --help or --version: print it and end with 0
-    bool facts = false; ///< --facts: say what this trainer runs with and end with 0
+    std::string text;            ///< --help or --version: print it and end with 0
+    bool facts = false;          ///< --facts: say what this trainer runs with and end with 0
+    bool parameterBytes = false; ///< --parameter-bytes: say how large the config's gradients are and end with 0
 };
 
 /// Reads the command line (without the program's name): every row of runConfigFields() is a flag. All mistakes at once.

@@ -13,12 +13,14 @@
 #include "ipc/logging.h"
 #include "trainer/engine/arguments.h"
 #include "trainer/engine/outputs.h"
+#include "trainer/engine/parameter_bytes.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/session.h"
 #include "trainer/engine/stop_flag.h"
 #include "trainer/engine/trainer_facts.h"
 #include "trainer/engine/training.h"
 #include "trainer/lab/lab_rank.h"
+#include "trainer/lab/place_check.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -149,6 +151,8 @@ Result<RunConfig> settleConfig(RunConfig config, const RankEnvironment &env) {
 int main(int argc, char **argv) {
     if (argc > 1 && std::string_view(argv[1]) == "lab")
         return labMain({argv + 2, argv + argc});
+    if (argc > 1 && std::string_view(argv[1]) == "check")
+        return checkMain({argv + 2, argv + argc});
     const auto arguments = readArguments({argv + 1, argv + argc});
     if (!arguments) {
         for (const Error &error : arguments.error())
@@ -167,6 +171,13 @@ int main(int argc, char **argv) {
         complain(error);
         return exitCodeOf(error);
     };
+    if (arguments->parameterBytes) {
+        const auto json = parameterBytesJson(arguments->config);
+        if (!json)
+            return refuse(json.error());
+        std::cout << *json << std::endl;
+        return exitDone;
+    }
     const auto env = readRankEnvironment(arguments->config.initMethod, processEnvironment());
     if (!env)
         return refuse(env.error());

@@ -19,10 +19,10 @@ int complain(const Error &error) {
 }
 
 /// The lab's edge: where torch's exceptions end.
-int measure(const LabOptions &options, const RankEnvironment &env, const Placement &placement) {
+int measure(const LabOptions &options, const RankEnvironment &env, const Placement &placement, const LabWork &work) {
     std::string text;
     try {
-        const auto done = runLabRank(options, env, placement);
+        const auto done = work(options, env, placement);
         return done ? 0 : complain(done.error());
     } catch (const c10::Error &error) {
         text = error.what_without_backtrace();
@@ -53,7 +53,7 @@ Result<Placement> confine(LabOptions &options, const RankEnvironment &env) {
 
 } // namespace
 
-int labMain(const std::vector<std::string> &arguments) {
+int labRankMain(const std::vector<std::string> &arguments, const LabWork &work) {
     auto options = readLabOptions(arguments);
     if (!options) {
         for (const Error &error : options.error())
@@ -73,7 +73,11 @@ int labMain(const std::vector<std::string> &arguments) {
     setUpLogging(logging);
     stop_flag::install();
     const auto placement = confine(*options, *env);
-    return placement ? measure(*options, *env, *placement) : complain(placement.error());
+    return placement ? measure(*options, *env, *placement, work) : complain(placement.error());
+}
+
+int labMain(const std::vector<std::string> &arguments) {
+    return labRankMain(arguments, runLabRank);
 }
 
 } // namespace lockstep::trainer

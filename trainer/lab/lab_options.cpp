@@ -115,6 +115,14 @@ tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<st
     app.add_option("--block-ms", blockMs, "Milliseconds a block of repetitions should take")
         ->check(CLI::Range(0.1, 1000.0))
         ->capture_default_str();
+    app.add_option("--most-s", options.mostS,
+                   "Leave out sizes of which one operation takes longer, in seconds; 0: none")
+        ->check(CLI::Range(0.0, 3600.0))
+        ->capture_default_str();
+    app.add_option("--limit-s", options.limitS, "Begin no sweep after so many seconds, but make three; 0: no limit")
+        ->check(CLI::Range(0.0, 86400.0))
+        ->capture_default_str();
+    app.add_flag("--progress", options.progress, "Tell the progress on stdout, where rows go there too");
     app.add_option("--out", options.out, "Where rank 0 writes the rows, a JSON object a line; - is stdout")
         ->capture_default_str();
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 takes them from the back

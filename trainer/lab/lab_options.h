@@ -16,8 +16,12 @@ struct LabOptions {
     std::vector<std::string> collectives; ///< by name, in the order they are measured
     int sweeps = 11;                      ///< times everything is measured, over all sizes in turn
     double blockS = 0.010;                ///< seconds that one block of repetitions should take
-    std::string out = "-";                ///< rank 0 writes rows there, a JSON object a line
-    std::string text;                     ///< --help: print it and end with 0
+    /// Seconds that one operation may take: larger sizes are left out, and a row says so. 0: all are measured.
+    double mostS = 0;
+    double limitS = 0;     ///< seconds after which no further sweep begins, three made; 0: none
+    bool progress = false; ///< progress lines though rows go to stdout
+    std::string out = "-"; ///< rank 0 writes rows there, a JSON object a line
+    std::string text;      ///< --help: print it and end with 0
 };
 
 /// All-reduce as training meets it: after some milliseconds of work that leave the caches cold and the other threads asleep, and

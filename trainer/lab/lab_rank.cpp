@@ -1,5 +1,7 @@
 #include "trainer/lab/lab_rank.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -37,7 +39,24 @@ struct Cell {
     int repeats = 1;
     std::vector<double> seconds; ///< medians of the sweeps' blocks
     std::vector<double> parts;   ///< of all blocks
+    std::vector<double> cpu;     ///< processor seconds of an operation, by sweep; of the rank that pays most
+    double trialS = 0;           ///< of the first one; 0: it was not tried
 };
+
+/// From here on an operation is so long that neither caches nor single wake-ups matter, and each repetition is dear.
+constexpr double longS = 0.02;
+constexpr int leastSweeps = 3;
+
+struct Timed {
+    std::vector<double> parts; ///< seconds of one operation
+    double cpuS = 0;           ///< processor seconds of one
+};
+
+std::int64_t processNs() {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return std::int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
 
 /// Nearest rank of a share of the sorted values: a time that was measured, not one between two.
 double quantile(std::vector<double> values, double share) {
@@ -64,9 +83,11 @@ private:
     Result<void> openOut();
     void prepare();
     Result<bool> verifyAll();
+    bool tooLong(const Cell &cell, const Cell *smaller);
     void chooseRepeats();
     void sweep(int number);
-    std::vector<double> block(Exchange &exchange, int repeats);
+    Timed block(Exchange &exchange, int repeats);
+    bool limitReached(int sweepsMade, std::int64_t begunNs);
     void write(const Json &row);
     void progress(std::size_t done, std::size_t of, const std::string &what);
     void writeHead();
@@ -81,6 +102,7 @@ private:
     std::unique_ptr<LabBuffers> m_buffers;
     std::vector<Cell> m_cells;
     std::vector<std::pair<std::string, std::string>> m_notOffered;
+    std::vector<Json> m_leftOut;
     std::ofstream m_file;
 };
 
@@ -114,31 +136,37 @@ void LabRank::write(const Json &row) {
 }
 
 void LabRank::progress(std::size_t done, std::size_t of, const std::string &what) {
-    if (m_env.rank == 0 && m_options.out != "-")
+    if (m_env.rank == 0 && (m_options.progress || m_options.out != "-"))
         std::cout << Json{{"type", "progress"}, {"done", done}, {"of", of}, {"what", what}}.dump() << std::endl;
 }
 
 /// What one repetition takes as the slowest rank has it, in each part of the block. A stall of some milliseconds, which a busy
 /// machine deals out now and then, then spoils a part and not the block.
-std::vector<double> LabRank::block(Exchange &exchange, int repeats) {
+Timed LabRank::block(Exchange &exchange, int repeats) {
     const bool onGpu = m_device.is_cuda();
     const int parts = onGpu ? 1
                       : exchange.comesAfterWork()
                           ? repeats
                           : std::min(repeats, mostParts); // only the host's calls can be timed one by one
     std::vector<double> own;
+    std::int64_t cpu = 0;
     m_communicator->barrier();
+    const std::int64_t cpuBegun = processNs();
     for (int part = 0, done = 0; part < parts; ++part) {
         const int until = repeats * (part + 1) / parts, count = until - done;
         std::int64_t spent = 0, begun = monotonicNs();
         for (; done < until; ++done) {
+            std::int64_t cpuBefore = 0;
             if (exchange.comesAfterWork()) {
                 exchange.work();
+                cpuBefore = processNs();
                 begun = monotonicNs();
             }
             exchange.run();
-            if (exchange.comesAfterWork())
+            if (exchange.comesAfterWork()) {
                 spent += monotonicNs() - begun;
+                cpu += processNs() - cpuBefore;
+            }
         }
         if (onGpu)
             torch::cuda::synchronize(m_device.index());
@@ -146,17 +174,50 @@ std::vector<double> LabRank::block(Exchange &exchange, int repeats) {
             spent = monotonicNs() - begun;
         own.push_back(static_cast<double>(spent) / 1e9 / count / exchange.operationsPerRun());
     }
+    if (!exchange.comesAfterWork())
+        cpu = processNs() - cpuBegun;
+    own.push_back(static_cast<double>(cpu) / 1e9 / repeats / exchange.operationsPerRun());
     std::vector<double> times = own;
-    for (const auto &rank : m_communicator->gather(own))
-        for (std::size_t part = 0; part < times.size(); ++part)
+    for (const auto &rank : m_communicator->gather(own)) {
+        for (std::size_t part = 0; part + 1 < times.size(); ++part)
             times[part] = exchange.comesAfterWork() ? std::min(times[part], rank[part]) // who came last waited for none
                                                     : std::max(times[part], rank[part]);
-    return times;
+        times.back() = std::max(times.back(), rank.back());
+    }
+    const double cpuS = times.back();
+    times.pop_back();
+    return {std::move(times), cpuS};
 }
 
-/// True when all ranks found all numbers right; the others then hear of the one that did not.
+/// What the next smaller size took says what this one will: beyond some size time grows with bytes. Where it took little, a
+/// wake-up or a stall may have been most of it.
+bool LabRank::tooLong(const Cell &cell, const Cell *smaller) {
+    if (m_options.mostS <= 0 || !smaller || smaller->collective != cell.collective ||
+        smaller->trialS < m_options.mostS / 4)
+        return false;
+    const double expected = smaller->trialS * static_cast<double>(cell.bytes) / static_cast<double>(smaller->bytes);
+    if (expected <= m_options.mostS)
+        return false;
+    m_leftOut.push_back({{"type", "left_out"},
+                         {"collective", cell.collective},
+                         {"ranks", m_env.worldSize},
+                         {"from_bytes", cell.bytes},
+                         {"estimate_s", expected}});
+    return true;
+}
+
+/// True when all ranks found all numbers right; the others then hear of the one that did not. Sizes that take too long go: all
+/// ranks see the same times, so they leave out the same ones.
 Result<bool> LabRank::verifyAll() {
-    for (const Cell &cell : m_cells) {
+    std::vector<Cell> kept;
+    std::string done; ///< the collective whose larger sizes are left out
+    for (Cell &cell : m_cells) {
+        if (cell.collective == done)
+            continue;
+        if (tooLong(cell, kept.empty() ? nullptr : &kept.back())) {
+            done = cell.collective;
+            continue;
+        }
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         const auto right = exchange.verify();
         const double wrong = m_communicator->sum({right ? 0.0 : 1.0}).front();
@@ -165,17 +226,27 @@ Result<bool> LabRank::verifyAll() {
         if (wrong > 0)
             return false;
         exchange.clear();
+        if (m_options.mostS > 0)
+            cell.trialS = block(exchange, 1).parts.front();
+        kept.push_back(cell);
+        if (kept.size() % 10 == 0)
+            progress(0, 1, cell.collective);
     }
+    m_cells = std::move(kept);
+    for (const Json &row : m_leftOut)
+        write(row);
     return true;
 }
 
 /// A warm-up first: connections, caches, the allocator. Then so many repetitions that a block takes its time.
 void LabRank::chooseRepeats() {
     for (Cell &cell : m_cells) {
+        if (cell.trialS > longS)
+            continue; // once a sweep
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         exchange.clear();
         (void)block(exchange, 2);
-        double once = std::max(1e-7, median(block(exchange, 3)) * exchange.operationsPerRun());
+        double once = std::max(1e-7, median(block(exchange, 3).parts) * exchange.operationsPerRun());
         if (exchange.comesAfterWork())
             once += workS;
         cell.repeats = static_cast<int>(std::clamp(m_options.blockS / once, double(leastRepeats), double(mostRepeats)));
@@ -186,13 +257,23 @@ void LabRank::sweep(int number) {
     std::size_t done = static_cast<std::size_t>(number) * m_cells.size();
     for (Cell &cell : m_cells) {
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
-        (void)block(exchange, 1); // brings this size into the caches
-        const auto parts = block(exchange, cell.repeats);
+        if (cell.trialS <= longS)
+            (void)block(exchange, 1); // brings this size into the caches
+        const auto [parts, cpuS] = block(exchange, cell.repeats);
         cell.seconds.push_back(median(parts));
+        cell.cpu.push_back(cpuS);
         cell.parts.insert(cell.parts.end(), parts.begin(), parts.end());
         if (++done % 20 == 0)
             progress(done, m_cells.size() * static_cast<std::size_t>(m_options.sweeps), cell.collective);
     }
+}
+
+/// By rank 0's clock, for all.
+bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
+    if (m_options.limitS <= 0 || sweepsMade < leastSweeps)
+        return false;
+    return m_communicator->gather({static_cast<double>(monotonicNs() - begunNs) / 1e9}).front().front() >
+           m_options.limitS;
 }
 
 void LabRank::prepare() {
@@ -244,12 +325,13 @@ void LabRank::writeRows() {
                {"ranks", m_env.worldSize},
                {"bytes", exchange.bytes()},
                {"held_out", cell.heldOut},
-               {"sweeps", m_options.sweeps},
+               {"sweeps", cell.seconds.size()},
                {"repeats", cell.repeats},
                {"median_s", seconds},
                {"mean_s", std::accumulate(cell.parts.begin(), cell.parts.end(), 0.0) / double(cell.parts.size())},
                {"min_s", quantile(cell.parts, 0)},
                {"p90_s", quantile(cell.parts, 0.9)},
+               {"cpu_s", median(cell.cpu)},
                {"algbw_bytes_s", algbw},
                {"busbw_bytes_s", algbw * busFactor(cell.collective, m_env.worldSize)}});
     }
@@ -262,13 +344,14 @@ Result<void> LabRank::run() {
         return met;
     prepare();
     writeHead();
+    const std::int64_t begunNs = monotonicNs();
     const auto right = verifyAll();
     if (!right)
         return fail(right.error());
     if (!*right)
         return fail(Error::failed("another rank got wrong numbers", "see what it says"));
     chooseRepeats();
-    for (int number = 0; number < m_options.sweeps; ++number)
+    for (int number = 0; number < m_options.sweeps && !limitReached(number, begunNs); ++number)
         sweep(number);
     writeRows();
     m_communicator->barrier(); // rank 0 serves the store: it leaves last

@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "ipc/error.h"
 #include "trainer/comm/rank_environment.h"
 #include "trainer/engine/placement.h"
@@ -14,11 +16,17 @@ namespace lockstep::trainer {
 /// Rows, a JSON object a line:
 ///   {"type":"lab","backend","device","ranks","sweeps","scheduling","threads","cores":[…]}                first
 ///   {"type":"progress","done","of","what"}                                          to stdout, if rows go to a file
-///   {"type":"row","collective","ranks","bytes","held_out","sweeps","repeats","median_s","mean_s","min_s","p90_s",
+///   {"type":"row","collective","ranks","bytes","held_out","sweeps","repeats","median_s","mean_s","min_s","p90_s","cpu_s",
 ///    "algbw_bytes_s","busbw_bytes_s"}                                               over all parts, but median_s, after the last
+///   {"type":"left_out","collective","ranks","from_bytes","estimate_s"}              this size and those above it (--most-s)
+/// cpu_s: processor time that one operation takes of the rank that pays most, the median of the sweeps.
 ///   {"type":"not_offered","collective","reason"}
 [[nodiscard]] Result<void> runLabRank(const LabOptions &options, const RankEnvironment &env,
                                       const Placement &placement);
+
+/// What a rank does that trains nothing, once its flags are read and it is confined to its device.
+using LabWork = std::function<Result<void>(const LabOptions &, const RankEnvironment &, const Placement &)>;
+[[nodiscard]] int labRankMain(const std::vector<std::string> &arguments, const LabWork &work);
 
 /// `lockstep-trainer lab …`: reads the words after "lab", finds the other ranks, confines itself as a training rank does and
 /// measures. An exit code.

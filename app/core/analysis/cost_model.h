@@ -59,6 +59,8 @@ struct Prediction {
 
 /// The model of all-reduce as training meets it: means after work, not medians back to back.
 inline constexpr const char *inTraining = "all_reduce_in_training";
+/// Of its time what is processor time of a rank.
+inline constexpr const char *workInTraining = "all_reduce_work_in_training";
 
 /// Models of all operations of a lab by name and ranks.
 class CommunicationModel {

@@ -17,6 +17,7 @@ struct Compute {
     double backwardS = 0;
     std::optional<double> strayS;
     bool measured = false;
+    std::vector<ReadyBucket> buckets = {};
 };
 
 const ComputeProbe *probeAt(const ForecastInput &input, int copies, std::int64_t batch) {
@@ -26,9 +27,14 @@ const ComputeProbe *probeAt(const ForecastInput &input, int copies, std::int64_t
     return nullptr;
 }
 
-Compute fromProbe(const ComputeProbe &probe) {
+Compute fromProbe(const ComputeProbe &probe, bool unlike) {
     const double off = std::max(computeSpread, probe.slowestS / probe.stepS - 1);
-    return {{probe.stepS, probe.stepS / (1 + off), probe.stepS * (1 + off)}, probe.backwardS, probe.strayS, true};
+    const double step = unlike ? std::max(probe.stepS, probe.slowestS) : probe.stepS;
+    return {{step, probe.stepS / (1 + off), probe.stepS * (1 + off)},
+            probe.backwardS * step / probe.stepS,
+            probe.strayS,
+            true,
+            probe.buckets};
 }
 
 /// a + k·batch by least squares over the probes of one device; with one batch alone half-way between its extremes.
@@ -62,9 +68,9 @@ std::optional<Compute> modelled(const ForecastInput &input, std::int64_t batch) 
 
 std::optional<Compute> computeOf(const ForecastInput &input, int devices, std::int64_t batch) {
     if (const ComputeProbe *probe = probeAt(input, devices, batch))
-        return fromProbe(*probe);
+        return fromProbe(*probe, input.overNodes);
     if (const ComputeProbe *alone = probeAt(input, 1, batch)) {
-        Compute out = fromProbe(*alone);
+        Compute out = fromProbe(*alone, false);
         out.measured = devices == 1; // alone, nobody shares its memory
         out.stepS.high *= devices == 1 ? 1 : 1 + computeSpread;
         return out;
@@ -74,24 +80,35 @@ std::optional<Compute> computeOf(const ForecastInput &input, int devices, std::i
 
 struct Communication {
     Interval allS;     ///< every bucket
+    double workS = 0;  ///< of it, processor time of a rank
     Interval exposedS; ///< were hidden what can be
     bool ranksMeasured = true;
 };
 
-std::optional<Communication> bucketed(const CommunicationModel &model, int ranks, const std::vector<double> &buckets,
-                                      double backwardS) {
-    Communication out;
+/// As measured, else each ready when its share of the bytes is.
+std::vector<ReadyBucket> readyBuckets(const std::vector<double> &buckets, const Compute &compute) {
+    if (!compute.buckets.empty())
+        return compute.buckets;
     const double all = std::accumulate(buckets.begin(), buckets.end(), 0.0);
     double sent = 0;
-    Interval end;
+    std::vector<ReadyBucket> out;
     for (const double bytes : buckets) {
+        sent += bytes;
+        out.push_back({bytes, compute.backwardS * sent / all});
+    }
+    return out;
+}
+
+std::optional<Communication> bucketed(const CommunicationModel &model, int ranks,
+                                      const std::vector<ReadyBucket> &buckets, double backwardS) {
+    Communication out;
+    Interval end;
+    for (const auto &[bytes, ready] : buckets) {
         auto time = model.predict(inTraining, ranks, bytes);
         if (!time) // a lab on GPUs, or one of an older version
             time = model.predict("all_reduce", ranks, bytes);
         if (!time)
             return std::nullopt;
-        sent += bytes;
-        const double ready = backwardS * sent / all;
         end.value = std::max(ready, end.value) + time->seconds;
         end.low = std::max(ready, end.low) + time->low;
         end.high = std::max(ready, end.high) + time->high;
@@ -99,8 +116,11 @@ std::optional<Communication> bucketed(const CommunicationModel &model, int ranks
         out.allS.low += time->low;
         out.allS.high += time->high;
         out.ranksMeasured = out.ranksMeasured && time->ranksMeasured;
+        const auto work = model.predict(workInTraining, ranks, bytes);
+        out.workS += work ? std::min(work->seconds, time->seconds) : time->seconds;
     }
-    out.exposedS = {end.value - backwardS, end.low - backwardS, end.high - backwardS};
+    const auto left = [backwardS](double over) { return std::max(0.0, over - backwardS); };
+    out.exposedS = {left(end.value), left(end.low), left(end.high)};
     return out;
 }
 
@@ -109,7 +129,7 @@ std::optional<Communication> served(const CommunicationModel &model, int ranks, 
     if (!time)
         return std::nullopt;
     const Interval all{time->seconds, time->low, time->high};
-    return Communication{all, all, time->ranksMeasured};
+    return Communication{all, time->seconds, all, time->ranksMeasured};
 }
 
 Interval scaled(const Interval &interval, double factor) {
@@ -124,8 +144,9 @@ double stepsOf(const ForecastInput &input, int devices) {
 
 std::string whyNot(const ForecastInput &input, int devices) {
     if (devices > input.devicesHere)
-        return "can't tell: " + std::to_string(devices) + " devices, and this machine has " +
-               std::to_string(input.devicesHere) + " with cores of their own; ranks would take turns on them";
+        return "can't tell: " + std::to_string(devices) + " devices, and " +
+               (input.overNodes ? "these nodes have " : "this machine has ") + std::to_string(input.devicesHere) +
+               " with cores of their own; ranks would take turns on them";
     if (!input.batchPerDevice && input.batch % devices != 0)
         return "a batch of " + std::to_string(input.batch) + " can't be shared out among " + std::to_string(devices);
     return {};
@@ -143,15 +164,16 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     const auto compute = computeOf(input, devices, batch);
     const bool server = method == ForecastMethod::Server;
     const auto talk = server ? served(model, devices, so.gradientBytes)
-                             : bucketed(model, devices, so.bucketsBytes, compute->backwardS);
+                             : bucketed(model, devices, readyBuckets(so.bucketsBytes, *compute), compute->backwardS);
     if (!talk) {
         row.cannotTell =
             std::string("can't tell: the lab did not measure ") + (server ? "the server's way" : "all-reduce");
         return row;
     }
-    // On a CPU hiding costs what it hides.
-    const Interval exposed = input.onCpu ? Interval{talk->allS.value, talk->exposedS.low, talk->allS.high}
-                                         : Interval{talk->exposedS.value, talk->exposedS.low, talk->allS.high};
+    // On a CPU hiding costs as much of what it hides as was work.
+    const double hidden = talk->allS.value - talk->exposedS.value;
+    const double paid = input.onCpu ? hidden * talk->workS / talk->allS.value : 0;
+    const Interval exposed{talk->exposedS.value + paid, talk->exposedS.low, talk->allS.high};
     row.waitS = compute->strayS.value_or(0) * expectedMost(devices);
     row.computeS = compute->stepS.value;
     row.computeMeasured = compute->measured;
@@ -201,7 +223,9 @@ std::vector<std::string> reservationsOf(const ForecastInput &input, const Foreca
     if (blind)
         out.emplace_back("Ranks that share cores slow each other down in ways that no probe here has measured.");
     if (input.onCpu)
-        out.emplace_back("On CPU devices communication takes the ranks' own cores: none of it is counted as hidden.");
+        out.emplace_back(
+            "On CPU devices communication takes the ranks' own cores: what of it is work, and no waiting for "
+            "the link, is not counted as hidden.");
     return out;
 }
 

@@ -5,12 +5,14 @@
 //   step(N) = c(N, b) + exposed(N) + wait(N),   b = global batch / N (or the batch a device, which stays)
 // c is measured where that many devices computed side by side at that batch (a probe), else a + k·b through the probes of one
 // device; with one batch alone only its two extremes are known (all fixed, all proportional), and the interval says so.
-// exposed: DDP's buckets become ready while backward goes on, in reverse order of the parameters, at a time taken
-// proportional to their bytes; they are reduced one after another, each when it is ready and the one before is through
+// exposed: DDP's buckets become ready while backward goes on, in reverse order of the parameters, at a time that probes on nodes
+// have measured (they train as DDP of one rank) and that is else taken proportional to their bytes; they are reduced one after another, each when it is ready and the one before is through
 // (Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", VLDB 13 (2020), section 3.2.3):
 //   end_i = max(ready_i, end_{i-1}) + T(bytes_i),   exposed = end_last - backward.
-// On CPU devices the backend's threads work on the rank's own cores, so there what is hidden is paid for all the same: the
-// forecast counts T of all buckets there, and the interval reaches down to the hidden case. A server's step hides nothing:
+// On CPU devices the backend's threads work on the rank's own cores, so there what is hidden is paid for by as much of it as was
+// work and no waiting: the lab has measured the processor time of an all-reduce beside its duration. Between two ranks of one
+// machine nearly all of T is work; over a slow network nearly nothing is. Where it is unknown all counts as work; the interval
+// reaches down to the hidden case. A server's step hides nothing:
 // gradients go up when all are there. wait: ranks wait for the slowest of N: sigma·E[max of N normal draws], sigma being what
 // a device's step strays by.
 #include <cstdint>
@@ -22,6 +24,12 @@
 
 namespace lockstep::core {
 
+/// A bucket of gradients as a device fills it.
+struct ReadyBucket {
+    double bytes = 0, readyS = 0; ///< since backward began
+    bool operator==(const ReadyBucket &) const = default;
+};
+
 /// A short run of one device by itself, or of several side by side that never talk.
 struct ComputeProbe {
     int copies = 1;               ///< devices that computed at the same time
@@ -30,6 +38,8 @@ struct ComputeProbe {
     double backwardS = 0;         ///< of it, in backward
     double slowestS = 0;          ///< the slowest copy's step
     std::optional<double> strayS; ///< standard deviation of single steps; absent: unknown
+    /// DDP's buckets, where the device trained as a rank of its own; empty: not seen, and the forecast takes them to fill evenly.
+    std::vector<ReadyBucket> buckets = {};
     bool operator==(const ComputeProbe &) const = default;
 };
 
@@ -42,7 +52,8 @@ struct ForecastInput {
     double bucketMb = 25;               ///< DDP's cap, MiB; the first bucket holds at most 1 MiB
     bool onCpu = true;                  ///< communication takes the ranks' own cores
     int devicesHere = 1;                ///< devices of that size with cores of their own
-    std::vector<int> devices;           ///< numbers to forecast, 1 is always among them
+    bool overNodes = false;   ///< those devices are of several nodes, which may be unlike: the slowest sets the pace
+    std::vector<int> devices; ///< numbers to forecast, 1 is always among them
 };
 
 enum class ForecastMethod { Ddp, Server };

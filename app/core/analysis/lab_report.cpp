@@ -47,6 +47,12 @@ CommunicationModel fitLab(const LabRecord &record) {
                     means.push_back({row.bytes, row.meanS});
             if (auto fit = CostModel::fit(std::move(means)))
                 model.add(inTraining, ranks, std::move(*fit));
+            std::vector<TimePoint> work;
+            for (const LabRow &row : record.rows)
+                if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.cpuS)
+                    work.push_back({row.bytes, *row.cpuS});
+            if (auto fit = CostModel::fit(std::move(work)))
+                model.add(workInTraining, ranks, std::move(*fit));
         }
         if (auto fit = CostModel::fit(std::move(points)))
             model.add(collective, ranks, std::move(*fit));

@@ -6,6 +6,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr int answerLimitMs = 30'000; // ssh, a cold disk and LibTorch's start-up included
+constexpr int endLimitMs = 6000;
 constexpr int largestAnswer = 64 * 1024;
 
 std::string lastLine(const QByteArray &text) {
@@ -30,6 +31,8 @@ AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
     });
     connect(&m_process, &QProcess::finished, this, [this](int code, QProcess::ExitStatus) {
         readAnswer();
+        if (m_ready && m_attended)
+            Q_EMIT ended(code, QString::fromStdString(lastLine(m_process.readAllStandardError())));
         if (m_over)
             return;
         const std::string said = lastLine(m_process.readAllStandardError());
@@ -43,6 +46,16 @@ AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
                                  (said.empty() ? "exit code " + std::to_string(code) : said)),
                    code == 2 ? 2 : 1);
     });
+}
+
+AgentLauncher::~AgentLauncher() {
+    m_process.disconnect(this);
+    if (!m_attended || m_process.state() == QProcess::NotRunning)
+        return;
+    m_process.closeWriteChannel(); // the agent ends its ranks and takes its folder away
+    if (!m_process.waitForFinished(endLimitMs))
+        m_process.kill();
+    m_process.waitForFinished(500);
 }
 
 void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &request) {
@@ -60,11 +73,19 @@ void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &requ
     m_limit.start(answerLimitMs);
     m_process.start(words.takeFirst(), words);
     m_process.write(QByteArray::fromStdString(toJson(request)) + '\n');
+    m_attended = request.attended;
+    if (!m_attended)
+        m_process.closeWriteChannel(); // else its end is the run's
+}
+
+void AgentLauncher::stop() {
     m_process.closeWriteChannel();
 }
 
 void AgentLauncher::readAnswer() {
     m_answer += m_process.readAllStandardOutput();
+    if (m_ready && m_attended)
+        return readLines();
     const auto end = m_answer.indexOf('\n');
     if (m_over || (end < 0 && m_answer.size() < largestAnswer))
         return;
@@ -81,12 +102,23 @@ void AgentLauncher::readAnswer() {
         return finish(Error{text("message"), {}, code == 2 ? ErrorKind::BadArgument : ErrorKind::Failed, {}}, code);
     if (text("type") != "ready" || !isRunId(text("run")))
         return finish(Error::failed("lockstep-agent's answer is not understood", "upgrade it to this version"), 1);
-    m_over = true;
+    m_over = m_ready = true;
     m_limit.stop();
+    m_answer.remove(0, end + 1);
     m_join = text("join");
     m_token = text("token");
     const qint64 pid = json.contains("pid") && json["pid"].is_number_integer() ? json["pid"].get<qint64>() : 0;
     Q_EMIT ready(QString::fromStdString(text("run")), QString::fromStdString(text("socket")), pid);
+    if (m_attended)
+        readLines();
+}
+
+void AgentLauncher::readLines() {
+    for (qsizetype end = m_answer.indexOf('\n'); end >= 0; end = m_answer.indexOf('\n')) {
+        const QByteArray line = m_answer.left(end);
+        m_answer.remove(0, end + 1);
+        Q_EMIT said(line);
+    }
 }
 
 void AgentLauncher::finish(const Error &error, int exitCode) {

@@ -155,6 +155,8 @@ std::string toJson(const Experiment &experiment) {
     json["order_seed"] = experiment.orderSeed;
     if (experiment.paused())
         json["paused_by"] = experiment.pausedBy;
+    if (!experiment.check)
+        json["check"] = false;
     if (experiment.sideBySide.runs > 1)
         json["side_by_side"] = sideBySideToJson(experiment.sideBySide);
     json["entries"] = Json::array();
@@ -180,6 +182,7 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         experiment.order = json.value("order", std::vector<int>());
         experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
         experiment.pausedBy = json.value("paused_by", "");
+        experiment.check = json.value("check", true);
         if (json.contains("side_by_side"))
             experiment.sideBySide = sideBySideFromJson(json["side_by_side"]);
         for (const Json &entry : json.at("entries"))

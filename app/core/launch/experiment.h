@@ -50,6 +50,7 @@ struct Experiment {
     std::uint64_t orderSeed = 0; ///< what the order was drawn from; 0: as listed
     std::string pausedBy;        ///< empty: the queue is not paused
     SideBySide sideBySide;       ///< how many runs may go at once, and where
+    bool check = true;           ///< devices of several nodes, or GPUs, are checked before their first run
 
     [[nodiscard]] std::vector<int> queued() const; ///< entries that wait, in the order they will run
     void setQueued(const std::vector<int> &waiting) { order = waiting; }

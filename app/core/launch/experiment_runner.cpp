@@ -12,6 +12,7 @@
 #include "ipc/logging.h"
 #include "launch/agent_launcher.h"
 #include "launch/nodes_launcher.h"
+#include "launch/place_check.h"
 #include "launch/slurm/slurm_experiment.h"
 #include "store/run_store.h"
 
@@ -136,6 +137,8 @@ void ExperimentRunner::launch(int entry) {
     at(entry).run = makeRunId();
     UnderWay &run = m_underWay[entry];
     setState(entry, EntryState::Launching);
+    if (m_experiment.check && wantsCheck(at(entry).config()) && !wasChecked(at(entry).config(), m_prefix) && !run.check)
+        return check(entry);
     if (run.launcher)
         run.launcher.release()->deleteLater(); // this may be its own signal
     run.launcher = std::make_unique<NodesLauncher>();
@@ -147,6 +150,27 @@ void ExperimentRunner::launch(int entry) {
     connect(run.launcher.get(), &NodesLauncher::failed, this,
             [this, entry](const Error &error, int exitCode) { launchFailed(entry, error, exitCode); });
     run.launcher->start(m_prefix, requestFor(m_experiment, at(entry)));
+}
+
+void ExperimentRunner::check(int entry) {
+    auto &check = m_underWay[entry].check = std::make_unique<PlaceCheck>();
+    connect(check.get(), &PlaceCheck::ended, this,
+            [this, entry](const std::optional<Error> &error) { checked(entry, error); });
+    Q_EMIT checking(entry);
+    check->start(at(entry).config(), m_prefix);
+}
+
+void ExperimentRunner::checked(int entry, const std::optional<Error> &error) {
+    if (m_stopping)
+        return over(entry, EntryState::Stopped, QStringLiteral("stopped by ") + m_stoppedBy);
+    if (m_underWay[entry].skipping)
+        return over(entry, EntryState::Stopped, QStringLiteral("skipped by ") + m_skippedBy);
+    if (!error || m_underWay[entry].check->linkFailed()) // the launch tries a broken link again
+        return launch(entry);
+    if (error->kind == ErrorKind::BadArgument)
+        return refused(entry, *error, badArguments);
+    at(entry).run.clear();
+    over(entry, EntryState::Failed, QString::fromStdString(error->message()));
 }
 
 void ExperimentRunner::relaunch(int entry) {
@@ -242,6 +266,8 @@ void ExperimentRunner::over(int entry, EntryState state, const QString &reason) 
     if (const auto found = m_underWay.find(entry); found != m_underWay.end()) {
         if (found->second.launcher)
             found->second.launcher.release()->deleteLater(); // this may be its own signal
+        if (found->second.check)
+            found->second.check.release()->deleteLater(); // likewise
         m_underWay.erase(found);
     }
     setState(entry, state, reason);
@@ -296,6 +322,8 @@ void ExperimentRunner::stop(const QString &by) {
 
 void ExperimentRunner::stopRun(int entry, const QString &by) {
     const auto found = m_underWay.find(entry);
+    if (found != m_underWay.end() && found->second.check && !found->second.launcher)
+        return found->second.check->stop(); // checked() follows
     if (m_finished || found == m_underWay.end() || !found->second.follower)
         return; // the launcher's answer leads to follow(), which stops
     if (const Result<void> asked = found->second.follower->requestStop(by); !asked) {

@@ -13,6 +13,7 @@
 
 namespace lockstep::core {
 class NodesLauncher;
+class PlaceCheck;
 class RunFollower;
 class RunStore;
 
@@ -44,6 +45,7 @@ public:
 
 Q_SIGNALS:
     void experimentChanged();
+    void checking(int entry);                                    ///< its devices, before the first run over them
     void runStarted(int entry, lockstep::core::RunStore *store); ///< store lives until runFinished
     void runFinished(int entry);
     void finished(int exitCode);
@@ -54,6 +56,7 @@ private:
     struct UnderWay {
         UnderWay();
         ~UnderWay();
+        std::unique_ptr<PlaceCheck> check; ///< before the launcher
         std::unique_ptr<NodesLauncher> launcher;
         std::unique_ptr<RunStore> store;
         std::unique_ptr<RunFollower> follower;
@@ -65,6 +68,8 @@ private:
     bool startNext();
     void takeUp(int entry);
     void launch(int entry);
+    void check(int entry);
+    void checked(int entry, const std::optional<Error> &error);
     void follow(int entry);
     void ended(int entry);
     void refused(int entry, const Error &error, int exitCode);

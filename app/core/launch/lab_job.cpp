@@ -1,14 +1,17 @@
 #include "launch/lab_job.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include <nlohmann/json.hpp>
+#include <QProcess>
 
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
+#include "launch/attended_run.h"
 #include "launch/command_prefix.h"
 #include "launch/machine_facts.h"
 #include "store/run_index.h"
@@ -57,25 +60,46 @@ std::string whyNoNccl(int gpus, int ranks) {
            ", this machine has " + std::to_string(gpus);
 }
 
+/// Sizes that tell a network's cost: no caches lie between them, and each is dear where the network is slow.
+constexpr const char *sizesOverNodes = "4,256,4096,16384,65536,131072,262144,524288,1048576,2097152,4194304,8388608,"
+                                       "16777216,33554432,67108864";
+constexpr const char *heldOutOverNodes = "81920,327680,1310720,5242880";
+constexpr double mostOverNodesS = 0.5, limitOverNodesS = 60;
+
+std::string number(double value) {
+    return QString::number(value).toStdString();
+}
+
+int devicesOf(const std::vector<NodePlace> &nodes) {
+    int devices = 0;
+    for (const NodePlace &node : nodes)
+        devices += int(node.devices.size());
+    return devices;
+}
+
 } // namespace
 
 Result<std::vector<int>> labRanks(const LabRequest &request) {
-    const int there = deviceLimit(localMachineFacts(), request.device, request.coresPerDevice);
+    const int there = request.nodes.empty() ? deviceLimit(localMachineFacts(), request.device, request.coresPerDevice)
+                                            : devicesOf(request.nodes);
     std::vector<int> ranks = request.ranks;
     if (ranks.empty())
         for (int n = 2; n <= there; ++n)
             if (n == there || (n & (n - 1)) == 0) // 2, 4, 8, … and all there are
                 ranks.push_back(n);
+    const std::string who = request.nodes.empty() ? ", this machine has " : ", these nodes have ";
     const std::string devices = request.device == "cuda" ? "GPUs"
                                                          : "devices of " + std::to_string(request.coresPerDevice) +
                                                                " core" + (request.coresPerDevice > 1 ? "s" : "");
     if (ranks.empty())
-        return fail(Error::badArgument("a lab needs 2 " + devices + ", this machine has " + std::to_string(there),
-                                       "fewer cores a device, or --ranks 2 --oversubscribe for a try"));
+        return fail(Error::badArgument("a lab needs 2 " + devices + who + std::to_string(there),
+                                       request.nodes.empty()
+                                           ? "fewer cores a device, or --ranks 2 --oversubscribe for a try"
+                                           : "name a device more: --nodes 'hostA%eth0:0;hostB%eth0:0'"));
     for (const int n : ranks)
-        if (n > there && !(request.oversubscribe && request.device == "cpu"))
+        if (n > there && !(request.oversubscribe && request.device == "cpu" && request.nodes.empty()))
             return fail(Error::badArgument(std::to_string(n) + " ranks need " + std::to_string(n) + " " + devices +
-                                               ", this machine has " + std::to_string(there),
+                                               who + std::to_string(there),
                                            "name fewer, or let them share by --oversubscribe", "--ranks"));
     return ranks;
 }
@@ -126,26 +150,12 @@ std::string labConsoleTail() {
 }
 
 LabJob::LabJob(QObject *parent) : QObject(parent) {
-    m_process.setStandardInputFile(QProcess::nullDevice());
-    connect(&m_process, &QProcess::readyReadStandardOutput, this, &LabJob::readOut);
-    connect(&m_process, &QProcess::readyReadStandardError, this, &LabJob::readErr);
-    connect(&m_process, &QProcess::finished, this, &LabJob::over);
-    connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-        if (error == QProcess::FailedToStart)
-            end(Error::failed("lockstep-agent can't be started", "build it with ./run, or set LOCKSTEP_AGENT"));
-    });
     m_timer.setInterval(200);
     connect(&m_timer, &QTimer::timeout, this, &LabJob::look);
 }
 
 LabJob::~LabJob() {
-    m_process.disconnect(this);
-    if (m_process.state() != QProcess::NotRunning) {
-        m_process.terminate(); // the agent ends its ranks
-        if (!m_process.waitForFinished(6000))
-            m_process.kill();
-        m_process.waitForFinished(500);
-    }
+    m_run.reset(); // waits for its agents, which end their ranks
     if (m_lock && !m_ended)
         removeFile(progressFile());
 }
@@ -156,10 +166,10 @@ Result<void> LabJob::start(const LabRequest &request) {
     if (!ranks)
         return fail(ranks.error());
     m_ranks = std::move(*ranks);
-    const auto agent = findAgent();
-    if (!agent)
+    for (const Error &mistake : checkNodes(configFor(m_ranks.back())))
+        return fail(mistake);
+    if (const auto agent = findAgent(); !agent && request.nodes.empty())
         return fail(agent.error());
-    m_agent = *agent;
     if (auto made = realFileSystem().makeFolders(labsFolder()); !made)
         return made;
     auto lock = FileLock::acquire(lockFile());
@@ -175,37 +185,64 @@ Result<void> LabJob::start(const LabRequest &request) {
     m_record.lockstepVersion = LOCKSTEP_VERSION;
     m_record.startWallUs = SystemClock().wallUs();
     m_record.quick = request.quick;
+    m_record.nodes = request.nodes;
     const int gpus = int(localMachineFacts().gpuUuids.size());
-    if (request.device == "cpu" || gpus < m_ranks.front())
-        m_record.notRun.push_back(gpus < m_ranks.front()
+    if (request.device == "cpu" || (request.nodes.empty() && gpus < m_ranks.front()))
+        m_record.notRun.push_back(request.nodes.empty() && gpus < m_ranks.front()
                                       ? whyNoNccl(gpus, m_ranks.front())
                                       : std::string("nccl: these ranks have CPU devices; add --device cuda"));
-    m_rowsFile = labsFolder() + "/" + m_record.id + ".rows";
     m_timer.start();
     next();
     return {};
 }
 
+RunConfig LabJob::configFor(int ranks) const {
+    RunConfig config;
+    config.method = Method::Ddp; // a rank a device
+    config.batchPerDevice = 1;   // no batch: nothing is trained
+    config.device = m_request.device;
+    config.backend = m_request.backend;
+    config.coresPerDevice = m_request.coresPerDevice;
+    config.oversubscribe = m_request.oversubscribe;
+    config.nodes = firstDevices(m_request.nodes, ranks);
+    if (config.nodes.empty()) {
+        config.devices.clear();
+        for (int i = 0; i < ranks; ++i)
+            config.devices.push_back(std::to_string(i));
+    }
+    return config;
+}
+
 void LabJob::next() {
     const int ranks = m_ranks[m_current];
-    const std::string n = std::to_string(ranks), cores = std::to_string(m_request.coresPerDevice);
-    std::vector<std::string> words = {
-        "run",      "--nproc-per-node", n,           "--name",          "Lab, " + n + " ranks",
-        "--",       "lockstep-trainer", "lab",       "--out",           m_rowsFile,
-        "--device", m_request.device,   "--backend", m_request.backend, "--cores-per-device",
-        cores};
+    const RunConfig config = configFor(ranks);
+    std::vector<std::string> words = {"lockstep-trainer",  "lab",       "--out",     "-",
+                                      "--progress",        "--device",  "{device}",  "--devices",
+                                      "{devices}",         "--backend", "{backend}", "--cores-per-device",
+                                      "{cores_per_device}"};
+    if (std::all_of(config.nodes.begin(), config.nodes.end(),
+                    [](const auto &node) { return !node.interface.empty(); }) &&
+        !config.nodes.empty())
+        words.insert(words.end(), {"--interface", "{interface}"});
+    if (!config.nodes.empty())
+        words.insert(words.end(),
+                     {"--sizes", sizesOverNodes, "--held-out", heldOutOverNodes, "--most-s", number(mostOverNodesS),
+                      "--limit-s", number(limitOverNodesS / double(m_ranks.size()))});
     if (m_request.quick)
         words.insert(words.end(), {"--sweeps", "5", "--block-ms", "5"});
     if (m_request.oversubscribe)
         words.emplace_back("--oversubscribe");
-    QStringList arguments;
-    for (const std::string &word : words)
-        arguments << QString::fromStdString(word);
-    m_out.clear();
-    m_err.clear();
-    m_run.clear();
-    tell(0, n + " ranks: start");
-    m_process.start(QString::fromStdString(m_agent), arguments);
+    const std::string name = "Lab, " + std::to_string(ranks) + " ranks";
+    tell(0, std::to_string(ranks) + " ranks: start");
+    if (m_run)
+        m_run.release()->deleteLater(); // this is its own signal
+    m_run = std::make_unique<AttendedRun>();
+    connect(m_run.get(), &AttendedRun::said, this, [this](int rank, const QByteArray &line) {
+        if (rank == 0)
+            take(line);
+    });
+    connect(m_run.get(), &AttendedRun::ended, this, &LabJob::over);
+    m_run->start(config, std::move(words), name);
 }
 
 void LabJob::tell(double share, const std::string &what) {
@@ -215,26 +252,16 @@ void LabJob::tell(double share, const std::string &what) {
     Q_EMIT progressed(m_progress);
 }
 
-/// Rank 0's lines come with "[rank 0] " before them.
-void LabJob::readOut() {
-    m_out += m_process.readAllStandardOutput();
-    for (qsizetype end = m_out.indexOf('\n'); end >= 0; end = m_out.indexOf('\n')) {
-        const QByteArray line = m_out.left(end);
-        m_out.remove(0, end + 1);
-        const qsizetype brace = line.indexOf('{');
-        if (brace < 0)
-            continue;
-        const Json json = Json::parse(line.constData() + brace, line.constData() + line.size(), nullptr, false);
-        if (json.is_object() && json.value("type", "") == "progress" && json.value("of", 0.0) > 0)
-            tell(json.value("done", 0.0) / json.value("of", 1.0),
-                 std::to_string(m_ranks[m_current]) + " ranks: " + collectiveTitle(json.value("what", "")));
-    }
-}
-
-void LabJob::readErr() {
-    m_err += m_process.readAllStandardError();
-    if (m_run.empty() && m_err.startsWith("run ") && m_err.contains('\n'))
-        m_run = m_err.mid(4, m_err.indexOf('\n') - 4).toStdString();
+/// A line of rank 0: a row, or how far it is.
+void LabJob::take(const QByteArray &line) {
+    if (!line.startsWith('{'))
+        return;
+    const Json json = Json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
+    if (json.is_object() && json.value("type", "") == "progress" && json.value("of", 0.0) > 0)
+        return tell(json.value("done", 0.0) / json.value("of", 1.0),
+                    std::to_string(m_ranks[m_current]) + " ranks: " + collectiveTitle(json.value("what", "")));
+    if (auto taken = takeLabLine(m_record, line.toStdString()); !taken && !m_badLine)
+        m_badLine = taken.error();
 }
 
 void LabJob::look() {
@@ -245,50 +272,33 @@ void LabJob::look() {
 
 void LabJob::stop() {
     m_stopped = true;
-    m_process.terminate();
+    if (m_run)
+        m_run->stop();
 }
 
-void LabJob::over() {
-    readOut();
-    readErr();
-    if (isRunId(m_run))
-        removeFile(runFolder(m_run).path); // it trained nothing: no run to keep
+void LabJob::over(const std::optional<Error> &error) {
     if (m_stopped)
         return end(Error::failed("the lab was stopped", "what it had measured is not kept"));
-    if (m_process.exitStatus() != QProcess::NormalExit || m_process.exitCode() != 0) {
-        const QString said = QString::fromUtf8(m_err).trimmed().section(u'\n', -1);
-        const QString why =
-            said.isEmpty() || said.startsWith(u"run ") ? QStringLiteral("its ranks gave no word") : said;
-        return end(Error{"the lab with " + std::to_string(m_ranks[m_current]) + " ranks failed: " + why.toStdString(),
+    if (error)
+        return end(Error{"the lab with " + std::to_string(m_ranks[m_current]) + " ranks failed: " + error->message(),
                          {},
-                         m_process.exitCode() == 2 ? ErrorKind::BadArgument : ErrorKind::Failed,
+                         error->kind,
                          {}});
-    }
+    if (m_badLine)
+        return end(m_badLine);
     if (++m_current < m_ranks.size())
         return next();
-    if (auto taken = takeRows(); !taken)
-        return end(taken.error());
     m_record.durationS = double(SystemClock().wallUs() - m_record.startWallUs) / 1e6;
     if (auto written = writeLab(m_record); !written)
         return end(written.error());
     end(std::nullopt);
 }
 
-Result<void> LabJob::takeRows() {
-    const auto text = realFileSystem().readAll(m_rowsFile);
-    if (!text)
-        return fail(text.error());
-    for (const QString &line : QString::fromStdString(*text).split(u'\n', Qt::SkipEmptyParts))
-        if (auto taken = takeLabLine(m_record, line.toStdString()); !taken)
-            return taken;
-    return {};
-}
-
 void LabJob::end(std::optional<Error> error) {
     if (std::exchange(m_ended, true))
         return;
     m_timer.stop();
-    for (const std::string &path : {m_rowsFile, progressFile(), stopFile()})
+    for (const std::string &path : {progressFile(), stopFile()})
         removeFile(path);
     m_lock.reset();
     if (error)

@@ -6,14 +6,15 @@
 
 #include <QByteArray>
 #include <QObject>
-#include <QProcess>
 #include <QTimer>
 
 #include "ipc/error.h"
+#include "ipc/run_config.h"
 #include "ipc/unix_socket.h"
 #include "store/lab_record.h"
 
 namespace lockstep::core {
+class AttendedRun;
 
 /// What `lockstepctl lab` measures.
 struct LabRequest {
@@ -21,6 +22,8 @@ struct LabRequest {
     std::string backend = "auto", device = "cpu";
     int coresPerDevice = 1;
     bool quick = false, oversubscribe = false;
+    /// Whose devices talk, in the words of a run's nodes; empty: this machine's. So many ranks take the first so many devices.
+    std::vector<NodePlace> nodes;
 };
 
 /// How far a lab is, for whoever watches; labs/progress.json while one runs.
@@ -43,8 +46,9 @@ struct LabProgress {
 /// The last line it left there; empty: none.
 [[nodiscard]] std::string labConsoleTail();
 
-/// Measures: one `lockstep-agent run` after another, each with its number of ranks. One lab at a time on a machine. The runs
-/// leave nothing among the runs; what they measured is kept as labs/ID.json. One use; finished() or failed() is told once.
+/// Measures: one launch after another, each with its number of ranks. One lab at a time on a machine. The launches leave nothing
+/// on any node; what they measured is kept as labs/ID.json. Over nodes it is kept short: sizes of which one operation takes over
+/// half a second are left out, and the record says which. One use; finished() or failed() is told once.
 class LabJob : public QObject {
     Q_OBJECT
 public:
@@ -62,11 +66,10 @@ Q_SIGNALS:
 
 private:
     void next();
-    void readOut();
-    void readErr();
+    void take(const QByteArray &line);
     void look();
-    void over();
-    [[nodiscard]] Result<void> takeRows();
+    void over(const std::optional<Error> &error);
+    [[nodiscard]] RunConfig configFor(int ranks) const;
     void tell(double share, const std::string &what);
     void end(std::optional<Error> error);
 
@@ -74,10 +77,9 @@ private:
     LabRecord m_record;
     std::vector<int> m_ranks;
     std::size_t m_current = 0;
-    std::string m_agent, m_rowsFile, m_run;
-    QByteArray m_out, m_err;
+    std::optional<Error> m_badLine;
     std::optional<FileLock> m_lock;
-    QProcess m_process;
+    std::unique_ptr<AttendedRun> m_run;
     QTimer m_timer;
     LabProgress m_progress;
     bool m_stopped = false, m_ended = false;

@@ -44,7 +44,30 @@ void NodesLauncher::start(const CommandPrefix &where, const LaunchRequest &reque
     m_first = std::make_unique<AgentLauncher>();
     connect(m_first.get(), &AgentLauncher::ready, this, &NodesLauncher::startOthers);
     connect(m_first.get(), &AgentLauncher::failed, this, &NodesLauncher::failed);
+    attend(*m_first, 0);
     m_first->start(m_firstPrefix, m_request);
+}
+
+void NodesLauncher::attend(AgentLauncher &agent, int node) {
+    if (!m_request.attended)
+        return;
+    connect(&agent, &AgentLauncher::said, this, &NodesLauncher::said);
+    connect(&agent, &AgentLauncher::ready, this, [this] { ++m_alive; });
+    connect(&agent, &AgentLauncher::ended, this, [this, node](int exitCode, const QString &lastSentence) {
+        if (node == 0) { // the run's authority
+            m_exitCode = exitCode;
+            m_lastSentence = lastSentence;
+        }
+        if (--m_alive == 0 && (m_over || m_others.empty()) && !m_stop)
+            Q_EMIT ended(m_exitCode, m_lastSentence);
+    });
+}
+
+void NodesLauncher::stop() {
+    if (m_first)
+        m_first->stop();
+    for (const auto &other : m_others)
+        other->stop();
 }
 
 void NodesLauncher::startOthers(const QString &run, const QString &socket, qint64 pid) {
@@ -71,6 +94,7 @@ void NodesLauncher::startOthers(const QString &run, const QString &socket, qint6
         });
         connect(launcher.get(), &AgentLauncher::failed, this,
                 [this, node](const Error &error, int exitCode) { otherFailed(int(node), error, exitCode); });
+        attend(*launcher, int(node));
         launcher->start(*prefixOfNode(m_request.record.config->nodes[node], m_where), request);
     }
 }

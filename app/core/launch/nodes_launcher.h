@@ -17,25 +17,32 @@ namespace lockstep::core {
 /// Where the run's agent 0 is, whom viewers follow and ask.
 [[nodiscard]] Result<CommandPrefix> prefixOfAgent0(const RunConfig &config, const CommandPrefix &where);
 
-/// Starts the detached agents of a run: agent 0, then with its answer (address and token, by stdin) all others side by side.
+/// Starts the agents of a run: agent 0, then with its answer (address and token, by stdin) all others side by side.
 /// Whoever launches may leave once ready() was told. If one can't start, agent 0 is stopped, which ends the others, and a
-/// local folder of the run is removed: nothing is left. One use. States: idle → first → others → (ready | failed), each once.
+/// local folder of the run is removed: nothing is left. One use. States: idle → first → others → (ready | failed), each once;
+/// of an attended request then said… → ended.
 class NodesLauncher : public QObject {
     Q_OBJECT
 public:
     explicit NodesLauncher(QObject *parent = nullptr);
     /// Called only once. A request without nodes starts its one agent at `where`.
     void start(const CommandPrefix &where, const LaunchRequest &request);
+    /// Of an attended request: ends the run on every node; ended() or failed() follows.
+    void stop();
 
 Q_SIGNALS:
     void ready(const QString &run, const QString &socket, qint64 pid); ///< agent 0's; all nodes have joined
     /// As AgentLauncher's; 255 only of agent 0, which may or may not have come up. Of another node the sentence names it.
     void failed(const lockstep::Error &error, int exitCode);
+    /// Attended: a line of a rank's console on any node, "[rank 1] …"; all agents have ended, with agent 0's word.
+    void said(const QByteArray &line);
+    void ended(int exitCode, const QString &lastSentence);
 
 private:
     void startOthers(const QString &run, const QString &socket, qint64 pid);
     void otherFailed(int node, const Error &error, int exitCode);
     void stopAgent0(const Error &error, int exitCode);
+    void attend(AgentLauncher &agent, int node);
 
     CommandPrefix m_where, m_firstPrefix;
     LaunchRequest m_request;
@@ -43,7 +50,8 @@ private:
     std::vector<std::unique_ptr<AgentLauncher>> m_others;
     std::unique_ptr<QProcess> m_stop;
     std::string m_run;
-    int m_waiting = 0;
+    int m_waiting = 0, m_alive = 0, m_exitCode = 0;
+    QString m_lastSentence;
     bool m_over = false;
 };
 

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
+#include "launch/attended_run.h"
 #include "launch/command_prefix.h"
 #include "store/phase_sums.h"
 
@@ -32,10 +34,38 @@ Result<std::string> findTrainer() {
                               "build it with ./run, or name it in LOCKSTEP_TRAINER"));
 }
 
+/// The place of one device.
+NodePlace deviceOf(const std::vector<NodePlace> &nodes, int device) {
+    NodePlace place = firstDevices(nodes, device + 1).back();
+    place.devices = {place.devices.back()};
+    return place;
+}
+
+/// The trainer's command on its node, its braces kept from being placeholders.
+std::vector<std::string> commandOnNode(const RunConfig &config, const std::string &lastFlag) {
+    RunConfig own = configOfNode(config, 0);
+    own.nodes.clear();
+    own.interface.clear(); // it talks to nobody
+    std::vector<std::string> words = {"lockstep-trainer"};
+    for (const std::string &argument : toArguments(own)) {
+        std::string word;
+        for (const char c : argument)
+            word += std::string(c == '{' || c == '}' ? 2 : 1, c);
+        words.push_back(std::move(word));
+    }
+    words.push_back(lastFlag);
+    return words;
+}
+
 RunConfig configOf(const ProbeRequest &probe, int copy) {
     RunConfig config = probe.config;
     config.method = Method::Baseline;
     config.devices = {std::to_string(copy)};
+    if (!config.nodes.empty()) {
+        config.nodes = {deviceOf(config.nodes, copy)};
+        if (probe.copies > 1) // a rank of its own, which tells when its buckets fill
+            config.method = Method::Ddp;
+    }
     config.backend = "auto";
     config.batchSize = probe.batch;
     config.batchPerDevice = 0;
@@ -52,6 +82,10 @@ RunConfig configOf(const ProbeRequest &probe, int copy) {
 struct Steps {
     double count = 0, seconds = 0, backward = 0;
     std::vector<std::pair<double, double>> windows; ///< steps, mean seconds of one
+    struct Bucket {
+        double bytes = 0, count = 0, readyS = 0; ///< readyS: summed over `count`
+    };
+    std::map<int, Bucket> buckets;
     [[nodiscard]] double mean() const { return seconds / count; }
 };
 
@@ -64,6 +98,14 @@ void takeFrame(Steps &steps, const Frame &frame) {
     }
     if (const auto *window = std::get_if<StepsFrame>(&frame.body); window && window->epoch > 1 && window->count > 0)
         steps.windows.emplace_back(double(window->count), additiveSum(window->phases) / double(window->count));
+    if (const auto *comm = std::get_if<CommFrame>(&frame.body); comm && comm->epoch > 1)
+        for (const BucketTime &bucket : comm->buckets)
+            if (bucket.readyS && bucket.count > 0) {
+                Steps::Bucket &sum = steps.buckets[bucket.bucket];
+                sum.bytes = double(bucket.sizeBytes);
+                sum.count += double(bucket.count);
+                sum.readyS += *bucket.readyS * double(bucket.count);
+            }
 }
 
 /// From what means of windows stray by: a mean of n steps strays by the √n-th part of one step.
@@ -112,6 +154,12 @@ std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const s
         probe.stepS += steps.mean() / double(frames.size());
         probe.slowestS = std::max(probe.slowestS, steps.mean());
         backward += steps.backward / steps.count / double(frames.size());
+        std::size_t number = 0; // the copies fill like buckets
+        for (const auto &[bucket, sum] : steps.buckets) {
+            if (number == probe.buckets.size())
+                probe.buckets.push_back({sum.bytes, 0});
+            probe.buckets[number++].readyS += sum.readyS / sum.count / double(frames.size());
+        }
         if (const auto one = strayOf(steps)) {
             stray += *one;
             ++strays;
@@ -170,11 +218,15 @@ std::string ProbeJob::file(const char *what, int copy) const {
 }
 
 Result<void> ProbeJob::start(std::vector<ProbeRequest> probes) {
+    m_waiting.assign(probes.begin(), probes.end());
+    if (!m_waiting.front().config.nodes.empty()) {
+        askForParameters(configOf(m_waiting.front(), 0));
+        return {};
+    }
     auto trainer = findTrainer();
     if (!trainer)
         return fail(trainer.error());
     m_trainer = std::move(*trainer);
-    m_waiting.assign(probes.begin(), probes.end());
     next();
     return {};
 }
@@ -185,6 +237,14 @@ void ProbeJob::next() {
         probe.copies == 1
             ? QStringLiteral("one device alone, batch %1").arg(probe.batch)
             : QStringLiteral("%1 devices side by side, batch %2 each").arg(probe.copies).arg(probe.batch));
+    if (probe.config.nodes.empty())
+        startHere();
+    else
+        startOnNodes();
+}
+
+void ProbeJob::startHere() {
+    const ProbeRequest &probe = m_waiting.front();
     m_running.clear();
     for (int copy = 0; copy < probe.copies; ++copy) {
         auto process = std::make_unique<QProcess>();
@@ -208,6 +268,51 @@ void ProbeJob::next() {
     }
 }
 
+/// On the first node: this machine may have no trainer.
+void ProbeJob::askForParameters(const RunConfig &config) {
+    auto run = std::make_unique<AttendedRun>();
+    connect(run.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) {
+        const auto json = nlohmann::json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
+        if (json.is_object() && json.value("type", "") == "parameters" && json.contains("bytes"))
+            for (const auto &bytes : json["bytes"])
+                m_parameterBytes.push_back(bytes.is_number() ? bytes.get<double>() : 0);
+    });
+    connect(run.get(), &AttendedRun::ended, this, [this](const std::optional<Error> &error) {
+        if (error || m_parameterBytes.empty())
+            return end(Error::failed("the model's size can't be told: " +
+                                     (error ? error->message() : std::string("the trainer there gave no word"))));
+        QMetaObject::invokeMethod(this, &ProbeJob::next, Qt::QueuedConnection);
+    });
+    m_onNodes.push_back(std::move(run));
+    m_onNodes.back()->start(config, commandOnNode(config, "--parameter-bytes"), "Probe");
+}
+
+void ProbeJob::startOnNodes() {
+    const ProbeRequest &probe = m_waiting.front();
+    m_onNodes.clear();
+    m_said.assign(std::size_t(probe.copies), {});
+    m_alive = probe.copies;
+    for (int copy = 0; copy < probe.copies; ++copy) {
+        auto &run = m_onNodes.emplace_back(std::make_unique<AttendedRun>());
+        connect(run.get(), &AttendedRun::said, this,
+                [this, copy](int, const QByteArray &line) { m_said[std::size_t(copy)] += line.toStdString() + "\n"; });
+        connect(run.get(), &AttendedRun::ended, this, &ProbeJob::overOnNodes);
+    }
+    for (int copy = 0; copy < probe.copies; ++copy) {
+        const RunConfig config = configOf(probe, copy);
+        m_onNodes[std::size_t(copy)]->start(config, commandOnNode(config, "--frames=-"), "Probe");
+    }
+}
+
+void ProbeJob::overOnNodes(const std::optional<Error> &error) {
+    if (m_ended)
+        return;
+    if (error)
+        return end(Error{"a probe failed: " + error->message(), {}, error->kind, {}});
+    if (--m_alive == 0)
+        take(m_said);
+}
+
 void ProbeJob::over() {
     if (m_ended)
         return;
@@ -227,15 +332,19 @@ void ProbeJob::over() {
         frames.push_back(realFileSystem().readAll(file("frames", int(copy))).value_or(std::string()));
         std::filesystem::remove(file("frames", int(copy)));
     }
-    const auto probe = probeFromFrames(m_waiting.front(), frames);
-    if (!probe)
-        return end(Error::failed("a probe told no epoch", "lockstepctl and lockstep-trainer must be of one version"));
     if (m_done.empty()) {
         auto bytes = parameterBytesIn(file("model", 0));
         if (!bytes)
             return end(bytes.error());
         m_parameterBytes = std::move(*bytes);
     }
+    take(std::move(frames));
+}
+
+void ProbeJob::take(std::vector<std::string> frames) {
+    const auto probe = probeFromFrames(m_waiting.front(), frames);
+    if (!probe)
+        return end(Error::failed("a probe told no epoch", "lockstepctl and lockstep-trainer must be of one version"));
     m_done.push_back(*probe);
     m_waiting.pop_front();
     if (m_waiting.empty())

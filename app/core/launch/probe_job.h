@@ -14,8 +14,10 @@
 #include "ipc/run_config.h"
 
 namespace lockstep::core {
+class AttendedRun;
 
-/// The baseline of a config on `copies` devices side by side that never talk, each at its own batch.
+/// The baseline of a config on `copies` devices side by side that never talk, each at its own batch. Of a config with nodes on
+/// the first so many devices of theirs.
 struct ProbeRequest {
     RunConfig config;
     int copies = 1;
@@ -34,7 +36,8 @@ struct ProbeRequest {
 /// Bytes of each parameter in a safetensors file, in its order. Errors name the file.
 [[nodiscard]] Result<std::vector<double>> parameterBytesIn(const std::string &safetensors);
 
-/// Runs probes one after another with lockstep-trainer, in a folder that goes away. One use.
+/// Runs probes one after another: here with lockstep-trainer, in a folder that goes away; on nodes as runs that leave nothing
+/// there. One use.
 class ProbeJob : public QObject {
     Q_OBJECT
 public:
@@ -51,7 +54,12 @@ Q_SIGNALS:
 
 private:
     void next();
+    void askForParameters(const RunConfig &config);
+    void startOnNodes();
+    void startHere();
     void over();
+    void overOnNodes(const std::optional<Error> &error);
+    void take(std::vector<std::string> frames);
     void end(std::optional<Error> error);
     [[nodiscard]] std::string file(const char *what, int copy) const;
 
@@ -59,6 +67,9 @@ private:
     std::string m_trainer;
     std::deque<ProbeRequest> m_waiting;
     std::vector<std::unique_ptr<QProcess>> m_running;
+    std::vector<std::unique_ptr<AttendedRun>> m_onNodes;
+    std::vector<std::string> m_said; ///< frames of each copy on nodes
+    int m_alive = 0;                 ///< copies on nodes that have not ended
     std::vector<ComputeProbe> m_done;
     std::vector<double> m_parameterBytes;
     bool m_ended = false;

@@ -35,9 +35,13 @@ Interval intervalFrom(const Json &json) {
 }
 
 Json jsonOf(const ComputeProbe &probe) {
+    Json buckets = Json::array();
+    for (const ReadyBucket &bucket : probe.buckets)
+        buckets.push_back({{"bytes", bucket.bytes}, {"ready_s", bucket.readyS}});
     return {{"copies", probe.copies},      {"batch", probe.batch},
             {"step_s", probe.stepS},       {"backward_s", probe.backwardS},
-            {"slowest_s", probe.slowestS}, {"stray_s", probe.strayS ? Json(*probe.strayS) : Json()}};
+            {"slowest_s", probe.slowestS}, {"stray_s", probe.strayS ? Json(*probe.strayS) : Json()},
+            {"buckets", buckets}};
 }
 ComputeProbe probeFrom(const Json &json) {
     ComputeProbe probe{json.at("copies").get<int>(),       json.at("batch").get<std::int64_t>(),
@@ -45,6 +49,8 @@ ComputeProbe probeFrom(const Json &json) {
                        json.at("slowest_s").get<double>(), {}};
     if (json.at("stray_s").is_number())
         probe.strayS = json["stray_s"].get<double>();
+    for (const Json &bucket : json.value("buckets", Json::array()))
+        probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
     return probe;
 }
 
@@ -93,9 +99,9 @@ Json orNull(const std::optional<int> &value) {
 
 /// What must be alike for a run to be what was forecast.
 std::string workOf(const RunConfig &config) {
-    static const std::string_view free[] = {"method",  "devices",   "epochs",     "train_samples", "backend",
-                                            "seed",    "init",      "save_final", "init_method",   "frames",
-                                            "summary", "interface", "resume",     "trace",         "checkpoint_dir"};
+    static const std::string_view free[] = {
+        "method",      "devices", "epochs",  "train_samples", "backend", "seed",  "init",           "save_final",
+        "init_method", "frames",  "summary", "interface",     "resume",  "trace", "checkpoint_dir", "nodes"};
     std::string work;
     for (const FieldSpec &field : runConfigFields())
         if (std::find(std::begin(free), std::end(free), field.key) == std::end(free))
@@ -144,6 +150,7 @@ std::string toJson(const ForecastRecord &record) {
                        {"bucket_mb", record.input.bucketMb},
                        {"on_cpu", record.input.onCpu},
                        {"devices_here", record.input.devicesHere},
+                       {"over_nodes", record.input.overNodes},
                        {"devices", record.input.devices},
                        {"one_device_step_s", record.forecast.oneDeviceStepS},
                        {"one_device_epoch_s", record.forecast.oneDeviceEpochS},
@@ -179,6 +186,7 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.input.bucketMb = json.at("bucket_mb").get<double>();
         record.input.onCpu = json.at("on_cpu").get<bool>();
         record.input.devicesHere = json.at("devices_here").get<int>();
+        record.input.overNodes = json.value("over_nodes", false);
         record.input.devices = json.at("devices").get<std::vector<int>>();
         record.forecast.oneDeviceStepS = json.at("one_device_step_s").get<double>();
         record.forecast.oneDeviceEpochS = json.at("one_device_epoch_s").get<double>();
@@ -234,7 +242,12 @@ std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) 
         if (!run || !ended || isScript(*run) || !run->config || ended->state != RunState::Done || !ended->summary ||
             workOf(*run->config) != work)
             continue;
-        const bool here = !run->machines.empty() && run->machines.front().host == record.host;
+        // Of nodes the places are part of the work; one machine is told by its name.
+        const bool here =
+            record.config.nodes.empty()
+                ? run->config->nodes.empty() && !run->machines.empty() && run->machines.front().host == record.host
+                : placesOf(run->config->nodes) ==
+                      placesOf(firstDevices(record.config.nodes, deviceCount(*run->config)));
         if (const auto step = stepOf(*ended->summary, *run->config); step && here)
             steps[{run->config->method, deviceCount(*run->config)}].push_back(*step);
     }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/format.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 
@@ -27,7 +28,16 @@ LabRow rowFrom(const Json &json) {
     row.algbwBytesS = json.at("algbw_bytes_s").get<double>();
     row.busbwBytesS = json.at("busbw_bytes_s").get<double>();
     row.meanS = json.value("mean_s", 0.0);
+    if (json.contains("cpu_s") && json["cpu_s"].is_number())
+        row.cpuS = json["cpu_s"].get<double>();
     return row;
+}
+
+std::string leftOutSentence(const Json &json) {
+    return collectiveTitle(json.at("collective").get<std::string>()) + ", " +
+           std::to_string(json.at("ranks").get<int>()) + " ranks: from " +
+           messageSize(json.at("from_bytes").get<double>()).toStdString() + " on, since one would take about " +
+           shortTime(json.at("estimate_s").get<double>()).toStdString();
 }
 
 Json jsonOf(const LabRow &row) {
@@ -39,6 +49,7 @@ Json jsonOf(const LabRow &row) {
             {"repeats", row.repeats},
             {"median_s", row.medianS},
             {"mean_s", row.meanS},
+            {"cpu_s", row.cpuS ? Json(*row.cpuS) : Json()},
             {"min_s", row.minS},
             {"p90_s", row.p90S},
             {"algbw_bytes_s", row.algbwBytesS},
@@ -81,6 +92,8 @@ std::string toJson(const LabRecord &record) {
                        {"cores", record.cores > 0 ? Json(record.cores) : Json()},
                        {"quick", record.quick},
                        {"oversubscribed", record.oversubscribed},
+                       {"nodes", toText(record.nodes)},
+                       {"left_out", record.leftOut},
                        {"not_offered", record.notOffered},
                        {"not_run", record.notRun},
                        {"rows", rows}};
@@ -105,6 +118,11 @@ Result<LabRecord> labRecordFromJson(std::string_view text) {
         record.cores = json.contains("cores") && json["cores"].is_number() ? json["cores"].get<int>() : 0;
         record.quick = json.value("quick", false);
         record.oversubscribed = json.value("oversubscribed", false);
+        auto nodes = nodesFromText(json.value("nodes", ""));
+        if (!nodes)
+            return fail(nodes.error());
+        record.nodes = std::move(*nodes);
+        record.leftOut = json.value("left_out", std::vector<std::string>());
         record.notOffered = json.value("not_offered", std::vector<std::string>());
         record.notRun = json.value("not_run", std::vector<std::string>());
         for (const Json &row : json.at("rows"))
@@ -126,6 +144,8 @@ Result<void> takeLabLine(LabRecord &record, std::string_view line) {
             record.notOffered.push_back(collectiveTitle(json.at("collective").get<std::string>()) + ", " +
                                         std::to_string(json.at("ranks").get<int>()) +
                                         " ranks: " + json.at("reason").get<std::string>());
+        else if (type == "left_out")
+            record.leftOut.push_back(leftOutSentence(json));
         else if (type == "lab") {
             record.backend = json.at("backend").get<std::string>();
             record.device = json.at("device").get<std::string>();
@@ -165,6 +185,23 @@ std::vector<std::string> listLabs() {
             ids.push_back(entry.path().stem().string());
     std::sort(ids.rbegin(), ids.rend());
     return ids;
+}
+
+std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes) {
+    const std::string wanted = placesOf(nodes);
+    for (const std::string &id : listLabs())
+        if (auto record = readLab(id); record && placesOf(record->nodes) == wanted)
+            return std::move(*record);
+    return std::nullopt;
+}
+
+std::string whereMeasured(const LabRecord &record) {
+    if (record.nodes.empty())
+        return "on " + record.host;
+    std::string out = "between ";
+    for (std::size_t i = 0; i < record.nodes.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == record.nodes.size() ? " and " : ", ") + placesOf({record.nodes[i]});
+    return out;
 }
 
 std::optional<LabRecord> newestLab() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "ipc/placement.h"
 
 namespace lockstep::core {
 
@@ -19,6 +20,7 @@ struct LabRow {
     double medianS = 0, minS = 0, p90S = 0;
     double algbwBytesS = 0, busbwBytesS = 0; ///< nccl-tests' definitions
     double meanS = 0;                        ///< stalls included; 0: unknown
+    std::optional<double> cpuS = {};         ///< processor time of one, of the rank that pays most; absent: unknown
     bool operator==(const LabRow &) const = default;
 };
 
@@ -28,7 +30,9 @@ struct LabRecord {
     double durationS = 0;
     int coresPerDevice = 1, threads = 1, cores = 0; ///< cores: the physical ones of the machine; 0: unknown
     bool quick = false, oversubscribed = false;
+    std::vector<NodePlace> nodes; ///< between whose devices it was measured; empty: those of `host`
     std::vector<LabRow> rows;
+    std::vector<std::string> leftOut;    ///< sentences: "all-reduce, 2 ranks: from 8.0 MiB on, …"
     std::vector<std::string> notOffered; ///< sentences: "reduce_scatter, 2 ranks: …"
     std::vector<std::string> notRun;     ///< sentences: "nccl: needs a GPU a rank, this machine has none"
     bool operator==(const LabRecord &) const = default;
@@ -49,5 +53,9 @@ struct LabRecord {
 [[nodiscard]] std::vector<std::string> listLabs();
 /// The newest that can be read; absent: none.
 [[nodiscard]] std::optional<LabRecord> newestLab();
+/// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none.
+[[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes);
+/// "on hostX", "between hostA%eth0:0 and hostB%bond0:0"
+[[nodiscard]] std::string whereMeasured(const LabRecord &record);
 
 } // namespace lockstep::core

@@ -1,0 +1,56 @@
+#include "launch/attended_run.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int badArguments = 2;
+
+} // namespace
+
+AttendedRun::AttendedRun(QObject *parent) : QObject(parent) {
+    connect(&m_launcher, &NodesLauncher::said, this, &AttendedRun::take);
+    const auto end = [this](const std::optional<Error> &error) {
+        if (!std::exchange(m_ended, true))
+            Q_EMIT ended(error);
+    };
+    connect(&m_launcher, &NodesLauncher::failed, this, [this, end](const Error &error, int exitCode) {
+        m_linkFailed = exitCode == AgentLauncher::linkFailed;
+        end(error);
+    });
+    connect(&m_launcher, &NodesLauncher::ended, this, [end](int exitCode, const QString &sentence) {
+        if (exitCode == 0)
+            return end(std::nullopt);
+        end(Error{sentence.isEmpty() ? "its ranks gave no word" : sentence.toStdString(),
+                  {},
+                  exitCode == badArguments ? ErrorKind::BadArgument : ErrorKind::Failed,
+                  {}});
+    });
+}
+
+void AttendedRun::start(const RunConfig &config, std::vector<std::string> command, const std::string &name,
+                        const CommandPrefix &where) {
+    LaunchRequest request;
+    request.record.name = name;
+    request.record.config = config;
+    request.record.command = std::move(command);
+    request.record.processes = processCount(config);
+    request.detach = false;
+    request.attended = true;
+    m_launcher.start(where, request);
+}
+
+void AttendedRun::stop() {
+    m_launcher.stop();
+}
+
+/// "[rank 2] text"
+void AttendedRun::take(const QByteArray &line) {
+    constexpr qsizetype before = 6; // "[rank "
+    const qsizetype bracket = line.indexOf(']');
+    bool number = false;
+    const int rank = line.mid(before, bracket - before).toInt(&number);
+    if (line.startsWith("[rank ") && number)
+        Q_EMIT said(rank, line.mid(bracket + 2));
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,170 @@
+#include "launch/place_check.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+#include <QCryptographicHash>
+
+#include "ipc/file_system.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int limitMs =
+    30'000; ///< ssh and LibTorch's start on cold disks included; the check itself takes ten seconds at most
+constexpr std::size_t mostRemembered = 200;
+
+std::string fileOfPlaces() {
+    return dataHome() + "/checked_places.json";
+}
+
+/// The book of nodes as it is now. Only whether it is still the same matters here.
+std::string bookNow() {
+    const auto text = realFileSystem().readAll(dataHome() + "/nodes.json");
+    return QCryptographicHash::hash(QByteArray::fromStdString(text.value_or("")), QCryptographicHash::Sha256)
+        .toHex()
+        .toStdString();
+}
+
+std::string placesOfRun(const RunConfig &config, const CommandPrefix &where) {
+    std::string places = where.host + "|" + config.device + "|" + config.backend + "|" +
+                         std::to_string(config.coresPerDevice) + "|" + placesOf(config.nodes);
+    if (config.nodes.empty())
+        for (const std::string &device : config.devices)
+            places += "," + device;
+    return places;
+}
+
+/// What was found good in the book as it is now.
+std::vector<std::string> remembered() {
+    const auto text = realFileSystem().readAll(fileOfPlaces());
+    const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+    if (!json.is_object() || json.value("book", "") != bookNow() || !json.contains("places") ||
+        !json["places"].is_array())
+        return {};
+    std::vector<std::string> places;
+    for (const Json &place : json["places"])
+        if (place.is_string())
+            places.push_back(place.get<std::string>());
+    return places;
+}
+
+/// "rank 1 on hostB and rank 2 on hostC (Connection refused)"
+std::string pairText(const Json &pair, const Json &names) {
+    const auto name = [&](std::size_t i) {
+        const auto rank = pair.at("ranks").at(i).get<std::size_t>();
+        return rank < names.size() ? names[rank].get<std::string>() : "rank " + std::to_string(rank);
+    };
+    return name(0) + " and " + name(1) + " (" + pair.value("reason", "") + ")";
+}
+
+Error troubleIn(const Json &answer) {
+    std::string pairs;
+    const Json names = answer.value("ranks", Json::array());
+    for (const Json &pair : answer.value("pairs", Json::array()))
+        pairs += (pairs.empty() ? "" : "; ") + pairText(pair, names);
+    const std::string wayOut = "see what lies between them with lockstepctl doctor, or start with --no-check";
+    if (!pairs.empty())
+        return Error::badArgument("the check before the first run over these devices failed: no numbers come through "
+                                  "between " +
+                                      pairs,
+                                  wayOut);
+    return Error::badArgument("the check before the first run over these devices failed, though each two of them reach "
+                              "each other: " +
+                                  answer.value("reason", ""),
+                              wayOut);
+}
+
+} // namespace
+
+bool wantsCheck(const RunConfig &config) {
+    return config.method == Method::Ddp &&
+           (config.nodes.size() > 1 || (config.device == "cuda" && deviceCount(config) > 1));
+}
+
+bool wasChecked(const RunConfig &config, const CommandPrefix &where) {
+    const auto places = remembered();
+    return std::find(places.begin(), places.end(), placesOfRun(config, where)) != places.end();
+}
+
+Result<void> rememberChecked(const RunConfig &config, const CommandPrefix &where) {
+    std::vector<std::string> places = remembered();
+    places.push_back(placesOfRun(config, where));
+    if (places.size() > mostRemembered)
+        places.erase(places.begin());
+    if (auto made = realFileSystem().makeFolders(dataHome()); !made)
+        return made;
+    return realFileSystem().writeAtomically(fileOfPlaces(),
+                                            Json{{"book", bookNow()}, {"places", places}}.dump(1) + "\n");
+}
+
+PlaceCheck::PlaceCheck(QObject *parent) : QObject(parent) {
+    connect(&m_run, &AttendedRun::said, this, [this](int rank, const QByteArray &line) {
+        if (rank == 0)
+            take(line);
+    });
+    connect(&m_run, &AttendedRun::ended, this, &PlaceCheck::over);
+    m_limit.setSingleShot(true);
+    connect(&m_limit, &QTimer::timeout, this, [this] {
+        m_late = true;
+        m_run.stop();
+    });
+}
+
+void PlaceCheck::start(const RunConfig &config, const CommandPrefix &where) {
+    m_config = config;
+    m_where = where;
+    std::vector<std::string> words = {
+        "lockstep-trainer", "check",     "--device",  "{device}",           "--devices",
+        "{devices}",        "--backend", "{backend}", "--cores-per-device", "{cores_per_device}"};
+    if (!config.nodes.empty() && std::all_of(config.nodes.begin(), config.nodes.end(),
+                                             [](const NodePlace &node) { return !node.interface.empty(); }))
+        words.insert(words.end(), {"--interface", "{interface}"});
+    if (config.oversubscribe)
+        words.emplace_back("--oversubscribe");
+    RunConfig plain = config; // what a run keeps beside itself is none of the check's
+    plain.checkpointDir.clear();
+    plain.saveFinal.clear();
+    plain.resume = false;
+    m_limit.start(limitMs);
+    m_run.start(plain, std::move(words), "Check", where);
+}
+
+void PlaceCheck::stop() {
+    m_run.stop();
+}
+
+void PlaceCheck::take(const QByteArray &line) {
+    const Json json = Json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
+    if (!json.is_object() || json.value("type", "") != "check" || !json.contains("ok") || !json["ok"].is_boolean())
+        return;
+    m_answered = true;
+    if (!json["ok"].get<bool>())
+        m_trouble = troubleIn(json);
+}
+
+void PlaceCheck::over(const std::optional<Error> &error) {
+    m_limit.stop();
+    if (m_answered && !m_trouble) {
+        (void)rememberChecked(m_config, m_where); // else it is made again, which harms nobody
+        Q_EMIT ended(std::nullopt);
+        return;
+    }
+    if (m_trouble) {
+        Q_EMIT ended(m_trouble);
+        return;
+    }
+    if (m_late) {
+        Q_EMIT ended(Error::badArgument("the check before the first run over these devices gave no answer within 30 s",
+                                        "look at the nodes with lockstepctl doctor, or start with --no-check"));
+        return;
+    }
+    Q_EMIT ended(error ? *error
+                       : Error::badArgument("the check before the first run over these devices told nothing",
+                                            "bring all nodes to one version: lockstepctl nodes sync"));
+}
+
+} // namespace lockstep::core
