@@ -86,7 +86,7 @@ tl::expected<core::Experiment, Errors> jobExperiment(const JobRunsOptions &optio
         auto known = core::readExperiment(options.what);
         if (!known)
             return tl::unexpected(Errors{known.error()});
-        core::Plan plan{known->title, known->recipe.name, known->reference, {}, {}, known->orderSeed, {}};
+        core::Plan plan{known->title, known->recipe.name, known->reference, {}, {}, known->orderSeed, {}, {}};
         for (const core::ExperimentEntry &entry : known->entries)
             plan.runs.push_back(entry.planned);
         for (int i = 0; i < int(plan.runs.size()); ++i)

@@ -99,6 +99,17 @@ class ThreeHosts(unittest.TestCase):
         self.assertTrue(runs, f"no run on {host}")
         return runs[-1], json.loads((runs[-1] / "result.json").read_text())
 
+    def training_run(self):
+        """The run's folder on the first host, once the second trains. The check before it has a folder for a moment too."""
+
+        def training():
+            for run in runs_in(self.lab.hosts["hostA"].home):
+                log = run / "node-1.ndjson"
+                if log.exists() and b'"type":"steps"' in log.read_bytes():
+                    return run
+
+        return wait_for(training, 60, "steps of the second host")
+
     def assert_nobody_left(self):
         for host in self.lab.hosts:
             wait_for(lambda host=host: not self.lab.processes(host), 15, f"{host} to be empty: {self.lab.processes(host)}")
@@ -151,9 +162,7 @@ class ThreeHosts(unittest.TestCase):
 
     def test_a_link_cut_and_restored_in_the_run_loses_and_doubles_nothing(self):
         process = self.start(self.recipe(epochs=30), "--set", f"nodes={self.nodes()}")
-        run = wait_for(lambda: runs_in(self.lab.hosts["hostA"].home), 60, "a run")[0]
-        log = run / "node-1.ndjson"
-        wait_for(lambda: log.exists() and b'"type":"steps"' in log.read_bytes(), 60, "steps of the second host")
+        run = self.training_run()
         started = time.monotonic()
         self.lab.cut("hostB")
         first = run / "node-0.ndjson"
@@ -171,9 +180,7 @@ class ThreeHosts(unittest.TestCase):
 
     def test_a_stop_leaves_no_process_on_any_host(self):
         process = self.start(self.recipe(epochs=1000), "--set", f"nodes={self.nodes()}")
-        run = wait_for(lambda: runs_in(self.lab.hosts["hostA"].home), 60, "a run")[0]
-        log = run / "node-1.ndjson"
-        wait_for(lambda: log.exists() and b'"type":"steps"' in log.read_bytes(), 60, "steps of the second host")
+        run = self.training_run()
         for host, ranks in (("hostA", 2), ("hostB", 1)):
             names = list(self.lab.processes(host).values())
             self.assertEqual(sum(name.startswith("lockstep-train") for name in names), ranks, names)

@@ -30,6 +30,10 @@ class Places(unittest.TestCase):
         cls.lab.close()
         cls.folder.cleanup()
 
+    def setUp(self):
+        for remembered in ("checked_places.json", "nodes.json"):
+            (self.lab.laptop_home / remembered).unlink(missing_ok=True)
+
     def nodes(self, hosts="ABC"):
         agent = pathlib.Path(arguments.bin) / "lockstep-agent"
         return ";".join(

@@ -37,10 +37,10 @@ struct Cell {
     std::int64_t bytes = 0;
     bool heldOut = false;
     int repeats = 1;
-    std::vector<double> seconds; ///< medians of the sweeps' blocks
-    std::vector<double> parts;   ///< of all blocks
-    std::vector<double> cpu;     ///< processor seconds of an operation, by sweep; of the rank that pays most
-    double trialS = 0;           ///< of the first one; 0: it was not tried
+    std::vector<double> seconds;  ///< medians of the sweeps' blocks
+    std::vector<double> parts;    ///< of all blocks
+    std::vector<double> cpu = {}; ///< processor seconds of an operation, by sweep; of the rank that pays most
+    double trialS = 0;            ///< of the first one; 0: it was not tried
 };
 
 /// From here on an operation is so long that neither caches nor single wake-ups matter, and each repetition is dear.

@@ -20,7 +20,7 @@ struct BarData {
     std::optional<double> value; ///< absent: no bar, `text` says why
     QString text;                ///< at the bar's end: "×1.74"
     QString hint;
-    std::optional<double> low, high; ///< its interval, drawn as a whisker when both are known
+    std::optional<double> low = {}, high = {}; ///< its interval, drawn as a whisker when both are known
     bool operator==(const BarData &) const = default;
 };
 

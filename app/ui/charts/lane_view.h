@@ -19,9 +19,9 @@ struct Lane {
     QString device; ///< "cpu:0"
     QColor color;
     QList<QPointF> samples; ///< x: seconds on the shared axis, y: in the metric's unit; sorted by x
-    QString value;          ///< at the lane's end: "96 %", "-" when unknown
-    QString unknown;        ///< in the lane while it has no sample: why
-    QString hint;           ///< tooltip
+    QString value = {};     ///< at the lane's end: "96 %", "-" when unknown
+    QString unknown = {};   ///< in the lane while it has no sample: why
+    QString hint = {};      ///< tooltip
     bool operator==(const Lane &) const = default;
 };
 

@@ -15,8 +15,8 @@ struct WaterfallBar {
     double low = 0, high = 0;  ///< the extremes of `seconds`; equal to it where there is but one value
     bool total = false;        ///< drawn from zero, in `color`
     bool unattributed = false; ///< outlined: nobody knows what it is
-    QColor color;              ///< the method's
-    QString hint;
+    QColor color = {};         ///< the method's
+    QString hint = {};
     bool operator==(const WaterfallBar &) const = default;
 };
 

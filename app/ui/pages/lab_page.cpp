@@ -260,7 +260,7 @@ void LabPage::look() {
 }
 
 void LabPage::refresh() {
-    m_lab = core::newestLab();
+    m_lab = core::newestLabOf({});
     m_stack->setCurrentIndex(m_lab ? 1 : 0);
     if (!m_lab)
         return;

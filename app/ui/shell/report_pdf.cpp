@@ -73,14 +73,15 @@ private:
 };
 
 QString tableHtml(const core::TextTable &table) {
-    const auto line = [&](const std::vector<std::string> &cells, bool head) {
+    const auto line = [&](const std::vector<std::string> &cells, bool isHead) {
         QString out = QStringLiteral("<tr>");
         for (std::size_t i = 0; i < cells.size(); ++i)
-            out += QStringLiteral("<td align='%1' style='border-bottom:1px solid %2;'>%3%4%5</td>")
-                       .arg(table.numbers[i] ? QStringLiteral("right") : QStringLiteral("left"),
-                            head ? QStringLiteral("#6b7280") : QStringLiteral("#e5e7eb"),
-                            head ? QStringLiteral("<b>") : QString(), QString::fromStdString(core::htmlText(cells[i])),
-                            head ? QStringLiteral("</b>") : QString());
+            out +=
+                QStringLiteral("<td align='%1' style='border-bottom:1px solid %2;'>%3%4%5</td>")
+                    .arg(table.numbers[i] ? QStringLiteral("right") : QStringLiteral("left"),
+                         isHead ? QStringLiteral("#6b7280") : QStringLiteral("#e5e7eb"),
+                         isHead ? QStringLiteral("<b>") : QString(), QString::fromStdString(core::htmlText(cells[i])),
+                         isHead ? QStringLiteral("</b>") : QString());
         return out + QStringLiteral("</tr>");
     };
     QString out = QStringLiteral("<table width='100%' cellspacing='0' cellpadding='4' style='font-size:10px; "
