@@ -134,7 +134,7 @@ def main():
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
     rules = (ROOT / ".clang-tidy").read_text()
     closure, todo, clean, behind = Closure(), [], 0, compilers_headers()
-    passed_over, lately = 0, lately_changed(10)
+    passed_over, lately = 0, lately_changed(4)
     for name, command, directory in units(options.build):
         if options.only and not any(part in name for part in options.only):
             continue
