@@ -32,6 +32,23 @@ def ip(*words):
     subprocess.run([tool("ip"), *words], check=True, capture_output=True, text=True)
 
 
+def wait_for(condition, seconds, what):
+    """What the condition gives once it is true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def runs_in(home):
+    """The run folders of a data home, oldest first."""
+    runs = pathlib.Path(home) / "runs"
+    return sorted(runs.iterdir()) if runs.is_dir() else []
+
+
 class Host:
     def __init__(self, name, namespace, number, interface, folder):
         self.name, self.namespace, self.number, self.interface = name, namespace, number, interface

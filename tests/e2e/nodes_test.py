@@ -15,24 +15,9 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from netns_lab import Lab  # noqa: E402
+from netns_lab import Lab, runs_in, wait_for  # noqa: E402
 
 arguments = None
-
-
-def wait_for(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"waited {seconds} s for {what}")
-
-
-def runs_in(home):
-    runs = pathlib.Path(home) / "runs"
-    return sorted(runs.iterdir()) if runs.is_dir() else []
 
 
 def lines_of(log):
