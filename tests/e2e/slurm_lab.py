@@ -12,6 +12,7 @@ import subprocess
 import time
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "munge", "srun", "sbatch", "squeue", "scancel", "scontrol", "ip", "unshare", "nsenter")
+ROOT = pathlib.Path(__file__).resolve().parents[2]  # the nodes see it, though it may lie below /tmp
 SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
@@ -77,7 +78,10 @@ class SlurmLab:
         for i, node in enumerate(self.nodes):
             # A process that does nothing holds the node's namespaces; what runs there enters them.
             script = (f"hostname {node}; mount --make-rprivate /; mount --bind {self.folder}/hosts /etc/hosts; "
-                      f"mount -t tmpfs -o mode=1777 none /tmp; echo ready; exec sleep infinity")
+                      f"mkdir -p {self.folder}/checkout; mount --bind '{ROOT}' {self.folder}/checkout; "
+                      f"mount -t tmpfs -o mode=1777 none /tmp; "
+                      f"[ -d '{ROOT}' ] || {{ mkdir -p '{ROOT}'; mount --bind {self.folder}/checkout '{ROOT}'; }}; "
+                      f"echo ready; exec sleep infinity")
             holder = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "--", "sh", "-c", script],
                                       stdout=subprocess.PIPE, text=True, start_new_session=True)
             self.holders[node] = holder
