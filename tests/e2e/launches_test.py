@@ -16,7 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from netns_lab import Lab, runs_in, tool, wait_for  # noqa: E402
+from netns_lab import Lab, run_tests, runs_in, tool, wait_for  # noqa: E402
 
 arguments = None
 
@@ -194,10 +194,7 @@ def main():
     parser.add_argument("--fake-rank", required=True)
     parser.add_argument("--launches", type=int, default=3)
     arguments, rest = parser.parse_known_args()
-    if reason := Lab.missing():
-        print("skipped: " + reason)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    run_tests(rest)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "ssh"))
 
@@ -47,6 +48,14 @@ def runs_in(home):
     """The run folders of a data home, oldest first."""
     runs = pathlib.Path(home) / "runs"
     return sorted(runs.iterdir()) if runs.is_dir() else []
+
+
+def run_tests(words):
+    """The tests of the calling program; 77 where the hosts can't be made."""
+    if reason := Lab.missing():
+        print("skipped: " + reason)
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *words], verbosity=2)
 
 
 class Host:

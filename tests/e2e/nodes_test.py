@@ -15,7 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from netns_lab import Lab, runs_in, wait_for  # noqa: E402
+from netns_lab import Lab, run_tests, runs_in, wait_for  # noqa: E402
 
 arguments = None
 
@@ -204,10 +204,7 @@ def main():
     parser.add_argument("--trainer", default="")
     arguments, rest = parser.parse_known_args()
     arguments.bin = str(pathlib.Path(arguments.bin).resolve())
-    if reason := Lab.missing():
-        print("skipped: " + reason)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    run_tests(rest)
 
 
 if __name__ == "__main__":

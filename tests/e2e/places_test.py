@@ -12,7 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from netns_lab import Lab  # noqa: E402
+from netns_lab import Lab, run_tests, wait_for  # noqa: E402
 
 arguments = None
 
@@ -64,12 +64,17 @@ class Places(unittest.TestCase):
         path.write_text(json.dumps(recipe))
         return path
 
+    def lab_under_way(self):
+        process = self.lab.start(
+            [pathlib.Path(arguments.bin) / "lockstepctl", "lab", "--nodes", self.nodes()],
+            env=self.lab.laptop_environment(),
+        )
+        wait_for(lambda: len(self.lab.processes("hostC")) >= 2, 60, "an agent and a rank on hostC")
+        return process
+
     def assert_nothing_left(self):
         for name, host in self.lab.hosts.items():
-            end = time.monotonic() + 15
-            while self.lab.processes(name) and time.monotonic() < end:
-                time.sleep(0.1)
-            self.assertEqual(self.lab.processes(name), {})
+            wait_for(lambda name=name: not self.lab.processes(name), 15, f"{name} to be empty: {self.lab.processes(name)}")
             runs = host.home / "runs"
             kept = [run.name for run in runs.iterdir() if not (run / "result.json").exists()] if runs.is_dir() else []
             self.assertEqual(kept, [], f"folders of checks and labs on {name}")
@@ -160,13 +165,7 @@ class Places(unittest.TestCase):
         self.assert_nothing_left()
 
     def test_a_lab_that_is_stopped_leaves_nothing_on_any_host(self):
-        process = self.lab.start(
-            [pathlib.Path(arguments.bin) / "lockstepctl", "lab", "--nodes", self.nodes()],
-            env=self.lab.laptop_environment(),
-        )
-        end = time.monotonic() + 60
-        while time.monotonic() < end and len(self.lab.processes("hostC")) < 2:
-            time.sleep(0.1)
+        process = self.lab_under_way()
         process.terminate()
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, out + err)
@@ -174,13 +173,7 @@ class Places(unittest.TestCase):
         self.assert_nothing_left()
 
     def test_a_lab_whose_owner_is_killed_leaves_nothing_on_any_host(self):
-        process = self.lab.start(
-            [pathlib.Path(arguments.bin) / "lockstepctl", "lab", "--nodes", self.nodes()],
-            env=self.lab.laptop_environment(),
-        )
-        end = time.monotonic() + 60
-        while time.monotonic() < end and len(self.lab.processes("hostC")) < 2:
-            time.sleep(0.1)
+        process = self.lab_under_way()
         process.kill()
         process.communicate(timeout=60)
         self.assert_nothing_left()
@@ -194,10 +187,7 @@ def main():
     arguments, rest = parser.parse_known_args()
     arguments.bin = str(pathlib.Path(arguments.bin).resolve())
     arguments.trainer = str(pathlib.Path(arguments.trainer).resolve()) if arguments.trainer else ""
-    if reason := Lab.missing():
-        print("skipped: " + reason)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    run_tests(rest)
 
 
 if __name__ == "__main__":

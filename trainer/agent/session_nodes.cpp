@@ -130,7 +130,8 @@ void Session::startAll() {
     }
     if (auto begun = begin(); !begun) {
         alert("error", "start_failed", begun.error().message());
-        return concludeUnbegun(RunState::Failed, begun.error().kind == ErrorKind::BadArgument ? 2 : failedCode,
+        return concludeUnbegun(RunState::Failed,
+                               begun.error().kind == ErrorKind::BadArgument ? badArguments : failedCode,
                                begun.error().message());
     }
     m_hub->go(m_plan.nodes.announce.empty() ? m_plan.master.address : m_plan.nodes.announce,
@@ -301,7 +302,7 @@ void Session::takeGo(const NodeMessage &message) {
         NodeMessage failed;
         failed.what = What::Failed;
         failed.reason = "on " + m_host + ": " + begun.error().message();
-        failed.exitCode = begun.error().kind == ErrorKind::BadArgument ? 2 : failedCode;
+        failed.exitCode = begun.error().kind == ErrorKind::BadArgument ? badArguments : failedCode;
         m_link->say(failed);
         m_outcome = RunState::Failed;
         m_ending = {*failed.exitCode, *failed.exitCode, failed.reason};

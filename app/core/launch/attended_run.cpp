@@ -1,11 +1,25 @@
 #include "launch/attended_run.h"
 
+#include <algorithm>
+
 namespace lockstep::core {
 namespace {
 
 constexpr int badArguments = 2;
 
 } // namespace
+
+std::vector<std::string> trainerCommand(const std::string &mode, const RunConfig &config) {
+    std::vector<std::string> words = {
+        "lockstep-trainer", mode,        "--device",  "{device}",           "--devices",
+        "{devices}",        "--backend", "{backend}", "--cores-per-device", "{cores_per_device}"};
+    if (!config.nodes.empty() && std::all_of(config.nodes.begin(), config.nodes.end(),
+                                             [](const NodePlace &node) { return !node.interface.empty(); }))
+        words.insert(words.end(), {"--interface", "{interface}"});
+    if (config.oversubscribe)
+        words.emplace_back("--oversubscribe");
+    return words;
+}
 
 AttendedRun::AttendedRun(QObject *parent) : QObject(parent) {
     connect(&m_launcher, &NodesLauncher::said, this, &AttendedRun::take);

@@ -11,6 +11,9 @@
 
 namespace lockstep::core {
 
+/// `lockstep-trainer MODE` on the config's devices, as start() takes it: with the interface where every node names one.
+[[nodiscard]] std::vector<std::string> trainerCommand(const std::string &mode, const RunConfig &config);
+
 /// A command on the devices of a config, on this machine or on the config's nodes, that trains nothing and leaves nothing: its
 /// ranks are heard while they run, its end is told, and it ends with its owner. Started by the parts that start any run.
 /// One use; ended() is told once.

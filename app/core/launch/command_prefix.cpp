@@ -96,6 +96,18 @@ Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAg
     return prefix;
 }
 
+std::vector<std::string> mayAsk(std::vector<std::string> words) {
+    std::replace(words.begin(), words.end(), std::string("-oBatchMode=yes"), std::string("-oBatchMode=no"));
+    return words;
+}
+
+QProcessEnvironment environmentWith(const std::map<std::string, std::string> &more) {
+    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
+    for (const auto &[name, value] : more)
+        variables.insert(QString::fromStdString(name), QString::fromStdString(value));
+    return variables;
+}
+
 std::string quoteForShell(std::string_view word) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
     if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)

@@ -1,7 +1,10 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <QProcessEnvironment>
 
 #include "ipc/error.h"
 
@@ -25,6 +28,11 @@ struct CommandPrefix {
 /// The full command: prefix, agent, arguments; the words that a remote shell will read are quoted.
 [[nodiscard]] std::vector<std::string> agentCommand(const CommandPrefix &prefix,
                                                     const std::vector<std::string> &arguments);
+
+/// The same command, with ssh allowed to ask; by itself a prefix's does not.
+[[nodiscard]] std::vector<std::string> mayAsk(std::vector<std::string> words);
+/// This process's variables and more.
+[[nodiscard]] QProcessEnvironment environmentWith(const std::map<std::string, std::string> &more);
 
 /// One word for a POSIX shell: 'it'"'"'s'.
 [[nodiscard]] std::string quoteForShell(std::string_view word);

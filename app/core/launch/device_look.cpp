@@ -69,12 +69,9 @@ void DeviceLook::start(const CommandPrefix &prefix, int coresPerDevice) {
     }
     std::vector<std::string> command =
         agentCommand(resolved, {"devices", "--cores-per-device", std::to_string(std::max(1, coresPerDevice))});
-    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
-    for (const auto &[name, value] : m_environment)
-        variables.insert(QString::fromStdString(name), QString::fromStdString(value));
-    m_process.setProcessEnvironment(variables);
+    m_process.setProcessEnvironment(environmentWith(m_environment));
     if (!m_environment.empty())
-        std::replace(command.begin(), command.end(), std::string("-oBatchMode=yes"), std::string("-oBatchMode=no"));
+        command = mayAsk(std::move(command));
     QStringList words;
     for (const std::string &word : command)
         words << QString::fromStdString(word);

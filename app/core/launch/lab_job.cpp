@@ -216,22 +216,14 @@ RunConfig LabJob::configFor(int ranks) const {
 void LabJob::next() {
     const int ranks = m_ranks[m_current];
     const RunConfig config = configFor(ranks);
-    std::vector<std::string> words = {"lockstep-trainer",  "lab",       "--out",     "-",
-                                      "--progress",        "--device",  "{device}",  "--devices",
-                                      "{devices}",         "--backend", "{backend}", "--cores-per-device",
-                                      "{cores_per_device}"};
-    if (std::all_of(config.nodes.begin(), config.nodes.end(),
-                    [](const auto &node) { return !node.interface.empty(); }) &&
-        !config.nodes.empty())
-        words.insert(words.end(), {"--interface", "{interface}"});
+    std::vector<std::string> words = trainerCommand("lab", config);
+    words.insert(words.end(), {"--out", "-", "--progress"});
     if (!config.nodes.empty())
         words.insert(words.end(),
                      {"--sizes", sizesOverNodes, "--held-out", heldOutOverNodes, "--most-s", number(mostOverNodesS),
                       "--limit-s", number(limitOverNodesS / double(m_ranks.size()))});
     if (m_request.quick)
         words.insert(words.end(), {"--sweeps", "5", "--block-ms", "5"});
-    if (m_request.oversubscribe)
-        words.emplace_back("--oversubscribe");
     const std::string name = "Lab, " + std::to_string(ranks) + " ranks";
     tell(0, std::to_string(ranks) + " ranks: start");
     if (m_run)

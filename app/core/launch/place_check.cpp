@@ -117,20 +117,12 @@ PlaceCheck::PlaceCheck(QObject *parent) : QObject(parent) {
 void PlaceCheck::start(const RunConfig &config, const CommandPrefix &where) {
     m_config = config;
     m_where = where;
-    std::vector<std::string> words = {
-        "lockstep-trainer", "check",     "--device",  "{device}",           "--devices",
-        "{devices}",        "--backend", "{backend}", "--cores-per-device", "{cores_per_device}"};
-    if (!config.nodes.empty() && std::all_of(config.nodes.begin(), config.nodes.end(),
-                                             [](const NodePlace &node) { return !node.interface.empty(); }))
-        words.insert(words.end(), {"--interface", "{interface}"});
-    if (config.oversubscribe)
-        words.emplace_back("--oversubscribe");
     RunConfig plain = config; // what a run keeps beside itself is none of the check's
     plain.checkpointDir.clear();
     plain.saveFinal.clear();
     plain.resume = false;
     m_limit.start(limitMs);
-    m_run.start(plain, std::move(words), "Check", where);
+    m_run.start(plain, trainerCommand("check", config), "Check", where);
 }
 
 void PlaceCheck::stop() {

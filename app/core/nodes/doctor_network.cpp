@@ -11,8 +11,6 @@ namespace {
 
 using Severity = Finding::Severity;
 
-using Names = std::vector<std::string>;
-
 constexpr double slowShare = 0.5;  ///< of the link's own speed
 constexpr double unlikeWays = 2.0; ///< one direction this much faster than the other
 
@@ -266,10 +264,13 @@ void checkData(const DoctorLook &look, Findings &out) {
             continue;
         if (hashes.size() == 1 && hashes.begin()->first != known->second)
             repacked += (repacked.empty() ? "" : ", ") + file;
-        for (const auto &[hash, nodes] : hashes)
-            for (const std::string &name : hashes.size() > 1 && hash != known->second ? nodes : Names())
+        for (const auto &[hash, nodes] : hashes) {
+            if (hashes.size() == 1 || hash == known->second)
+                continue;
+            for (const std::string &name : nodes)
                 say(out, "data_damaged", Severity::Error, name, file + " on " + name + " is not the published file",
                     "bring it there anew: lockstepctl nodes sync " + name + " --data " + look.dataset);
+        }
     }
     if (!repacked.empty())
         say(out, "data_repacked", Severity::Note, "all nodes",

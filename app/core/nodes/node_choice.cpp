@@ -9,6 +9,10 @@ bool sameNode(const NodePlace &place, const NodeEntry &node) {
     return node.how == "local" ? place.host.empty() : node.how == "ssh" && place.host == node.host;
 }
 
+auto find(auto &places, const NodeEntry &node) {
+    return std::find_if(places.begin(), places.end(), [&](const NodePlace &place) { return sameNode(place, node); });
+}
+
 const NodeEntry *entryFor(const NodePlace &place, const std::vector<NodeEntry> &book) {
     const auto found =
         std::find_if(book.begin(), book.end(), [&](const NodeEntry &node) { return sameNode(place, node); });
@@ -18,15 +22,13 @@ const NodeEntry *entryFor(const NodePlace &place, const std::vector<NodeEntry> &
 } // namespace
 
 const NodePlace *placeOf(const std::vector<NodePlace> &places, const NodeEntry &node) {
-    const auto found =
-        std::find_if(places.begin(), places.end(), [&](const NodePlace &place) { return sameNode(place, node); });
+    const auto found = find(places, node);
     return found == places.end() ? nullptr : &*found;
 }
 
 std::vector<NodePlace> withDevices(std::vector<NodePlace> places, const NodeEntry &node, const std::string &kind,
                                    const std::vector<std::string> &devices) {
-    const auto found =
-        std::find_if(places.begin(), places.end(), [&](const NodePlace &place) { return sameNode(place, node); });
+    const auto found = find(places, node);
     if (devices.empty()) {
         if (found != places.end())
             places.erase(found);

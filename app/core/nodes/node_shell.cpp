@@ -158,15 +158,12 @@ tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers
     m_prefix.words = words;
     m_prefix.words.insert(m_prefix.words.end() - 1, "-oControlMaster=no");
     if (answers.who != SshAnswers::Who::Nobody)
-        std::replace(words.begin(), words.end(), std::string("-oBatchMode=yes"), std::string("-oBatchMode=no"));
+        words = mayAsk(std::move(words));
     words.insert(words.end() - 1, {"-oControlMaster=yes", "-oControlPersist=no"});
     // Its session says that all is up, and ends with our end of its stdin.
     words.push_back(std::string("echo ") + linkWord + " && exec cat");
     m_master = start(words);
-    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
-    for (const auto &[name, value] : *environment)
-        variables.insert(QString::fromStdString(name), QString::fromStdString(value));
-    m_master->setProcessEnvironment(variables);
+    m_master->setProcessEnvironment(environmentWith(*environment));
     m_master->start();
     const auto limit = answers.who == SshAnswers::Who::Nobody ? connectLimit : questionsLimit;
     const QDeadlineTimer deadline{std::chrono::milliseconds(limit)};

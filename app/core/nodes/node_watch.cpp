@@ -55,15 +55,12 @@ void NodeWatch::start() {
         return fail({NodeTrouble::Unreachable, prefix ? environment.error() : prefix.error()});
     std::vector<std::string> words = agentCommand(*prefix, {"node", "--every", "1"});
     if (!environment->empty())
-        std::replace(words.begin(), words.end(), std::string("-oBatchMode=yes"), std::string("-oBatchMode=no"));
+        words = mayAsk(std::move(words));
     QStringList list;
     for (const std::string &word : words)
         list << QString::fromStdString(word);
     m_process = std::make_unique<QProcess>();
-    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
-    for (const auto &[name, value] : *environment)
-        variables.insert(QString::fromStdString(name), QString::fromStdString(value));
-    m_process->setProcessEnvironment(variables);
+    m_process->setProcessEnvironment(environmentWith(*environment));
     m_process->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGTERM); });
     connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &NodeWatch::read);
     connect(m_process.get(), &QProcess::finished, this, &NodeWatch::over);
