@@ -3,22 +3,38 @@
 #   bin/lockstep-trainer                 finds PyTorch at run time and becomes …
 #   libexec/lockstep/lockstep-trainer    … this one, which has no rpath, and loads …
 #   libexec/lockstep/lockstep-trainer-cuda.so   … for GPUs
+#   lib/lockstep/lines/VERSION/{bin,libexec}   agent and trainer of another line of PyTorch: that build's own component `programs`
 #   share/lockstep/{recipes,python}, desktop entry, icon, AppStream metadata, man pages, licence
 include(GNUInstallDirs)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
 
 foreach(program lockstep lockstepctl lockstep-agent)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
   endif()
 endforeach()
 if(TARGET lockstep-trainer)
-  install(TARGETS lockstep-trainer RUNTIME DESTINATION libexec/lockstep)
+  install(TARGETS lockstep-trainer RUNTIME DESTINATION libexec/lockstep COMPONENT programs)
   if(TARGET lockstep_trainer_cuda)
-    install(TARGETS lockstep_trainer_cuda LIBRARY DESTINATION libexec/lockstep)
+    install(TARGETS lockstep_trainer_cuda LIBRARY DESTINATION libexec/lockstep COMPONENT programs)
   endif()
-  install(TARGETS lockstep-trainer-launcher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}) # by its output name
+  install(TARGETS lockstep-trainer-launcher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 endif()
+# Whatever lines are built in lines/VERSION below this build's folder when it is installed.
+install(CODE [[
+  file(GLOB lines "${CMAKE_CURRENT_LIST_DIR}/lines/*/launcher/lockstep-trainer")
+  foreach(launcher ${lines})
+    cmake_path(GET launcher PARENT_PATH line)
+    cmake_path(GET line PARENT_PATH line)
+    cmake_path(GET line FILENAME version)
+    set(strip)
+    if(CMAKE_INSTALL_DO_STRIP)
+      set(strip --strip)
+    endif()
+    execute_process(COMMAND "${CMAKE_COMMAND}" --install "${line}" --component programs ${strip}
+                    --prefix "${CMAKE_INSTALL_PREFIX}/lib/lockstep/lines/${version}" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+]])
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep OPTIONAL
         PATTERN __pycache__ EXCLUDE)
@@ -88,6 +104,15 @@ if(TARGET lockstep-trainer)
   get_target_property(torch_folders lockstep::torch LOCKSTEP_LIBRARY_FOLDERS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${torch_folders})
 endif()
+file(WRITE ${CMAKE_BINARY_DIR}/torch-folders.txt "${torch_folders}")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/LockstepPackageLines.cmake CONTENT [[
+file(GLOB folders "@CMAKE_BINARY_DIR@/lines/*/torch-folders.txt")
+foreach(file ${folders})
+  file(READ "${file}" folder)
+  list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${folder})
+endforeach()
+]] @ONLY)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_BINARY_DIR}/LockstepPackageLines.cmake)
 if(TARGET lockstep)
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libqt6sql6-sqlite, qt6-qpa-plugins")
 endif()

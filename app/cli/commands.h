@@ -113,7 +113,7 @@ struct GetDataOptions {
     std::vector<std::string> mirrors; ///< tried before the known ones
 };
 int getDataCommand(const GetDataOptions &options);
-/// Makes a Python environment with the pinned PyTorch under the data home, for lockstep-trainer.
-int setUpTorchCommand();
+/// Makes a Python environment with the pinned PyTorch of a line under the data home, for lockstep-trainer; empty: the first line's.
+int setUpTorchCommand(const std::string &version);
 
 } // namespace lockstep::cli

@@ -246,7 +246,9 @@ int main(int argc, char **argv) {
     trace->callback([&] { exitCode = cli::traceCommand(id, traceSteps); });
     auto *torch = app.add_subcommand("setup-torch", "Install the PyTorch that lockstep-trainer needs (4.6 GB) for this "
                                                     "user; started again, it goes on where it was left");
-    torch->callback([&] { exitCode = cli::setUpTorchCommand(); });
+    std::string torchLine;
+    torch->add_option("--line", torchLine, "This line of PyTorch, 2.11.0 or 2.7.1; left out: the newest");
+    torch->callback([&] { exitCode = cli::setUpTorchCommand(torchLine); });
 
     try {
         app.parse(argc, argv);

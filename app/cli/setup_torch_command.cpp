@@ -10,13 +10,13 @@
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
+#include "nodes/torch_line.h"
 #include "output.h"
 
 namespace lockstep::cli {
 namespace {
 
-constexpr const char *pin = LOCKSTEP_TORCH_PIN; ///< "torch==2.11.0"
-constexpr double neededBytes = 8e9;             ///< 4.6 GB installed, and what pip unpacks on its way
+constexpr double neededBytes = 8e9; ///< 4.6 GB installed, and what pip unpacks on its way
 
 struct Ran {
     bool started = false;
@@ -59,14 +59,13 @@ bool holdsTorch(const std::string &folder) {
     return false;
 }
 
-Result<void> checkSpace(const std::string &folder) {
+Result<void> checkSpace(const std::string &folder, const std::string &pin) {
     const QStorageInfo disk(QString::fromStdString(folder));
     if (!disk.isValid() || double(disk.bytesAvailable()) >= neededBytes)
         return {};
     const auto gigabytes = [](double bytes) { return std::to_string(int(bytes / 1e9)) + " GB"; };
-    return fail(Error::badArgument(std::string(pin) + " and its CUDA libraries need " + gigabytes(neededBytes) +
-                                       " in " + folder + ", which has " + gigabytes(double(disk.bytesAvailable())) +
-                                       " left",
+    return fail(Error::badArgument(pin + " and its CUDA libraries need " + gigabytes(neededBytes) + " in " + folder +
+                                       ", which has " + gigabytes(double(disk.bytesAvailable())) + " left",
                                    "free some, or name an installed PyTorch by LOCKSTEP_TORCH"));
 }
 
@@ -89,19 +88,19 @@ Result<std::string> makeEnvironment(const std::string &folder) {
     return python;
 }
 
-Result<void> installTorch(const std::string &python, const std::string &folder) {
-    print(std::string("2 of 2: ") + pin + " and its CUDA libraries (4.6 GB)\n");
+Result<void> installTorch(const std::string &python, const std::string &folder, const std::string &pin) {
+    print("2 of 2: " + pin + " and its CUDA libraries (some 5 GB)\n");
     // pip keeps every file it has whole: started again, it fetches only what is missing.
-    const Ran installed =
-        runStep(python, {"-m", "pip", "install", "--disable-pip-version-check", "--retries", "2", pin});
+    const Ran installed = runStep(
+        python, {"-m", "pip", "install", "--disable-pip-version-check", "--retries", "2", QString::fromStdString(pin)});
     if (installed.code == 0 && holdsTorch(folder))
         return {};
-    return fail(Error::failed(
-        std::string(pin) + " could not be installed" + (installed.lastError.empty() ? "" : ": " + installed.lastError),
-        "check the network or pip's settings and start this again: it goes on where it was left"));
+    return fail(
+        Error::failed(pin + " could not be installed" + (installed.lastError.empty() ? "" : ": " + installed.lastError),
+                      "check the network or pip's settings and start this again: it goes on where it was left"));
 }
 
-Result<void> setUp(const std::string &folder) {
+Result<void> setUp(const std::string &folder, const std::string &pin) {
     if (auto made = realFileSystem().makeFolders(folder); !made)
         return fail(Error::badArgument(folder + " can't be made: " + made.error().what,
                                        "set LOCKSTEP_HOME to a folder you may write to"));
@@ -110,26 +109,31 @@ Result<void> setUp(const std::string &folder) {
         return fail(Error::failed("another lockstepctl setup-torch is at work in " + folder, "wait for it"));
     const std::string stamp = folder + "/lockstep-stamp";
     if (const auto done = realFileSystem().readAll(stamp); done && *done == pin && holdsTorch(folder)) {
-        print(std::string(pin) + " is in " + folder + " already\n");
+        print(pin + " is in " + folder + " already\n");
         return {};
     }
-    if (auto enough = checkSpace(folder); !enough)
+    if (auto enough = checkSpace(folder, pin); !enough)
         return enough;
     const auto python = makeEnvironment(folder);
     if (!python)
         return fail(python.error());
-    if (auto installed = installTorch(*python, folder); !installed)
+    if (auto installed = installTorch(*python, folder, pin); !installed)
         return installed;
     if (auto written = realFileSystem().writeAtomically(stamp, pin); !written)
         return written;
-    print(std::string(pin) + " is in " + folder + ": lockstep-trainer finds it there\n");
+    print(pin + " is in " + folder + ": lockstep-trainer finds it there\n");
     return {};
 }
 
 } // namespace
 
-int setUpTorchCommand() {
-    const auto done = setUp(dataHome() + "/torch");
+int setUpTorchCommand(const std::string &version) {
+    const core::TorchLine *line = version.empty() ? &core::torchLines().front() : core::lineOf(version);
+    if (!line)
+        return complain(Error::badArgument(
+            "lockstep-trainer is built for no PyTorch " + version,
+            "choose " + core::torchLines().front().version + " or " + core::torchLines().back().version, "--line"));
+    const auto done = setUp(dataHome() + "/" + core::bundleOfLine("torch", line->version), "torch==" + line->version);
     return done ? int(Done) : complain(done.error());
 }
 

@@ -343,14 +343,18 @@ configure_all() { # configure_all tests|keep
         -DLOCKSTEP_TESTS=$tests -DLOCKSTEP_BENCH=$tests
 }
 
-# The trainer of the second line with its agent and tests, in build/lines/VERSION: what CMake's preset `line-2.7` makes.
-build_line() { # build_line TARGET...
-    local cuda=OFF
+# The trainer of the second line with its agent, in build/lines/VERSION: what CMake's preset `line-2.7` makes.
+build_line() { # build_line tests|keep: as configure_all has it
+    local cuda=OFF tests=OFF targets=(lockstep-agent lockstep-trainer lockstep-trainer-launcher)
+    if [ "$1" = tests ] || grep -qs '^LOCKSTEP_TESTS:BOOL=ON' "$root/build/lines/$line/CMakeCache.txt"; then
+        tests=ON
+    fi
+    [ "$1" != tests ] || targets+=(trainer_tests)
     # A toolkit of this machine is of another CUDA: only the line's own will do.
     if [ -d "$line_torch/../nvidia/cudnn" ] && builds_for_cuda "$line_torch"; then
         cuda=ON
     fi
     configure "$root/build/lines/$line" -DLOCKSTEP_TORCH_DIR="$line_torch" -DLOCKSTEP_CUDA=$cuda -DLOCKSTEP_APP=OFF \
-        -DLOCKSTEP_BENCH=OFF -DLOCKSTEP_TESTS=ON
-    build "$root/build/lines/$line" lockstep-agent lockstep-trainer lockstep-trainer-launcher "$@"
+        -DLOCKSTEP_BENCH=OFF -DLOCKSTEP_TESTS=$tests
+    build "$root/build/lines/$line" "${targets[@]}"
 }

@@ -2,6 +2,7 @@
 """What people install: the desktop files and man pages in their own validators, and the packages of this build, unpacked and run."""
 import argparse
 import gzip
+import json
 import os
 import pathlib
 import re
@@ -132,7 +133,8 @@ class Package(unittest.TestCase):
             shutil.rmtree(cls.folder, ignore_errors=True)
 
     def binaries(self):
-        return [self.usr / "libexec/lockstep/lockstep-trainer", *(self.usr / "bin" / name for name in PROGRAMS)]
+        lines = (path for path in self.usr.glob("lib/lockstep/lines/*/*/**/*") if path.is_file())
+        return [self.usr / "libexec/lockstep/lockstep-trainer", *(self.usr / "bin" / name for name in PROGRAMS), *lines]
 
     def test_everything_is_in_both(self):
         wanted = {f"bin/{name}" for name in PROGRAMS} | {f"share/man/man1/{name}.1.gz" for name in PROGRAMS} | {
@@ -146,6 +148,17 @@ class Package(unittest.TestCase):
         self.assertEqual(wanted - files, set())
         tree = next((self.folder / "tar").iterdir())
         self.assertEqual({str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}, files)
+
+    def test_the_lines_of_pytorch_that_are_built_are_in_it_and_say_which_they_are(self):
+        built = {path.parent.parent.name for path in BUILD.glob("lines/*/launcher/lockstep-trainer")}
+        packed = self.usr / "lib/lockstep/lines"
+        self.assertEqual({path.name for path in packed.glob("*")}, built)
+        for version in built:
+            ran = run(packed / version / "bin/lockstep-trainer", "--facts", environment={"LOCKSTEP_FACTS": "line", "LOCKSTEP_TORCH": ""})
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertTrue(version.startswith(json.loads(ran.stdout)["line"] + "."), ran.stdout)
+            self.assertTrue((packed / version / "libexec/lockstep/lockstep-trainer").exists())
+            self.assertTrue((packed / version / "bin/lockstep-agent").exists())
 
     def test_what_it_depends_on_is_computed_and_names_no_torch(self):
         fields = {field: run("dpkg-deb", "-f", self.deb, field).stdout.strip()

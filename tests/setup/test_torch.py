@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Where the installed trainer finds PyTorch, and lockstepctl setup-torch. Python, its venv and pip are real; the torch is a wheel made
 here, and a script stands in for the trainer behind the launcher."""
+import json
 import os
 import pathlib
 import shutil
@@ -18,6 +19,7 @@ BIN = pathlib.Path(sys.argv.pop(1))
 PIN = next(line for line in (ROOT / "packaging/setup/requirements-torch.txt").read_text().splitlines()
            if line.startswith("torch=="))
 VERSION = PIN.split("==")[1]
+SECOND = "2.7.1"
 
 
 class Torch(unittest.TestCase):
@@ -49,14 +51,14 @@ class Torch(unittest.TestCase):
         (site / "nvidia/cu13/lib").mkdir(parents=True)
         return torch
 
-    def make_wheel(self):
-        name = f"torch-{VERSION}"
+    def make_wheel(self, version=VERSION):
+        name = f"torch-{version}"
         with zipfile.ZipFile(self.wheels / f"{name}-py3-none-any.whl", "w") as wheel:
             wheel.writestr("torch/__init__.py", "")
-            wheel.writestr("torch/version.py", f"__version__ = '{VERSION}'\n")
+            wheel.writestr("torch/version.py", f"__version__ = '{version}'\n")
             wheel.writestr("torch/lib/libtorch_cpu.so", "")
             wheel.writestr("torch/lib/libtorch_cuda.so", "")
-            wheel.writestr(f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\n")
+            wheel.writestr(f"{name}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n")
             wheel.writestr(f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
             wheel.writestr(f"{name}.dist-info/RECORD", "")
 
@@ -64,8 +66,8 @@ class Torch(unittest.TestCase):
         return subprocess.run([self.trainer, *arguments], capture_output=True, text=True, cwd=self.folder,
                               env={**self.environment, **environment})
 
-    def set_up(self, **environment):
-        return subprocess.run([BIN / "lockstepctl", "setup-torch"], capture_output=True, text=True,
+    def set_up(self, *words, **environment):
+        return subprocess.run([BIN / "lockstepctl", "setup-torch", *words], capture_output=True, text=True,
                               env={**self.environment, **environment})
 
     def test_a_named_one_by_either_folder_comes_first(self):
@@ -123,6 +125,23 @@ class Torch(unittest.TestCase):
         self.assertIn(str(self.home / "torch"), self.start().stdout)
         again = self.set_up(PIP_FIND_LINKS=str(self.empty))
         self.assertEqual((again.returncode, again.stdout), (0, f"{PIN} is in {self.home}/torch already\n"))
+
+    def test_another_line_is_set_up_beside_it(self):
+        self.make_wheel(SECOND)
+        for word in (SECOND, "2.7"):
+            ran = self.set_up("--line", word)
+            self.assertEqual((ran.returncode, ran.stdout.splitlines()[-1].split(" is in ")[0]), (0, f"torch=={SECOND}"), ran.stderr)
+        self.assertTrue((self.home / "torch-2.7/bin/python").exists())
+        self.assertFalse((self.home / "torch").exists())
+        self.assertEqual(self.start().returncode, 2)  # this trainer is of the first line
+        ran = self.set_up("--line", "1.13")
+        self.assertEqual((ran.returncode, ran.stderr),
+                         (2, f"lockstepctl: --line: lockstep-trainer is built for no PyTorch 1.13; choose {VERSION} or {SECOND}\n"))
+
+    def test_which_line_it_is_built_for_is_told_without_one(self):
+        ran = self.start("--facts", LOCKSTEP_FACTS="line")
+        self.assertEqual((ran.returncode, json.loads(ran.stdout)["line"]), (0, "2.11"), ran.stderr)
+        self.assertEqual(self.start("--facts").returncode, 2)
 
     def test_without_network_it_says_so_and_goes_on_later(self):
         ran = self.set_up()

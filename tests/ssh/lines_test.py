@@ -58,6 +58,20 @@ class Lines(unittest.TestCase):
         script(home / "bin/lockstep-trainer", f"echo '{self.facts(OLD + '+cu126', torch)}'\n")
         self.lab.environment["LOCKSTEP_LINES"] = str(self.root / "lines")
 
+    def installed_line(self):
+        """As a package brings it, on a machine without its PyTorch: the launcher that travels is a program, the one that
+        answers here a script."""
+        home = self.root / "lines" / OLD
+        (home / "bin").mkdir(parents=True)
+        (home / "libexec/lockstep").mkdir(parents=True)
+        shutil.copy2(pathlib.Path(arguments.bin) / "lockstep-agent", home / "bin")
+        (home / "launcher").mkdir()
+        for place in ("libexec/lockstep", "launcher"):
+            shutil.copy2(arguments.fake_rank, home / place / "lockstep-trainer")
+        answer = json.dumps({"version": "0.1.0", "line": "2.7"})
+        script(home / "bin/lockstep-trainer", f'[ "$LOCKSTEP_FACTS" = line ] && echo \'{answer}\'\n')
+        self.lab.environment["LOCKSTEP_LINES"] = str(self.root / "lines")
+
     def only_first_line(self):
         torch = self.torch("first", NEW + "+cu130")
         self.lab.environment["LOCKSTEP_TRAINER"] = str(script(self.root / "first-trainer", f"echo '{self.facts(NEW + '+cu130', torch)}'\n"))
@@ -113,6 +127,21 @@ class Lines(unittest.TestCase):
         self.assertIn("PyTorch 2.7.1 would do, and the trainer is not built for it here", said)
         self.assertIn("./run --lines", said)
         self.assertFalse((self.lab.hosts["old"].home / "sync").exists(), "something was copied")
+
+    def test_an_installed_trainer_without_its_pytorch_serves_nodes_that_have_it(self):
+        self.only_first_line()
+        self.installed_line()
+        self.host("old", volta=True, LOCKSTEP_TORCH=str(self.torch("own", OLD)))
+        self.host("bare", volta=True, LOCKSTEP_TORCH="", PYTHONPATH="")
+        came, said = self.sync("old")
+        self.assertIn("PyTorch 2.7.1 (CUDA 12.6): since 2.11.0 does not run on old", said)
+        self.assertEqual(sorted(came), [("old", "programs-2.7")])
+        brought = self.lab.hosts["old"].home / "sync/programs-2.7/current"
+        self.assertEqual((brought / "libexec/lockstep/lockstep-trainer").read_bytes(), pathlib.Path(arguments.fake_rank).read_bytes())
+        _, said = self.sync("bare", code=2)
+        self.assertIn("PyTorch 2.7.1 is neither there nor on this machine; install it on one of them; here: "
+                      "lockstepctl setup-torch --line 2.7", said)
+        self.assertFalse((self.lab.hosts["bare"].home / "sync").exists(), "something was copied")
 
     def test_a_persons_choice_holds_unless_it_can_not_run(self):
         self.only_first_line()

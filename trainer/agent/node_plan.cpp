@@ -173,7 +173,7 @@ void nameInterface(const std::string &interface, std::vector<std::pair<std::stri
     if (interface.empty())
         return;
     environment.emplace_back("GLOO_SOCKET_IFNAME", interface);
-    environment.emplace_back("NCCL_SOCKET_IFNAME", interface);
+    environment.emplace_back("NCCL_SOCKET_IFNAME", "=" + interface); // else every one whose name begins like that
 }
 
 } // namespace lockstep::agent

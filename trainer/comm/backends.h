@@ -9,7 +9,7 @@
 
 namespace lockstep::trainer {
 
-/// Where Gloo listens: an interface by name, or else a host address.
+/// Where Gloo listens (NCCL, too, where an interface is named): an interface by name, or else a host address.
 struct GlooPlace {
     std::string interface, address;
     std::optional<std::chrono::milliseconds> limit = {}; ///< of connecting and of each call; absent: c10d's own

@@ -1,5 +1,7 @@
 #include "trainer/comm/communicator.h"
 
+#include <cstdlib>
+
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "trainer/report/phase_clock.h"
@@ -16,6 +18,8 @@ void Communicator::connect(const std::string &backend, c10::Device device, const
     const auto gloo = makeGloo(c10::make_intrusive<c10d::PrefixStore>("gloo", m_store), rank, size, place);
     m_group->setBackend(c10::DeviceType::CPU, Group::BackendType::GLOO, gloo);
     if (backend == "nccl") {
+        if (!place.interface.empty()) // "=": by itself it takes every interface whose name begins like that
+            ::setenv("NCCL_SOCKET_IFNAME", ("=" + place.interface).c_str(), 1);
         const auto nccl = makeNccl(c10::make_intrusive<c10d::PrefixStore>("nccl", m_store), rank, size, device);
         m_group->setBackend(c10::DeviceType::CUDA, Group::BackendType::NCCL, nccl);
         m_group->setDefaultBackend(Group::BackendType::NCCL);

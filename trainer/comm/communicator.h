@@ -25,7 +25,7 @@ public:
     [[nodiscard]] int rank() const { return m_env.rank; }
     [[nodiscard]] int worldSize() const { return m_env.worldSize; }
 
-    /// Connects the backends. `backend` is gloo or nccl.
+    /// Connects the backends. `backend` is gloo or nccl; nccl is told the interface of `place`, where it names one.
     void connect(const std::string &backend, c10::Device device, const GlooPlace &place);
     /// Null when alone or before connect().
     [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup> &group() const { return m_group; }

@@ -96,8 +96,6 @@ Result<void> meetOthers(Session &session) {
     if (!backend)
         return fail(backend.error());
     session.backend = *backend;
-    if (session.backend == "nccl" && !session.config.interface.empty())
-        ::setenv("NCCL_SOCKET_IFNAME", session.config.interface.c_str(), 1);
     session.communicator->connect(session.backend, session.device(),
                                   glooPlaceOf(session.env, session.config.interface));
     return {};

@@ -115,8 +115,6 @@ Result<void> LabRank::meet() {
     if (!backend)
         return fail(backend.error());
     m_backend = *backend;
-    if (m_backend == "nccl" && !m_options.config.interface.empty())
-        ::setenv("NCCL_SOCKET_IFNAME", m_options.config.interface.c_str(), 1);
     m_communicator->connect(m_backend, m_device, glooPlaceOf(m_env, m_options.config.interface));
     return {};
 }

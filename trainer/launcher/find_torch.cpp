@@ -59,7 +59,7 @@ std::string environmentTorch(const std::string &environment) {
 
 TorchPlaces torchPlaces() {
     TorchPlaces places;
-    places.own = dataHome() + "/torch";
+    places.own = dataHome() + "/" LOCKSTEP_TORCH_SYNCED;
     places.synced = dataHome() + "/sync/" LOCKSTEP_TORCH_SYNCED "/current";
     places.syncedFirst = fs::exists(dataHome() + "/sync/" LOCKSTEP_TORCH_SYNCED "/prefer");
     if (const char *named = std::getenv("LOCKSTEP_TORCH"); named && *named) {
@@ -77,7 +77,7 @@ TorchPlaces torchPlaces() {
 }
 
 Result<std::string> findTorch(const TorchPlaces &places) {
-    const std::string setUp = "run lockstepctl setup-torch";
+    const std::string setUp = "run " LOCKSTEP_SETUP_TORCH;
     if (!places.named.empty()) {
         const std::string torch = torchFolder(places.named);
         const std::string why =

@@ -10,7 +10,7 @@ namespace lockstep::trainer {
 struct TorchPlaces {
     std::string named;        ///< LOCKSTEP_TORCH: a site-packages folder or the torch folder in it; empty: look on
     std::string imported;     ///< the torch folder that python3 imports; empty: none
-    std::string own;          ///< what `lockstepctl setup-torch` makes: a Python environment
+    std::string own;          ///< what `lockstepctl setup-torch` makes for this line of PyTorch: a Python environment
     std::string synced;       ///< what `lockstepctl nodes sync` brought: a site-packages folder
     bool syncedFirst = false; ///< whoever synced wants that one rather than another that is here
 };

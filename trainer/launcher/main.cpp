@@ -18,6 +18,7 @@ using namespace lockstep::trainer;
 namespace {
 
 constexpr int exitDone = 0, exitBadArguments = 2;
+constexpr std::string_view line = "line"; ///< of LOCKSTEP_FACTS
 
 int refuse(const Error &error) {
     std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
@@ -40,6 +41,10 @@ int main(int argc, char **argv) {
     if (arguments && !arguments->text.empty()) { // --help and --version need no PyTorch
         std::cout << arguments->text;
         return exitDone;
+    }
+    if (const char *asked = std::getenv("LOCKSTEP_FACTS"); arguments && arguments->facts && asked && asked == line) {
+        std::cout << R"({"version":")" LOCKSTEP_VERSION R"(","line":")" LOCKSTEP_TORCH_SUPPORTED "\"}" << std::endl;
+        return exitDone; // which PyTorch it is built for needs none either
     }
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -14,22 +14,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Empty: it does not run.
-std::string versionOf(const std::string &trainer) {
+/// `key` of what it tells of itself; empty: it does not run, or does not know.
+std::string factOf(const std::string &trainer, const char *key, const QProcessEnvironment &environment) {
     QProcess process;
+    process.setProcessEnvironment(environment);
     process.start(QString::fromStdString(trainer), {QStringLiteral("--facts")});
     if (!process.waitForFinished(60'000) || process.exitCode() != 0)
         return {};
     const QByteArray out = process.readAllStandardOutput();
     const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
-    return json.is_object() ? json.value("torch", "") : std::string();
+    return json.is_object() ? json.value(key, "") : std::string();
+}
+
+LocalLine ask(const std::string &agent, const std::string &trainer) {
+    LocalLine line{factOf(trainer, "torch", QProcessEnvironment::systemEnvironment()), agent, trainer};
+    if (!line.version.empty())
+        return line;
+    line.torchHere = false;
+    if (const TorchLine *built = lineOf(factOf(trainer, "line", environmentWith({{"LOCKSTEP_FACTS", "line"}}))))
+        line.version = built->version;
+    return line;
 }
 
 void add(std::vector<LocalLine> &lines, const std::string &agent, const std::string &trainer) {
     std::error_code error;
     if (!fs::exists(agent, error) || !fs::exists(trainer, error))
         return;
-    LocalLine line{versionOf(trainer), agent, trainer};
+    LocalLine line = ask(agent, trainer);
     const auto same = [&](const LocalLine &one) { return lineOf(one.version) == lineOf(line.version); };
     if (!line.version.empty() && std::none_of(lines.begin(), lines.end(), same))
         lines.push_back(std::move(line));

@@ -149,7 +149,26 @@ Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files) {
     return bundle;
 }
 
+namespace {
+
+/// An installed trainer whose PyTorch is not here: what lies behind the launcher, with the libraries that a node may lack.
+Result<LocalTrainer> withoutTorch(const LocalLine &line) {
+    LocalTrainer trainer;
+    trainer.agent = line.agent;
+    trainer.program = normal(line.trainer + "/../../libexec/lockstep/lockstep-trainer");
+    trainer.torchVersion = line.version;
+    auto libraries = librariesOf(trainer.program);
+    if (!libraries)
+        return fail(libraries.error());
+    trainer.libraries = std::move(*libraries);
+    return trainer;
+}
+
+} // namespace
+
 Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda) {
+    if (!line.torchHere)
+        return withoutTorch(line);
     const std::string &program = line.trainer;
     QProcess process;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -208,7 +227,8 @@ Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
 Result<SyncBundle> torchBundle(const LocalTrainer &trainer, bool cuda) {
     const std::string site = siteOf(trainer);
     if (site.empty())
-        return fail(Error::failed("lockstep-trainer here runs without PyTorch", "build it with ./run"));
+        return fail(Error::badArgument("PyTorch " + trainer.torchVersion + " is neither there nor on this machine",
+                                       "install it on one of them; here: " + setUpCommand(trainer.torchVersion)));
     std::vector<SyncFile> files = {{"torch/version.py", trainer.torchFolder + "/version.py", {}, 0, false}};
     std::vector<std::string> libraries = trainer.libraries;
     if (cuda)

@@ -34,7 +34,7 @@ struct SyncBundle {
 /// hold anything but letters, digits and ._+-/. Blocks: about 2 s a gigabyte.
 [[nodiscard]] Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files);
 
-/// What a trainer of this machine runs with (`lockstep-trainer --facts`).
+/// What a trainer of this machine runs with (`lockstep-trainer --facts`); no folder where its PyTorch is not here.
 struct LocalTrainer {
     std::string agent, program, torchVersion, torchFolder;
     std::vector<std::string> libraries, cudaLibraries;

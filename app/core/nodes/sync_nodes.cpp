@@ -146,6 +146,10 @@ private:
     /// Nothing is copied: the agent beside the right trainer is named.
     static Result<std::vector<SyncReport>> settleHere(const NodeEntry &entry, const LocalLine &line,
                                                       const LineChoice &choice) {
+        if (!line.torchHere)
+            return fail(
+                Error::badArgument("PyTorch " + line.version + " is not on this machine, which is one of the nodes",
+                                   setUpCommand(line.version)));
         if (auto kept = keep(entry.name, line.agent, line.version + " here", choice); !kept)
             return fail(kept.error());
         return std::vector<SyncReport>();

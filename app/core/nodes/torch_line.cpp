@@ -100,6 +100,12 @@ std::string bundleOfLine(std::string_view bundle, std::string_view torchVersion)
     return std::string(bundle) + (second ? "-" + std::string(majorMinor(line->version)) : "");
 }
 
+std::string setUpCommand(std::string_view torchVersion) {
+    const TorchLine *line = lineOf(torchVersion);
+    return "lockstepctl setup-torch" +
+           (line && line != &torchLines().front() ? " --line " + std::string(majorMinor(line->version)) : "");
+}
+
 std::string titleOf(const TorchLine &line) {
     return "PyTorch " + line.version + " (CUDA " + line.cuda + ")";
 }

@@ -28,7 +28,9 @@ struct TorchLine {
 /// That a version belongs to by its major.minor, "2.7.1+cu126"; null for none.
 [[nodiscard]] const TorchLine *lineOf(std::string_view torchVersion);
 [[nodiscard]] std::string titleOf(const TorchLine &line); ///< "PyTorch 2.11.0 (CUDA 13.0)"
-/// A folder of its own for each line under HOME/sync: "torch" of the newest, "torch-2.7" of the other.
+/// What installs it for one user: "lockstepctl setup-torch", with --line for all but the newest.
+[[nodiscard]] std::string setUpCommand(std::string_view torchVersion);
+/// A folder of its own for each line under HOME and HOME/sync: "torch" of the newest, "torch-2.7" of the other.
 [[nodiscard]] std::string bundleOfLine(std::string_view bundle, std::string_view torchVersion);
 
 /// What decides which lines a node can use. What is unknown excludes none.
