@@ -18,6 +18,7 @@ struct StartRequest {
     std::optional<int> repeats;
     int sideBySide = 1; ///< runs that may go at once, on devices of their own
     std::string host;   ///< empty: this machine
+    std::string queueOn; ///< machine that keeps the queue, so that this one may leave; empty: this one
     std::string remoteAgent;
 };
 
