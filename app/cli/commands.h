@@ -17,7 +17,7 @@ struct RunOptions {
     std::string recipe;     ///< name, file, or "-" for stdin
     std::string experiment; ///< take up this one's queue instead
     std::string out, host, remoteAgent;
-    std::string queueOn; ///< machine that keeps the queue, of the list of nodes or as ssh knows it; empty: this one
+    std::string queueOn;     ///< machine that keeps the queue, of the list of nodes or as ssh knows it; empty: this one
     bool reachNodes = false; ///< see that every node of the runs can be reached from here before anything starts
     std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
     bool quick = false, detach = false, json = false, check = true;

@@ -157,9 +157,12 @@ int attachCommand(const AttachOptions &options) {
             return complain(writable.error());
         events = openEventFiles(options.tensorBoard);
     }
-    if (const auto origin = core::queueOriginOf(options.id); origin && !isExperiment(options.id))
-        if (const auto looked = core::lookAtQueue(options.id, *origin); !looked) // begun, and never seen since
-            return complain(looked.error());
+    const bool known = isExperiment(options.id);
+    // Of a queue elsewhere: one that was never seen since it was begun, or was over when it was and may have got more since.
+    if (const auto origin = core::queueOriginOf(options.id))
+        if (!known || core::readExperiment(options.id).value_or(core::Experiment()).over())
+            if (const auto looked = core::lookAtQueue(options.id, *origin); !looked && !known)
+                return complain(looked.error());
     return isExperiment(options.id) ? ExperimentAttach(events.get()).run(options.id)
                                     : attachRun(options.id, events.get());
 }

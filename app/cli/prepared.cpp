@@ -25,10 +25,10 @@ Errors unreachableNodes(const core::Experiment &experiment) {
         const auto prefix = core::prefixFor(host, agent);
         const auto facts = prefix ? core::machineFacts(*prefix) : fail(prefix.error());
         if (!facts)
-            errors.push_back(Error::badArgument(
-                "node " + facts.error().what,
-                "whoever keeps the queue has to reach each node without a question: make `ssh " + host +
-                    " true` work from there, or leave --queue-on out"));
+            errors.push_back(
+                Error::badArgument("node " + facts.error().what,
+                                   "whoever keeps the queue has to reach each node without a question: make `ssh " +
+                                       host + " true` work from there, or leave --queue-on out"));
     }
     return errors;
 }

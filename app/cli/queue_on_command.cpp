@@ -38,8 +38,8 @@ Result<core::CommandPrefix> machineOf(const RunOptions &options) {
 /// What does not go with a queue elsewhere.
 Result<void> goesTogether(const RunOptions &options) {
     const auto refuse = [](const char *option, const char *wayOut) {
-        return fail(Error::badArgument("--queue-on and " + std::string(option) + " are both given", wayOut,
-                                       "--queue-on"));
+        return fail(
+            Error::badArgument("--queue-on and " + std::string(option) + " are both given", wayOut, "--queue-on"));
     };
     if (!options.host.empty())
         return refuse("--host", "--queue-on alone puts runs without nodes on that machine, too");
@@ -85,7 +85,8 @@ Result<std::string> handOver(const core::QueueOrigin &origin, const std::vector<
         if (const auto id = json["experiment"].get<std::string>(); isRunId(id))
             return id;
     const std::string complaint = core::complaintOf(*said);
-    const Error error = Error::failed("on " + host + ": " + (complaint.empty() ? "lockstepctl gave no answer" : complaint));
+    const Error error =
+        Error::failed("on " + host + ": " + (complaint.empty() ? "lockstepctl gave no answer" : complaint));
     return fail(said->code == BadArguments ? Error::badArgument(error.what) : error);
 }
 
@@ -123,16 +124,17 @@ int queueOnCommand(const RunOptions &options) {
         print(nlohmann::ordered_json{{"experiment", *id}, {"queue_on", host}}.dump() + "\n");
         return Done;
     }
-    print("experiment " + *id + " has its queue on " + host + ": this machine may leave; follow it: lockstepctl attach " +
-          *id + ", stop it: lockstepctl stop " + *id + "\n");
+    print("experiment " + *id + " has its queue on " + host +
+          ": this machine may leave; follow it: lockstepctl attach " + *id + ", stop it: lockstepctl stop " + *id +
+          "\n");
     if (options.detach)
         return Done;
     return looked ? attachCommand({*id, options.tensorBoard}) : complain(looked.error());
 }
 
 int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {
-    const auto said = core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {},
-                                     handOverLimitMs);
+    const auto said =
+        core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {}, handOverLimitMs);
     if (!said)
         return complain(said.error());
     if (said->code != Done)
@@ -142,8 +144,10 @@ int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {
                               {}});
     if (!options.detach)
         return attachCommand({options.experiment, options.tensorBoard});
-    print(options.json ? nlohmann::ordered_json{{"experiment", options.experiment}, {"queue_on", origin.prefix.host}}.dump() + "\n"
-                       : "experiment " + options.experiment + " goes on, on " + origin.prefix.host + "\n");
+    print(options.json
+              ? nlohmann::ordered_json{{"experiment", options.experiment}, {"queue_on", origin.prefix.host}}.dump() +
+                    "\n"
+              : "experiment " + options.experiment + " goes on, on " + origin.prefix.host + "\n");
     return Done;
 }
 

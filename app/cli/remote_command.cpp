@@ -85,16 +85,15 @@ private:
             return;
         Json answer = {{"type", "answer"}, {"number", line.value("number", 0)}};
         const auto request = core::queueRequestFromJson(line["request"].dump());
-        const Result<void> asked = request ? core::requestQueue(m_id, *request)
-                                           : fail(Error::badArgument("the request is not understood",
-                                                                     "bring both machines to one version"));
+        const Result<void> asked =
+            request ? core::requestQueue(m_id, *request)
+                    : fail(Error::badArgument("the request is not understood", "bring both machines to one version"));
         if (!asked)
             answer["error"] = asked.error().message();
         print(answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
         if (asked && wantsOwner(*request) && !core::isOwned(m_id)) {
             m_start = std::make_unique<core::DetachedStart>();
-            connect(m_start.get(), &core::DetachedStart::failed, this,
-                    [](const Error &error) { complain(error); });
+            connect(m_start.get(), &core::DetachedStart::failed, this, [](const Error &error) { complain(error); });
             m_start->takeUp(m_id);
         }
         look();

@@ -11,6 +11,7 @@
 namespace lockstep::core {
 namespace {
 
+constexpr std::size_t mostAtOnce = 4; ///< sshd takes ten at once that have not logged in yet
 constexpr int pollMs = 500; // rename replaces the watched file, and ownership shows in no file at all
 
 } // namespace
@@ -35,6 +36,8 @@ Result<void> ExperimentFollower::open(const std::string &experimentId) {
     m_followers.clear();
     m_stores.clear();
     m_bridge.reset();
+    m_toFetch.clear();
+    m_fetching.clear();
     m_experiment = *experiment;
     m_owned = isOwned(m_id);
     if (const auto origin = queueOriginOf(m_id)) {
@@ -141,14 +144,34 @@ void ExperimentFollower::followRuns() {
         auto &store = m_stores[i] = std::make_unique<RunStore>(QString::fromStdString(entry.run));
         auto &follower = m_followers[i] =
             std::make_unique<RunFollower>(store.get(), QString::fromStdString(entry.run), *prefix);
-        connect(follower.get(), &RunFollower::ended, this, [this, i] { Q_EMIT runEnded(i); });
+        connect(follower.get(), &RunFollower::ended, this, [this, i] {
+            m_fetching.erase(i);
+            fetchMore();
+            Q_EMIT runEnded(i);
+        });
         Q_EMIT runAdded(i, store.get());
-        follower->start();
+        if (isOver(entry.state) && !prefix->local())
+            m_toFetch.push_back(i);
+        else
+            follower->start();
+    }
+    fetchMore();
+}
+
+/// Of runs that ended while nobody looked a few at a time.
+void ExperimentFollower::fetchMore() {
+    while (!m_toFetch.empty() && m_fetching.size() < mostAtOnce) {
+        const int entry = m_toFetch.front();
+        m_toFetch.pop_front();
+        m_fetching.insert(entry);
+        m_followers.at(entry)->start();
     }
 }
 
 /// Queued again: its earlier run is history, and no longer this entry's.
 void ExperimentFollower::forget(int entry) {
+    std::erase(m_toFetch, entry);
+    m_fetching.erase(entry);
     m_followers.erase(entry); // before the store it feeds
     m_stores.erase(entry);
 }

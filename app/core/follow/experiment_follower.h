@@ -1,7 +1,9 @@
 #pragma once
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <QFileSystemWatcher>
@@ -62,7 +64,8 @@ public:
 
 Q_SIGNALS:
     void experimentChanged(); ///< states, ids, ownership, control, the link to a queue elsewhere
-    void refused(const QString &sentence); ///< what was asked of a queue elsewhere, told by that machine or by a broken link
+    void
+    refused(const QString &sentence); ///< what was asked of a queue elsewhere, told by that machine or by a broken link
     void runAdded(int entry, lockstep::core::RunStore *store);
     void runEnded(int entry);
 
@@ -71,6 +74,7 @@ private:
     void bridge(const QueueOrigin &origin);
     void take(const QueueSight &sight);
     void followRuns();
+    void fetchMore();
     void watch();
     void folderRemoved();
     void forget(int entry);
@@ -85,6 +89,8 @@ private:
     QTimer m_poll;
     std::map<int, std::unique_ptr<RunStore>> m_stores;
     std::map<int, std::unique_ptr<RunFollower>> m_followers;
+    std::deque<int> m_toFetch; ///< over, elsewhere, not yet asked for: so many connections at once would be refused there
+    std::set<int> m_fetching;
 };
 
 } // namespace lockstep::core

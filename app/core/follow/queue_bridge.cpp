@@ -115,7 +115,7 @@ void QueueBridge::takeLine(const QByteArray &line) {
     if (!m_lock) // else another viewer keeps the copy
         if (Result<FileLock> lock = FileLock::acquire(experimentFolder(m_id).path + "/copy.lock"))
             m_lock = std::move(*lock);
-    if (m_lock)
+    if (m_lock && queueOriginOf(m_id)) // a copy that was removed stays so
         if (const Result<void> kept = keepCopy(*sight); !kept)
             logWarning("the copy of queue " + m_id + " can't be written: " + kept.error().message());
     m_backoffMs = firstBackoffMs;
@@ -141,8 +141,8 @@ Result<void> QueueBridge::ask(const QueueRequest &request) {
     const int number = ++m_number;
     const nlohmann::json line = {{"number", number}, {"request", nlohmann::json::parse(toJson(command))}};
     m_open.push_back(number);
-    m_process->write(
-        QByteArray::fromStdString(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) + '\n');
+    m_process->write(QByteArray::fromStdString(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) +
+                     '\n');
     return {};
 }
 
@@ -152,11 +152,11 @@ void QueueBridge::disconnected() {
     readyRead();
     m_beat.stop();
     const bool neverStarted = m_process->error() == QProcess::FailedToStart;
-    const int code = neverStarted                                       ? notFound
+    const int code = neverStarted                                      ? notFound
                      : m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode()
-                                                                        : 255;
-    const QString said = QString::fromStdString(
-        complaintOf({code, {}, QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1).toStdString()}));
+                                                                       : 255;
+    const QString said = QString::fromStdString(complaintOf(
+        {code, {}, QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1).toStdString()}));
     m_process.release()->deleteLater();
     if (code == badArguments || code == notFound) { // said there: trying again won't help
         const QString why = QStringLiteral("%1 does not know the queue any more: %2").arg(named(m_origin), said);

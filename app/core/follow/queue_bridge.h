@@ -59,8 +59,8 @@ private:
     std::unique_ptr<QProcess> m_process;
     QByteArray m_bytes;
     QTimer m_retry, m_beat;
-    std::deque<int> m_open;               ///< numbers of requests without an answer
-    std::deque<QueueRequest> m_forLater;  ///< asked while the first connection comes up
+    std::deque<int> m_open;              ///< numbers of requests without an answer
+    std::deque<QueueRequest> m_forLater; ///< asked while the first connection comes up
     int m_number = 0, m_backoffMs;
     bool m_wasLive = false;
     State m_state = State::Idle;

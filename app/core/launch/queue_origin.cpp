@@ -103,21 +103,23 @@ std::string complaintOf(const ThereSaid &said) {
 
 Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
     const auto slash = prefix.agent.rfind('/');
-    QueueOrigin origin{
-        prefix, slash == std::string::npos ? "lockstepctl" : prefix.agent.substr(0, slash + 1) + "lockstepctl"};
+    QueueOrigin origin{prefix,
+                       slash == std::string::npos ? "lockstepctl" : prefix.agent.substr(0, slash + 1) + "lockstepctl"};
     const Result<ThereSaid> said = runThere(origin, {"remote", "hello"});
     if (!said)
         return fail(said.error());
     const std::string &host = prefix.host;
-    const std::string wayOut = "bring it there: lockstepctl nodes sync " + host + " (a node that is not in the list: "
-                               "lockstepctl nodes add " + host + ", before that)";
+    const std::string wayOut = "bring it there: lockstepctl nodes sync " + host +
+                               " (a node that is not in the list: "
+                               "lockstepctl nodes add " +
+                               host + ", before that)";
     if (said->code == notFound || said->code == notRunnable)
-        return fail(Error::badArgument(host + " has no lockstepctl at " + origin.ctl +
-                                           ", which would keep the queue there",
-                                       wayOut, "--queue-on"));
+        return fail(
+            Error::badArgument(host + " has no lockstepctl at " + origin.ctl + ", which would keep the queue there",
+                               wayOut, "--queue-on"));
     const Json json = Json::parse(said->out, nullptr, false);
-    if (said->code != 0 || !json.is_object() || json.value("queues", 0) != queueProtocol ||
-        !json.contains("agent") || !json["agent"].is_string()) {
+    if (said->code != 0 || !json.is_object() || json.value("queues", 0) != queueProtocol || !json.contains("agent") ||
+        !json["agent"].is_string()) {
         const std::string words = complaintOf(*said);
         return fail(Error::badArgument("lockstepctl on " + host + " can't keep a queue for this one" +
                                            (words.empty() ? "" : " (" + words + ")"),
@@ -159,7 +161,8 @@ Result<QueueSight> lookAtQueue(std::string_view experimentId, const QueueOrigin 
     if (sight && sight->experiment.id != experimentId)
         return fail(Error::failed(origin.prefix.host + " answered about another experiment"));
     if (sight)
-        if (const auto lock = FileLock::acquire(experimentFolder(experimentId).path + "/copy.lock")) // else a viewer keeps it
+        if (const auto lock =
+                FileLock::acquire(experimentFolder(experimentId).path + "/copy.lock")) // else a viewer keeps it
             if (const Result<void> kept = keepCopy(*sight); !kept)
                 return fail(kept.error());
     return sight;
@@ -168,8 +171,7 @@ Result<QueueSight> lookAtQueue(std::string_view experimentId, const QueueOrigin 
 Result<void> askQueueThere(std::string_view experimentId, const QueueOrigin &origin, const QueueRequest &request) {
     QueueRequest command = request;
     command.generation.reset(); // of the seat here, which is not the one there
-    const auto said =
-        answered(origin, runThere(origin, {"remote", "ask", std::string(experimentId)}, toJson(command)));
+    const auto said = answered(origin, runThere(origin, {"remote", "ask", std::string(experimentId)}, toJson(command)));
     return said ? Result<void>() : fail(said.error());
 }
 

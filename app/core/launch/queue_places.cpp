@@ -7,10 +7,9 @@ namespace lockstep::core {
 Result<std::vector<NodePlace>> placesSeenFrom(const std::string &host, std::vector<NodePlace> places) {
     for (NodePlace &place : places) {
         if (place.host.empty())
-            return fail(Error::badArgument("this machine is one of the run's nodes, so it could not leave while " + host +
-                                               " keeps the queue",
-                                           "take it out of the nodes, or keep the queue here: leave --queue-on out",
-                                           "--queue-on"));
+            return fail(Error::badArgument(
+                "this machine is one of the run's nodes, so it could not leave while " + host + " keeps the queue",
+                "take it out of the nodes, or keep the queue here: leave --queue-on out", "--queue-on"));
         if (place.host == host)
             place.host.clear();
     }

@@ -89,6 +89,10 @@ void QueuePlace::tell() {
                         : tr("This machine must stay on until the last run is over."));
 }
 
+QString QueuePlace::noteText() const {
+    return m_note->text();
+}
+
 QString QueuePlace::host() const {
     return m_there->isChecked() && isVisibleTo(parentWidget()) && m_whyNot.isEmpty() ? m_host : QString();
 }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ipc/placement.h"
 #include "nodes/node_book.h"
 
 class QLabel;
@@ -20,6 +21,7 @@ public:
     void show(const std::vector<NodePlace> &places, const std::vector<core::NodeEntry> &book);
     /// The machine that shall keep it, as ssh knows it; empty: this one.
     [[nodiscard]] QString host() const;
+    [[nodiscard]] QString noteText() const;
     [[nodiscard]] QPushButton *hereButton() const { return m_here; }
     [[nodiscard]] QPushButton *thereButton() const { return m_there; }
 

@@ -120,6 +120,10 @@ QPushButton *QueuePanel::addButton(const QString &words, const QKeySequence &key
     return button;
 }
 
+QString QueuePanel::noteText() const {
+    return m_note->text();
+}
+
 int QueuePanel::row() const {
     const int row = m_list->currentIndex().row();
     return row < m_workspace.queue().rowCount() ? row : -1;

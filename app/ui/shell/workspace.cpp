@@ -166,8 +166,7 @@ void Workspace::lookForRunning() {
             Error error;
             core::ExperimentFollower *follower = followerFor(QString::fromStdString(all[i]), &error);
             const bool elsewhere = follower && !follower->queueHost().isEmpty();
-            if (follower && !follower->experiment().over() &&
-                (owned || elsewhere || follower->experiment().current()))
+            if (follower && !follower->experiment().over() && (owned || elsewhere || follower->experiment().current()))
                 m_running = follower;
         }
     }
