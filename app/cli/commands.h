@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ipc/error.h"
+
 namespace lockstep::core {
 struct QueueOrigin;
 }
@@ -29,6 +31,8 @@ struct RunOptions {
 int runCommand(const RunOptions &options);
 /// With its queue on another machine (`options.queueOn`), which keeps it while this one is away.
 int queueOnCommand(const RunOptions &options);
+/// Makes an experiment known here whose queue lives on `machine` and was begun from elsewhere.
+Result<void> knowQueueOn(const std::string &machine, const std::string &experiment);
 /// Gives such a queue, whose owner is gone, a new one there.
 int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options);
 /// Internal: owns an experiment's queue in the background.
@@ -74,7 +78,8 @@ int exportCommand(const ExportOptions &options);
 
 struct AttachOptions {
     std::string id;
-    std::string tensorBoard; ///< as in RunOptions
+    std::string tensorBoard;  ///< as in RunOptions
+    std::string queueOn = {}; ///< where its queue lives, when it was begun from elsewhere; empty: as is known here
 };
 int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);

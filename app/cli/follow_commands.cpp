@@ -157,6 +157,9 @@ int attachCommand(const AttachOptions &options) {
             return complain(writable.error());
         events = openEventFiles(options.tensorBoard);
     }
+    if (!options.queueOn.empty())
+        if (const auto met = knowQueueOn(options.queueOn, options.id); !met)
+            return complain(met.error());
     const bool known = isExperiment(options.id);
     // Of a queue elsewhere: one that was never seen since it was begun, or was over when it was and may have got more since.
     if (const auto origin = core::queueOriginOf(options.id))

@@ -259,6 +259,8 @@ int main(int argc, char **argv) {
     exporter->callback([&] { exitCode = cli::exportCommand(exported); });
     auto *attach = app.add_subcommand("attach", "Follow a run or an experiment; leaving changes nothing");
     attach->add_option("ID", attached.id, "Run or experiment")->required();
+    attach->add_option("--queue-on", attached.queueOn,
+                       "The machine that keeps the experiment's queue, when it was begun from another one");
     attach->add_option("--tensorboard", attached.tensorBoard,
                        "Write TensorBoard event files under this folder while it goes on");
     attach->callback([&] { exitCode = cli::attachCommand(attached); });

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
+#include <QString>
 
 #include "commands.h"
 #include "launch/queue_origin.h"
@@ -16,8 +17,7 @@ namespace {
 constexpr int handOverLimitMs = 150'000; // a cold disk, nodes that are slow to answer, a script's Python
 
 /// A name of the list of nodes, or one that ssh knows.
-Result<core::CommandPrefix> machineOf(const RunOptions &options) {
-    const std::string &name = options.queueOn;
+Result<core::CommandPrefix> machineOf(const std::string &name, const std::string &remoteAgent) {
     const auto nodes = core::readNodes();
     if (!nodes)
         return fail(nodes.error());
@@ -29,9 +29,7 @@ Result<core::CommandPrefix> machineOf(const RunOptions &options) {
     if ((node != nodes->end() && node->how == "slurm") || name.starts_with("slurm:"))
         return fail(Error::badArgument(name + " is lent by Slurm, which keeps its own queue",
                                        "lockstepctl slurm submit RECIPE", "--queue-on"));
-    const std::string agent = !options.remoteAgent.empty() ? options.remoteAgent
-                              : node != nodes->end()       ? node->agent
-                                                           : std::string();
+    const std::string agent = !remoteAgent.empty() ? remoteAgent : node != nodes->end() ? node->agent : std::string();
     return core::prefixFor(node != nodes->end() ? node->host : name, agent);
 }
 
@@ -95,7 +93,7 @@ Result<std::string> handOver(const core::QueueOrigin &origin, const std::vector<
 int queueOnCommand(const RunOptions &options) {
     if (const auto fits = goesTogether(options); !fits)
         return complain(fits.error());
-    const auto machine = machineOf(options);
+    const auto machine = machineOf(options.queueOn, options.remoteAgent);
     if (!machine)
         return complain(machine.error());
     const auto recipe = readRecipe(options.recipe);
@@ -130,6 +128,27 @@ int queueOnCommand(const RunOptions &options) {
     if (options.detach)
         return Done;
     return looked ? attachCommand({*id, options.tensorBoard}) : complain(looked.error());
+}
+
+Result<void> knowQueueOn(const std::string &machine, const std::string &experiment) {
+    if (!isRunId(experiment))
+        return fail(Error::badArgument("\"" + experiment.substr(0, 80) + "\" is not an experiment's id",
+                                       "lockstepctl list, on " + machine + ", shows them"));
+    if (const auto known = core::queueOriginOf(experiment); !known && core::readExperiment(experiment))
+        return fail(Error::badArgument("experiment " + experiment + " has its queue on this machine",
+                                       "leave --queue-on out", "--queue-on"));
+    const auto prefix = machineOf(machine, qEnvironmentVariable("LOCKSTEP_REMOTE_AGENT").toStdString());
+    if (!prefix)
+        return fail(prefix.error());
+    const auto origin = core::queueHostAt(*prefix);
+    if (!origin)
+        return fail(origin.error());
+    const auto there = core::runThere(*origin, {"remote", "document", experiment});
+    if (!there)
+        return fail(there.error());
+    if (there->code != Done)
+        return fail(Error::badArgument("on " + prefix->host + ": " + core::complaintOf(*there)));
+    return core::writeQueueOrigin(experiment, *origin);
 }
 
 int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {

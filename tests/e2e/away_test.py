@@ -140,6 +140,15 @@ class Away(unittest.TestCase):
         entries = json.loads(self.laptop("queue", experiment, "--json").stdout)
         self.assertEqual([entry["state"] for entry in entries["entries"]], ["done", "done"])
         self.assertEqual((entries["owned"], entries["queue_on"]), (False, "hostA"))
+        # Somebody else's machine, which never heard of it.
+        self.lab.laptop_home = self.root / "another"
+        self.environment["LOCKSTEP_HOME"] = str(self.lab.laptop_home)
+        self.assertIn("there is no run and no experiment", self.laptop("stop", experiment, code=2).stderr)
+        self.environment["LOCKSTEP_REMOTE_AGENT"] = str(self.agent)
+        self.assertIn("on hostA: there is no experiment", self.laptop("attach", "20200101T000000Z-00000000", "--queue-on", "hostA", code=2).stderr)
+        self.laptop("attach", experiment, "--queue-on", "hostA")
+        for run in (first.name, second.name):
+            self.assert_whole(run)
         self.assert_nobody_left()
 
     def test_an_attached_viewer_outlives_a_cut_and_misses_nothing(self):

@@ -91,6 +91,27 @@ class Sync(unittest.TestCase):
         self.assertEqual((box.home / "data/mnist/t10k-labels-idx1-ubyte").read_bytes(), b"y" * 900)
         print(f"first {moved / 1e6:.1f} MB, one small file later {moved_again / 1e3:.1f} kB ({moved_again / moved:.4%})")
 
+    def test_a_version_that_a_program_runs_from_stays_until_it_is_over(self):
+        box = self.host(**self.own_torch())
+        self.data(names=4)
+        first = self.sync("--data", "mnist", "--tar")["data-mnist"]["version"]
+        versions = box.home / "sync/data-mnist/versions"
+        program = shutil.copy("/bin/sleep", versions / first / "owner")
+        owner = subprocess.Popen([program, "60"])
+        self.addCleanup(owner.wait)
+        self.addCleanup(owner.kill)
+
+        def another(number):
+            (self.lab.here / "data/mnist/t10k-labels-idx1-ubyte").write_bytes(bytes([number]) * 900)
+            return self.sync("--data", "mnist", "--tar")["data-mnist"]["version"]
+
+        newer = [another(number) for number in (1, 2)]
+        self.assertEqual({path.name for path in versions.iterdir()}, {first, *newer})
+        owner.kill()
+        owner.wait()
+        newer.append(another(3))
+        self.assertEqual({path.name for path in versions.iterdir()}, set(newer[1:]))
+
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "hiding this machine's Qt needs root and unshare")
     def test_lockstepctl_arrives_with_all_that_a_queue_needs(self):
         box = self.host(**self.own_torch())

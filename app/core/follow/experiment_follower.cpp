@@ -12,7 +12,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostAtOnce = 4; ///< sshd takes ten at once that have not logged in yet
-constexpr int pollMs = 500; // rename replaces the watched file, and ownership shows in no file at all
+constexpr int pollMs = 500;           // rename replaces the watched file, and ownership shows in no file at all
 
 } // namespace
 

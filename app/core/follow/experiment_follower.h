@@ -89,7 +89,8 @@ private:
     QTimer m_poll;
     std::map<int, std::unique_ptr<RunStore>> m_stores;
     std::map<int, std::unique_ptr<RunFollower>> m_followers;
-    std::deque<int> m_toFetch; ///< over, elsewhere, not yet asked for: so many connections at once would be refused there
+    std::deque<int>
+        m_toFetch; ///< over, elsewhere, not yet asked for: so many connections at once would be refused there
     std::set<int> m_fetching;
 };
 
