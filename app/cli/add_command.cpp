@@ -3,7 +3,7 @@
 
 #include "commands.h"
 #include "launch/machine_facts.h"
-#include "launch/queue_request.h"
+#include "launch/queue_origin.h"
 #include "output.h"
 #include "settings.h"
 
@@ -39,6 +39,9 @@ std::string joined(const std::vector<std::string> &words) {
 } // namespace
 
 int addCommand(const AddOptions &options) {
+    if (const auto origin = core::queueOriginOf(options.experiment)) // the copy may be old
+        if (const auto looked = core::lookAtQueue(options.experiment, *origin); !looked)
+            return complain(looked.error());
     const auto experiment = core::readExperiment(options.experiment);
     if (!experiment)
         return complain(experiment.error());

@@ -4,6 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "ipc/error.h"
+
+namespace lockstep::core {
+struct QueueOrigin;
+}
+
 namespace lockstep::cli {
 
 /// Exit codes of every program of the house.
@@ -13,6 +19,8 @@ struct RunOptions {
     std::string recipe;     ///< name, file, or "-" for stdin
     std::string experiment; ///< take up this one's queue instead
     std::string out, host, remoteAgent;
+    std::string queueOn;     ///< machine that keeps the queue, of the list of nodes or as ssh knows it; empty: this one
+    bool reachNodes = false; ///< see that every node of the runs can be reached from here before anything starts
     std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
     bool quick = false, detach = false, json = false, check = true;
     std::optional<int> repeats;
@@ -21,6 +29,12 @@ struct RunOptions {
     std::vector<std::string> set;           ///< key=value
 };
 int runCommand(const RunOptions &options);
+/// With its queue on another machine (`options.queueOn`), which keeps it while this one is away.
+int queueOnCommand(const RunOptions &options);
+/// Makes an experiment known here whose queue lives on `machine` and was begun from elsewhere.
+Result<void> knowQueueOn(const std::string &machine, const std::string &experiment);
+/// Gives such a queue, whose owner is gone, a new one there.
+int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options);
 /// Internal: owns an experiment's queue in the background.
 int ownCommand(const std::string &experiment);
 
@@ -64,11 +78,18 @@ int exportCommand(const ExportOptions &options);
 
 struct AttachOptions {
     std::string id;
-    std::string tensorBoard; ///< as in RunOptions
+    std::string tensorBoard;  ///< as in RunOptions
+    std::string queueOn = {}; ///< where its queue lives, when it was begun from elsewhere; empty: as is known here
 };
 int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);
 int traceCommand(const std::string &run, std::int64_t steps);
+
+// What lockstepctl on another machine asks of this one (launch/queue_origin.h).
+int remoteHelloCommand();
+int remoteDocumentCommand(const std::string &experiment);
+int remoteFollowCommand(const std::string &experiment);
+int remoteAskCommand(const std::string &experiment); ///< the request comes on stdin
 
 // Runs of a queue are numbered from 1, as `queue` shows them.
 int queueCommand(const std::string &experiment, bool json);

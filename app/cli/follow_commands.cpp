@@ -11,6 +11,7 @@
 #include "follow/experiment_follower.h"
 #include "follow/remote_copy.h"
 #include "follow/run_follower.h"
+#include "launch/queue_origin.h"
 #include "loaded_runs.h"
 #include "output.h"
 #include "progress_printer.h"
@@ -66,7 +67,10 @@ public:
                 m_events->finish();
             check();
         });
-        connect(&m_follower, &core::ExperimentFollower::experimentChanged, this, &ExperimentAttach::check);
+        connect(&m_follower, &core::ExperimentFollower::experimentChanged, this, [this] {
+            tellLink();
+            check();
+        });
         if (const auto known = core::readExperiment(id); !known)
             return complain(known.error());
         const auto begin = [this, id] { // on the event loop: an exit() before exec() would be lost
@@ -91,6 +95,16 @@ private:
             m_events->follow(store);
         m_printer.begin(store, QStringLiteral("run %1 of %2").arg(entry + 1).arg(experiment.runnableCount()), name);
     }
+    /// Of a queue on another machine: when the link to it goes, and when it is back.
+    void tellLink() {
+        const QString why = m_follower.unknownWhy();
+        if (why != m_told && (m_wasKnown || m_follower.linkFailed()))
+            m_printer.line(why.isEmpty() ? QStringLiteral("the link to %1 is back").arg(m_follower.queueHost()) : why);
+        m_wasKnown = m_wasKnown || why.isEmpty();
+        m_told = why;
+        if (m_follower.linkFailed())
+            QCoreApplication::exit(Failed);
+    }
     void check() {
         const core::Experiment &experiment = m_follower.experiment();
         if (!m_opened || m_over || !m_open.empty())
@@ -102,7 +116,7 @@ private:
                 QString::fromStdString(experiment.id));
             return QCoreApplication::exit(Failed);
         }
-        if (!experiment.over())
+        if (!experiment.over() || !m_follower.unknownWhy().isEmpty())
             return;
         m_over = true;
         int code = Done;
@@ -123,7 +137,8 @@ private:
     ProgressPrinter m_printer{false};
     core::TensorBoardFeed *m_events;
     std::set<int> m_open;
-    bool m_opened = false, m_over = false;
+    bool m_opened = false, m_over = false, m_wasKnown = false;
+    QString m_told; ///< why the queue's state is unknown, as it was last printed
 };
 
 } // namespace
@@ -142,6 +157,15 @@ int attachCommand(const AttachOptions &options) {
             return complain(writable.error());
         events = openEventFiles(options.tensorBoard);
     }
+    if (!options.queueOn.empty())
+        if (const auto met = knowQueueOn(options.queueOn, options.id); !met)
+            return complain(met.error());
+    const bool known = isExperiment(options.id);
+    // Of a queue elsewhere: one that was never seen since it was begun, or was over when it was and may have got more since.
+    if (const auto origin = core::queueOriginOf(options.id))
+        if (!known || core::readExperiment(options.id).value_or(core::Experiment()).over())
+            if (const auto looked = core::lookAtQueue(options.id, *origin); !looked && !known)
+                return complain(looked.error());
     return isExperiment(options.id) ? ExperimentAttach(events.get()).run(options.id)
                                     : attachRun(options.id, events.get());
 }

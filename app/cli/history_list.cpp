@@ -5,7 +5,7 @@
 #include "analysis/format.h"
 #include "analysis/run_rows.h"
 #include "commands.h"
-#include "launch/experiment.h"
+#include "launch/queue_origin.h"
 #include "output.h"
 #include "store/run_index.h"
 
@@ -24,6 +24,8 @@ Json orNull(std::optional<double> value) {
 }
 
 std::string experimentState(const core::Experiment &experiment) {
+    if (const auto origin = core::queueOriginOf(experiment.id); origin && !experiment.over())
+        return "on " + origin->prefix.host + ", as last seen";
     if (!experiment.over())
         return core::isOwned(experiment.id) ? "running" : "waits for an owner";
     for (const core::ExperimentEntry &entry : experiment.entries)

@@ -1,4 +1,6 @@
 // What looks at results and changes nothing: recipes, show, compare.
+#include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include "export/export.h"
 #include "ipc/file_system.h"
 #include "launch/command_prefix.h"
+#include "launch/queue_origin.h"
 #include "launch/recipe.h"
 #include "loaded_runs.h"
 #include "output.h"
@@ -41,6 +44,14 @@ std::string torchText(const core::RunStore &store) {
     return text + "\n";
 }
 
+/// Whether this machine's copy of a queue elsewhere lacks nothing: it was seen over, with all its results.
+bool wholeHere(const LoadedRuns &loaded) {
+    return loaded.experiment->over() &&
+           std::ranges::all_of(loaded.stores, [](const auto &store) { return store->result().has_value(); }) &&
+           std::ranges::count_if(loaded.experiment->entries, [](const auto &entry) { return !entry.run.empty(); }) ==
+               std::ssize(loaded.stores);
+}
+
 } // namespace
 
 int recipesCommand(bool json) {
@@ -66,6 +77,11 @@ int showCommand(const std::string &id, bool json, bool all) {
     const auto loaded = loadRuns({id});
     if (!loaded)
         return complain(loaded.error());
+    if (const auto origin = core::queueOriginOf(id); origin && loaded->experiment && !wholeHere(*loaded))
+        std::fprintf(stderr,
+                     "the queue of %s lives on %s, and this is how it was last seen; lockstepctl attach %s fetches the "
+                     "rest\n",
+                     id.c_str(), origin->prefix.host.c_str(), id.c_str());
     if (loaded->experiment || loaded->stores.empty()) {
         print(json ? loaded->exported(core::ExportFormat::Json) : loaded->text(all));
         return Done;

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <QCoreApplication>
+#include <QFileInfo>
 
 #include "commands.h"
 #include "history_options.h"
@@ -41,6 +42,11 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     run->add_option("--host", options.host, "Run on this host through ssh");
     run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
         ->envname("LOCKSTEP_REMOTE_AGENT");
+    run->add_option("--queue-on", options.queueOn,
+                    "Keep the queue on this machine (of the list of nodes, or as ssh knows it), so that this one may\n"
+                    "leave; runs without nodes go on its devices. It got lockstepctl by `lockstepctl nodes sync`");
+    run->add_flag("--reach-nodes", options.reachNodes,
+                  "Before anything starts, see that each node of the runs is reached from here without a question");
     run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
     run->add_option(
            "--side-by-side", options.sideBySide,
@@ -59,6 +65,21 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     auto *own = app.add_subcommand("own", "")->group(""); // internal
     own->add_option("EXPERIMENT", options.experiment)->required();
     own->callback([&] { exitCode = cli::ownCommand(options.experiment); });
+}
+
+/// Internal: what another machine's lockstepctl asks by ssh.
+void addRemote(CLI::App &app, std::string &experiment, int &exitCode) {
+    auto *remote = app.add_subcommand("remote", "")->group("");
+    remote->require_subcommand(1);
+    remote->add_subcommand("hello", "")->callback([&exitCode] { exitCode = cli::remoteHelloCommand(); });
+    const auto command = [&](const char *name, int (*body)(const std::string &)) {
+        auto *added = remote->add_subcommand(name, "");
+        added->add_option("EXPERIMENT", experiment)->required();
+        added->callback([&experiment, &exitCode, body] { exitCode = body(experiment); });
+    };
+    command("document", cli::remoteDocumentCommand);
+    command("follow", cli::remoteFollowCommand);
+    command("ask", cli::remoteAskCommand);
 }
 
 void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
@@ -174,6 +195,10 @@ int main(int argc, char **argv) {
     logging.program = "lockstepctl";
     logging.level = LogLevel::Warning;
     setUpLogging(logging);
+    // What a sync brought here brings Qt's plugins along.
+    if (const QString brought = QCoreApplication::applicationDirPath() + QStringLiteral("/../lib/lockstep/plugins");
+        QFileInfo::exists(brought))
+        QCoreApplication::addLibraryPath(brought);
 
     CLI::App app("lockstepctl runs recipes and shows, follows, exports and stops runs.\n"
                  "Exit codes: 0 done, 1 failed, 2 bad arguments, 130 stopped.");
@@ -192,6 +217,7 @@ int main(int argc, char **argv) {
     cli::GetDataOptions getData;
     addRun(app, run, exitCode);
     addQueue(app, queue, exitCode);
+    addRemote(app, id, exitCode);
     addAdd(app, add, exitCode);
     addGetData(app, getData, exitCode);
     cli::LabOptions lab;
@@ -233,6 +259,8 @@ int main(int argc, char **argv) {
     exporter->callback([&] { exitCode = cli::exportCommand(exported); });
     auto *attach = app.add_subcommand("attach", "Follow a run or an experiment; leaving changes nothing");
     attach->add_option("ID", attached.id, "Run or experiment")->required();
+    attach->add_option("--queue-on", attached.queueOn,
+                       "The machine that keeps the experiment's queue, when it was begun from another one");
     attach->add_option("--tensorboard", attached.tensorBoard,
                        "Write TensorBoard event files under this folder while it goes on");
     attach->callback([&] { exitCode = cli::attachCommand(attached); });

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "launch/queue_request.h"
+#include "launch/queue_origin.h"
 #include "output.h"
 
 namespace lockstep::cli {
@@ -30,8 +30,36 @@ int ask(const std::string &id, core::QueueRequest request, const std::string &do
     return Done;
 }
 
-int printJson(const core::Experiment &experiment, bool owned) {
-    nlohmann::ordered_json json = {{"experiment", experiment.id}, {"title", experiment.title}, {"owned", owned}};
+/// A queue as it stands now; of one elsewhere whose machine can't be asked, as it was last seen, and why.
+struct Standing {
+    core::Experiment experiment;
+    std::optional<bool> owned; ///< absent: unknown
+    std::string on;            ///< the machine that keeps it; empty: this one
+    std::string unknownWhy;
+};
+
+Result<Standing> standingOf(const std::string &id) {
+    const auto origin = core::queueOriginOf(id);
+    if (origin)
+        if (auto now = core::lookAtQueue(id, *origin))
+            return Standing{std::move(now->experiment), now->owned, origin->prefix.host, {}};
+        else if (auto before = core::readExperiment(id))
+            return Standing{std::move(*before), std::nullopt, origin->prefix.host, now.error().what};
+        else
+            return fail(now.error());
+    auto experiment = core::readExperiment(id);
+    if (!experiment)
+        return fail(experiment.error());
+    return Standing{std::move(*experiment), core::isOwned(id), {}, {}};
+}
+
+int printJson(const Standing &standing) {
+    const core::Experiment &experiment = standing.experiment;
+    nlohmann::ordered_json json = {{"experiment", experiment.id}, {"title", experiment.title}};
+    json["owned"] = standing.owned ? nlohmann::ordered_json(*standing.owned) : nullptr;
+    json["queue_on"] = standing.on.empty() ? nullptr : nlohmann::ordered_json(standing.on);
+    if (!standing.unknownWhy.empty())
+        json["unknown"] = standing.unknownWhy;
     json["paused_by"] = experiment.paused() ? nlohmann::ordered_json(experiment.pausedBy) : nullptr;
     json["entries"] = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
@@ -54,7 +82,7 @@ int printJson(const core::Experiment &experiment, bool owned) {
 } // namespace
 
 int goOn(const std::string &id) {
-    if (core::isOwned(id))
+    if (core::isOwned(id) || core::queueOriginOf(id)) // elsewhere that machine has seen to it
         return Done;
     RunOptions options;
     options.experiment = id;
@@ -63,12 +91,12 @@ int goOn(const std::string &id) {
 }
 
 int queueCommand(const std::string &id, bool json) {
-    const auto experiment = core::readExperiment(id);
-    if (!experiment)
-        return complain(experiment.error());
-    const bool owned = core::isOwned(id);
+    const auto standing = standingOf(id);
+    if (!standing)
+        return complain(standing.error());
     if (json)
-        return printJson(*experiment, owned);
+        return printJson(*standing);
+    const core::Experiment *experiment = &standing->experiment;
     std::vector<std::vector<std::string>> rows = {{"no", "run", "state", "why"}};
     const auto add = [&](int i) {
         const core::ExperimentEntry &entry = experiment->entries[std::size_t(i)];
@@ -82,7 +110,11 @@ int queueCommand(const std::string &id, bool json) {
     print(experiment->title + ", experiment " + id + "\n" + aligned(rows));
     if (experiment->paused() && !experiment->over())
         print("paused by " + experiment->pausedBy + "; go on: lockstepctl resume " + id + "\n");
-    if (!owned && !experiment->over())
+    if (!standing->on.empty())
+        print("the queue lives on " + standing->on + "\n");
+    if (!standing->unknownWhy.empty())
+        print("how it stands now is unknown, this is how it was last seen: " + standing->unknownWhy + "\n");
+    if (standing->owned == false && !experiment->over())
         print("the queue waits: its owner is gone; take it up: lockstepctl run --experiment " + id + "\n");
     return Done;
 }
@@ -116,9 +148,10 @@ int moveCommand(const std::string &id, int number, int place) {
 }
 
 int retryCommand(const std::string &id, std::vector<int> numbers) {
-    const auto experiment = core::readExperiment(id);
-    if (!experiment)
-        return complain(experiment.error());
+    const auto standing = standingOf(id);
+    if (!standing)
+        return complain(standing.error());
+    const core::Experiment *experiment = &standing->experiment;
     if (numbers.empty())
         for (int i = 0; i < int(experiment->entries.size()); ++i)
             if (const auto state = experiment->entries[std::size_t(i)].state;

@@ -3,8 +3,6 @@
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
-#include <iostream>
-#include <iterator>
 #include <map>
 #include <signal.h>
 #include <thread>
@@ -21,82 +19,16 @@
 #include "ipc/logging.h"
 #include "launch/experiment_runner.h"
 #include "launch/experiment_time.h"
-#include "launch/machine_facts.h"
-#include "launch/script_check.h"
+#include "launch/queue_origin.h"
 #include "loaded_runs.h"
 #include "output.h"
+#include "prepared.h"
 #include "progress_printer.h"
 #include "result_text.h"
-#include "settings.h"
 #include "stop_signals.h"
-#include "store/run_index.h"
 
 namespace lockstep::cli {
 namespace {
-
-using Errors = std::vector<Error>;
-
-tl::expected<core::Recipe, Errors> readRecipe(const std::string &name) {
-    if (name != "-")
-        return core::loadRecipe(name);
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    return core::recipeFromJson(text, "stdin");
-}
-
-tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {
-    core::PlanOptions plan;
-    plan.quick = options.quick;
-    plan.repeats = options.repeats;
-    plan.orderSeed = options.orderSeed;
-    plan.sideBySide = options.sideBySide;
-    auto set = settingsFrom(options.set, "--set");
-    if (!set)
-        return tl::unexpected(set.error());
-    plan.set = std::move(*set);
-    return plan;
-}
-
-/// Everything that can be refused is refused here, before anything starts.
-tl::expected<core::Experiment, Errors> prepare(const RunOptions &options) {
-    const auto one = [](const Error &error) { return tl::unexpected(Errors{error}); };
-    const auto prefix = core::prefixFor(options.host, options.remoteAgent);
-    if (!prefix)
-        return one(prefix.error());
-    const auto recipe = readRecipe(options.recipe);
-    if (!recipe)
-        return tl::unexpected(recipe.error());
-    auto plan = planOptions(options);
-    if (!plan)
-        return tl::unexpected(plan.error());
-    if (prefix->local())
-        if (const auto agent = core::findAgent(); !agent)
-            return one(agent.error());
-    const auto facts = core::machineFacts(*prefix);
-    if (!facts)
-        return one(facts.error());
-    auto index = core::RunIndex::open(); // an estimate is worth having, not worth failing for
-    if (index && prefix->local() && index->refresh())
-        plan->estimate = [&, here = core::thisMachine()](const RunConfig &config) {
-            return index->estimate(config, here);
-        };
-    const auto expanded = core::expand(*recipe, *facts, *plan);
-    if (!expanded)
-        return tl::unexpected(expanded.error());
-    if (expanded->runnableCount() == 0) {
-        Errors errors;
-        for (const core::PlannedRun &run : expanded->runs)
-            errors.push_back(Error::badArgument(run.name + ": " + run.notRunReason));
-        return tl::unexpected(errors);
-    }
-    core::Experiment experiment = core::makeExperiment(*expanded, *recipe, options.quick, *prefix);
-    experiment.check = options.check;
-    const auto pythons = core::checkScripts(*prefix, experiment);
-    if (!pythons)
-        return tl::unexpected(pythons.error());
-    for (const std::string &python : *pythons)
-        std::fprintf(stderr, "scripts run with %s\n", python.c_str());
-    return experiment;
-}
 
 std::string consoleTail(const std::string &path) {
     const auto text = realFileSystem().readAll(path);
@@ -278,7 +210,11 @@ int runCommand(const RunOptions &options) {
         if (!folder.empty())
             if (const auto writable = core::checkWritableFolder(folder); !writable)
                 return complain(writable.error());
+    if (!options.queueOn.empty())
+        return queueOnCommand(options);
     std::string id = options.experiment;
+    if (const auto origin = core::queueOriginOf(id))
+        return takeUpThere(*origin, options);
     if (id.empty()) {
         const auto experiment = prepare(options);
         if (!experiment)

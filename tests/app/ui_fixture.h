@@ -3,11 +3,13 @@
 // LogWriter with plausible frames, so that the window reads them exactly as it reads real ones.
 #include <QDir>
 #include <QTemporaryDir>
+#include <QWidget>
 
 #include <cmath>
 #include <memory>
 #include <random>
 
+#include "app/ui/theme/theme.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
@@ -290,6 +292,19 @@ private:
 };
 
 /// A machine of two cores, whatever this one has.
+/// Light and dark into the folder LOCKSTEP_SHOTS, to be looked at; without it nothing.
+inline void picture(QWidget &widget, ui::Theme &theme, const char *name) {
+    const QString folder = qEnvironmentVariable("LOCKSTEP_SHOTS");
+    if (folder.isEmpty())
+        return;
+    for (const auto mode : {ui::ThemeMode::Dark, ui::ThemeMode::Light}) {
+        theme.setMode(mode);
+        QCoreApplication::processEvents();
+        (void)widget.grab().save(folder + u'/' + QString::fromLatin1(name) +
+                                 (mode == ui::ThemeMode::Dark ? QStringLiteral("-dark.png") : QStringLiteral(".png")));
+    }
+}
+
 inline MachineFacts twoCores() {
     return {{0, 1}, {}};
 }

@@ -15,6 +15,7 @@
 #include "app/ui/pages/node_picker.h"
 #include "app/ui/pages/plan_doctor.h"
 #include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/queue_place.h"
 #include "app/ui/pages/run_nodes_card.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -167,6 +168,43 @@ private Q_SLOTS:
             refused =
                 refused || m_page->plan().runAt(row).notRunReason.find("can't reach over 2 nodes") != std::string::npos;
         QVERIFY(refused);
+    }
+
+    void theQueueMayLiveOnTheFirstNodeSoThatThisMachineMayLeave() {
+        addNode("hostA", "ssh", "hostA.invalid");
+        addNode("hostB", "ssh", "hostB.invalid");
+        open();
+        QVERIFY(!m_page->queuePlace()->isVisible()); // runs here have their queue here
+        m_page->choose(QStringLiteral("free"));
+        Q_EMIT m_page->form()->edited(QStringLiteral("nodes"),
+                                      QStringLiteral("hostA.invalid%bond0:0 kind=cpu;hostB.invalid%eno1:0 kind=cpu"));
+        QueuePlace *const place = m_page->queuePlace();
+        QVERIFY(place->isVisible());
+        QVERIFY(place->hereButton()->isChecked());
+        QVERIFY(place->host().isEmpty());
+        QVERIFY(place->noteText().contains(u"must stay on"));
+        QCOMPARE(place->thereButton()->text(), QStringLiteral("hostA"));
+        QTest::mouseClick(place->thereButton(), Qt::LeftButton);
+        QCOMPARE(place->host(), QStringLiteral("hostA.invalid"));
+        QVERIFY(place->noteText().contains(u"This machine may leave"));
+        m_page->resize(1280, 800);
+        uitest::picture(*m_page, m_theme, "plan-queue-on");
+        QSignalSpy started(m_page.get(), &PlanPage::startRequested);
+        m_page->startButton()->click(); // the doctor is asked, and finds nobody there
+        QTRY_VERIFY_WITH_TIMEOUT(m_page->doctor()->asked(), patience);
+        m_page->startButton()->click();
+        QCOMPARE(int(started.count()), 1);
+        QCOMPARE(started[0][0].value<core::StartRequest>().queueOn, std::string("hostA.invalid"));
+
+        // With this machine among the nodes it can't leave: the choice is off, and says why.
+        Q_EMIT m_page->form()->edited(QStringLiteral("nodes"),
+                                      QStringLiteral("hostA.invalid%bond0:0 kind=cpu;.%eno1:0 kind=cpu"));
+        QVERIFY(!place->thereButton()->isEnabled());
+        QVERIFY(place->hereButton()->isChecked());
+        QVERIFY(place->host().isEmpty());
+        QVERIFY(place->noteText().contains(u"This machine is one of the nodes"));
+        m_page->hereButton()->click();
+        QVERIFY(!place->isVisible());
     }
 };
 

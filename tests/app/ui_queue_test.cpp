@@ -3,6 +3,7 @@
 #include <QListView>
 #include <QProcess>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QTest>
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,7 @@
 #include "app/ui/theme/theme.h"
 #include "follow/control_seat.h"
 #include "ipc/unix_socket.h"
-#include "launch/queue_request.h"
+#include "launch/queue_origin.h"
 #include "ui_fixture.h"
 
 using namespace lockstep;
@@ -160,6 +161,37 @@ private Q_SLOTS:
         other.kill();
         other.waitForFinished();
         QTRY_VERIFY_WITH_TIMEOUT(m_strip->stopButton()->isEnabled(), 5'000); // the seat is free again
+    }
+
+    void aQueueElsewhereSaysWhereItLivesAndThatNobodyKnowsHowItStandsWithoutALink() {
+        const core::QueueOrigin far{core::prefixFor("far.invalid", "/opt/lockstep-agent").value(), "/opt/lockstepctl"};
+        QVERIFY(core::writeQueueOrigin(m_id, far).has_value());
+        openWindow();
+        const auto strip = [this] { return m_workspace->strip(); };
+        QTRY_VERIFY_WITH_TIMEOUT(
+            strip().state.startsWith(u"the link to far.invalid is lost, the queue's state is unknown"), 20'000);
+        QCOMPARE(strip().queueHost, QStringLiteral("far.invalid"));
+        QVERIFY(!strip().active);
+        QVERIFY(!strip().orphaned); // nobody offers to take up what may well go on
+        QVERIFY(!strip().overall);
+        QVERIFY(!m_strip->pauseButton()->isVisible());
+        QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
+        QueuePanel *panel = m_strip->queuePanel();
+        QVERIFY(panel->isVisible());
+        const QString note = panel->noteText();
+        QVERIFY2(note.startsWith(u"Lives on far.invalid. As last seen: the link"), qPrintable(note));
+        for (int row = 0; row < m_workspace->queue().rowCount(); ++row) {
+            panel->list()->setCurrentIndex(m_workspace->queue().index(row));
+            QVERIFY(!panel->upButton()->isEnabled() && !panel->downButton()->isEnabled());
+            QVERIFY(!panel->skipButton()->isEnabled() && !panel->retryButton()->isEnabled());
+        }
+        QSignalSpy failed(m_workspace.get(), &Workspace::failed);
+        core::QueueRequest pause;
+        pause.kind = Kind::Pause;
+        m_workspace->ask(pause);
+        QCOMPARE(failed.size(), 1);
+        QVERIFY(failed[0][0].toString().contains(u"nothing was asked"));
+        uitest::picture(*panel, m_theme, "queue-lost");
     }
 };
 

@@ -260,6 +260,13 @@ SetEnv {words}
     def restore_ssh(self, name):
         ip("-n", self.switch, "link", "set", f"m{self.hosts[name].number}", "up")
 
+    def cut_laptop(self):
+        """The laptop's only way: packets vanish, no connection is closed. The hosts keep reaching each other."""
+        ip("-n", self.switch, "link", "set", "m100", "down")
+
+    def restore_laptop(self):
+        ip("-n", self.switch, "link", "set", "m100", "up")
+
     def cut_pair(self, one, other):
         """Nothing that `one` sends on its data network reaches `other` any more, as behind a firewall that drops: no answer, no
         refusal. All other ways stay."""

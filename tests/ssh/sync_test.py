@@ -91,6 +91,69 @@ class Sync(unittest.TestCase):
         self.assertEqual((box.home / "data/mnist/t10k-labels-idx1-ubyte").read_bytes(), b"y" * 900)
         print(f"first {moved / 1e6:.1f} MB, one small file later {moved_again / 1e3:.1f} kB ({moved_again / moved:.4%})")
 
+    def test_a_version_that_a_program_runs_from_stays_until_it_is_over(self):
+        box = self.host(**self.own_torch())
+        self.data(names=4)
+        first = self.sync("--data", "mnist", "--tar")["data-mnist"]["version"]
+        versions = box.home / "sync/data-mnist/versions"
+        program = shutil.copy("/bin/sleep", versions / first / "owner")
+        owner = subprocess.Popen([program, "60"])
+        self.addCleanup(owner.wait)
+        self.addCleanup(owner.kill)
+
+        def another(number):
+            (self.lab.here / "data/mnist/t10k-labels-idx1-ubyte").write_bytes(bytes([number]) * 900)
+            return self.sync("--data", "mnist", "--tar")["data-mnist"]["version"]
+
+        newer = [another(number) for number in (1, 2)]
+        self.assertEqual({path.name for path in versions.iterdir()}, {first, *newer})
+        owner.kill()
+        owner.wait()
+        newer.append(another(3))
+        self.assertEqual({path.name for path in versions.iterdir()}, set(newer[1:]))
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "hiding this machine's Qt needs root and unshare")
+    def test_lockstepctl_arrives_with_all_that_a_queue_needs(self):
+        box = self.host(**self.own_torch())
+        programs = self.sync("--tar")["programs"]
+        current = box.home / "sync/programs/current"
+        libraries = subprocess.run(["ldd", current / "bin/lockstepctl"], capture_output=True, text=True, check=True).stdout
+        hidden = sorted({words[2] for words in map(str.split, libraries.splitlines()) if len(words) > 2 and "libQt6" in words[0]})
+        self.assertTrue(hidden, libraries)
+        self.assertTrue(all(path.startswith(str(current.resolve())) or "sync/programs" in path for path in hidden), hidden)
+        # As on a machine without Qt: neither its libraries nor its plugins can be read.
+        system = [str(path) for folder in ("/usr/lib", "/usr/lib64", "/lib")
+                  for pattern in ("*/libQt6*.so*", "*/libicu*.so*", "*/qt6/plugins/sqldrivers/*.so", "libQt6*.so*")
+                  for path in pathlib.Path(folder).glob(pattern)]
+        self.assertTrue(system)
+        script = 'home="$1"; program="$2"; shift 2; for f in "$@"; do mount --bind /dev/null "$f" || exit 9; done; cd / && exec env -i PATH=/usr/bin:/bin HOME="$home" LOCKSTEP_HOME="$home" '
+        for words, wanted in (("remote hello", '"queues":1'), ("list --json", '"runs"')):
+            said = subprocess.run(["unshare", "-m", "sh", "-c", script + f'"$program" {words}', "sh", box.home, current / "bin/lockstepctl",
+                                   *sorted({os.path.realpath(path) for path in system})], capture_output=True, text=True)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertIn(wanted, said.stdout)
+        self.assertIn(f'"agent":"{current}/bin/lockstep-agent"', self.lab.ctl("nodes", "list", "--json").stdout.replace('": "', '":"'))
+        self.assertEqual(json.loads(self.remote(box, "hello"))["agent"], str(current.resolve() / "bin/lockstep-agent"))
+        print(f"programs: {programs['bytes'] / 1e6:.1f} MB in {programs['files']} files, of it for lockstepctl "
+              f"{self.bytes_of_lockstepctl(current) / 1e6:.1f} MB")
+
+    def remote(self, box, word):
+        """What the lockstepctl that was brought says, started over ssh as `run --queue-on` does."""
+        program = box.home / "sync/programs/current/bin/lockstepctl"
+        said = subprocess.run(["ssh", *self.lab.environment["LOCKSTEP_SSH_OPTIONS"].split(), "box", f"{program} remote {word}"],
+                              capture_output=True, text=True)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        return said.stdout
+
+    @staticmethod
+    def bytes_of_lockstepctl(current):
+        """Of the program and the libraries that neither agent nor trainer want."""
+        def of(program):
+            listed = subprocess.run(["ldd", current / program], capture_output=True, text=True).stdout.splitlines()
+            return {words[2] for words in map(str.split, listed) if len(words) > 2 and "sync/programs" in words[2]}
+        own = of("bin/lockstepctl") - of("bin/lockstep-agent") - of("bin/lockstep-trainer") - of("libexec/lockstep/lockstep-trainer")
+        return sum(os.stat(path).st_size for path in own | {current / "bin/lockstepctl"})
+
     def test_a_cut_link_is_gone_on_with_and_never_switches_half_a_version(self):
         box = self.host(**self.own_torch())
         folder = self.data(size=60_000_000)

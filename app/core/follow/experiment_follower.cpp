@@ -1,9 +1,8 @@
 #include "follow/experiment_follower.h"
 
-#include <sys/stat.h>
-
 #include <QFile>
 
+#include "follow/queue_bridge.h"
 #include "follow/run_follower.h"
 #include "ipc/logging.h"
 #include "launch/nodes_launcher.h"
@@ -12,16 +11,8 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int pollMs = 500; // rename replaces the watched file, and ownership shows in no file at all
-
-/// Every rewriting is a rename, so the inode alone would nearly do.
-std::string stampOf(const std::string &path) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0)
-        return {};
-    return std::to_string(info.st_ino) + "/" + std::to_string(info.st_mtim.tv_sec) + "." +
-           std::to_string(info.st_mtim.tv_nsec) + "/" + std::to_string(info.st_size);
-}
+constexpr std::size_t mostAtOnce = 4; ///< sshd takes ten at once that have not logged in yet
+constexpr int pollMs = 500;           // rename replaces the watched file, and ownership shows in no file at all
 
 } // namespace
 
@@ -44,14 +35,55 @@ Result<void> ExperimentFollower::open(const std::string &experimentId) {
     m_stamp.clear();
     m_followers.clear();
     m_stores.clear();
+    m_bridge.reset();
+    m_toFetch.clear();
+    m_fetching.clear();
     m_experiment = *experiment;
     m_owned = isOwned(m_id);
+    if (const auto origin = queueOriginOf(m_id)) {
+        bridge(*origin);
+        Q_EMIT experimentChanged();
+        followRuns(); // as far as they were known when it was looked at last
+        return {};
+    }
     watch();
     if (!m_experiment.over())
         m_poll.start();
     Q_EMIT experimentChanged();
     reread();
     return {};
+}
+
+/// A copy that is over says all there is, until something is asked of it.
+void ExperimentFollower::bridge(const QueueOrigin &origin) {
+    m_bridge = std::make_unique<QueueBridge>(m_id, origin);
+    connect(m_bridge.get(), &QueueBridge::seen, this, &ExperimentFollower::take);
+    connect(m_bridge.get(), &QueueBridge::stateChanged, this, &ExperimentFollower::experimentChanged);
+    connect(m_bridge.get(), &QueueBridge::refused, this, &ExperimentFollower::refused);
+    lookAtSeat();
+    if (m_experiment.over())
+        return;
+    m_bridge->start();
+    m_poll.start(); // for the seat
+}
+
+void ExperimentFollower::take(const QueueSight &sight) {
+    m_experiment = sight.experiment;
+    m_owned = sight.owned;
+    followRuns();
+    Q_EMIT experimentChanged();
+}
+
+QString ExperimentFollower::queueHost() const {
+    return m_bridge ? QString::fromStdString(m_bridge->origin().prefix.host) : QString();
+}
+
+bool ExperimentFollower::linkFailed() const {
+    return m_bridge && m_bridge->state() == QueueBridge::State::Failed;
+}
+
+QString ExperimentFollower::unknownWhy() const {
+    return m_bridge ? m_bridge->sentence() : QString();
 }
 
 void ExperimentFollower::watch() {
@@ -62,8 +94,15 @@ void ExperimentFollower::watch() {
 }
 
 void ExperimentFollower::reread() {
+    if (m_bridge) {
+        const bool was = m_heldElsewhere;
+        lookAtSeat();
+        if (was != m_heldElsewhere)
+            Q_EMIT experimentChanged();
+        return;
+    }
     const bool owned = isOwned(m_id);
-    const std::string stamp = stampOf(experimentFolder(m_id).json());
+    const std::string stamp = experimentStamp(m_id);
     const bool rewritten = stamp != m_stamp; // reading it at every poll would cost an idle window more than all else
     if (rewritten) {
         Result<Experiment> now = readExperiment(m_id);
@@ -76,6 +115,17 @@ void ExperimentFollower::reread() {
     lookAtSeat();
     const bool changed = owned != m_owned || rewritten || before != m_heldElsewhere;
     m_owned = owned;
+    followRuns();
+    if (changed)
+        Q_EMIT experimentChanged();
+    if (m_experiment.over() && !owned)
+        m_poll.stop();
+    else if (!m_poll.isActive()) // taken up again
+        m_poll.start();
+}
+
+/// Those that have begun, each once.
+void ExperimentFollower::followRuns() {
     const Result<CommandPrefix> where = prefixFor(m_experiment.host, m_experiment.remoteAgent);
     for (int i = 0; i < int(m_experiment.entries.size()) && where; ++i) {
         const ExperimentEntry &entry = m_experiment.entries[std::size_t(i)];
@@ -94,20 +144,34 @@ void ExperimentFollower::reread() {
         auto &store = m_stores[i] = std::make_unique<RunStore>(QString::fromStdString(entry.run));
         auto &follower = m_followers[i] =
             std::make_unique<RunFollower>(store.get(), QString::fromStdString(entry.run), *prefix);
-        connect(follower.get(), &RunFollower::ended, this, [this, i] { Q_EMIT runEnded(i); });
+        connect(follower.get(), &RunFollower::ended, this, [this, i] {
+            m_fetching.erase(i);
+            fetchMore();
+            Q_EMIT runEnded(i);
+        });
         Q_EMIT runAdded(i, store.get());
-        follower->start();
+        if (isOver(entry.state) && !prefix->local())
+            m_toFetch.push_back(i);
+        else
+            follower->start();
     }
-    if (changed)
-        Q_EMIT experimentChanged();
-    if (m_experiment.over() && !owned)
-        m_poll.stop();
-    else if (!m_poll.isActive()) // taken up again
-        m_poll.start();
+    fetchMore();
+}
+
+/// Of runs that ended while nobody looked a few at a time.
+void ExperimentFollower::fetchMore() {
+    while (!m_toFetch.empty() && m_fetching.size() < mostAtOnce) {
+        const int entry = m_toFetch.front();
+        m_toFetch.pop_front();
+        m_fetching.insert(entry);
+        m_followers.at(entry)->start();
+    }
 }
 
 /// Queued again: its earlier run is history, and no longer this entry's.
 void ExperimentFollower::forget(int entry) {
+    std::erase(m_toFetch, entry);
+    m_fetching.erase(entry);
     m_followers.erase(entry); // before the store it feeds
     m_stores.erase(entry);
 }
@@ -201,6 +265,10 @@ Result<void> ExperimentFollower::ask(QueueRequest request) {
     if (m_heldElsewhere)
         return fail(Error::failed("this window is read-only: " + m_holder->title() + " controls the experiment",
                                   "take over first"));
+    if (m_bridge) {
+        m_bridge->start(); // of one that was over
+        return m_bridge->ask(request);
+    }
     if (m_holder)
         request.generation = m_holder->generation;
     return requestQueue(m_id, request);

@@ -26,6 +26,8 @@ void DetachedStart::start(const StartRequest &request) {
         arguments << QStringLiteral("--side-by-side") << QString::number(request.sideBySide);
     if (!request.host.empty())
         arguments << QStringLiteral("--host=") + QString::fromStdString(request.host);
+    if (!request.queueOn.empty())
+        arguments << QStringLiteral("--queue-on=") + QString::fromStdString(request.queueOn);
     if (!request.remoteAgent.empty())
         arguments << QStringLiteral("--remote-agent=") + QString::fromStdString(request.remoteAgent);
     run(arguments, QByteArray::fromStdString(toJson(request.recipe)));

@@ -16,8 +16,9 @@ struct StartRequest {
     Recipe recipe; ///< built-in, from a file, or of freely chosen configs
     bool quick = false;
     std::optional<int> repeats;
-    int sideBySide = 1; ///< runs that may go at once, on devices of their own
-    std::string host;   ///< empty: this machine
+    int sideBySide = 1;  ///< runs that may go at once, on devices of their own
+    std::string host;    ///< empty: this machine
+    std::string queueOn; ///< machine that keeps the queue, so that this one may leave; empty: this one
     std::string remoteAgent;
 };
 

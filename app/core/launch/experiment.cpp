@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 #include <QDir>
@@ -260,6 +261,15 @@ Result<void> writeExperiment(const Experiment &experiment) {
     if (const Result<void> made = realFileSystem().makeFolders(folder.path); !made)
         return made;
     return realFileSystem().writeAtomically(folder.json(), toJson(experiment));
+}
+
+/// Every rewriting is a rename, so the inode alone would nearly do.
+std::string experimentStamp(std::string_view id) {
+    struct stat info {};
+    if (::stat(experimentFolder(id).json().c_str(), &info) != 0)
+        return {};
+    return std::to_string(info.st_ino) + "/" + std::to_string(info.st_mtim.tv_sec) + "." +
+           std::to_string(info.st_mtim.tv_nsec) + "/" + std::to_string(info.st_size);
 }
 
 std::vector<std::string> listExperiments() {

@@ -4,6 +4,7 @@
 //   experiment.lock   held by the owner while it lives
 //   requests/         what was asked of the owner and not taken yet (queue_request.h)
 //   control.json      which viewer holds control (follow/control_seat.h)
+//   origin.json       only where the queue lives on another machine, and this is a copy (queue_origin.h)
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -80,9 +81,11 @@ struct ExperimentFolder {
 [[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
 [[nodiscard]] Result<Experiment> readExperiment(std::string_view id);
 [[nodiscard]] Result<void> writeExperiment(const Experiment &experiment); ///< makes its folder; atomic
+/// Another text with each rewriting of its experiment.json; empty without one. Cheap: reading the document is not.
+[[nodiscard]] std::string experimentStamp(std::string_view id);
 /// Newest first.
 [[nodiscard]] std::vector<std::string> listExperiments();
-/// Whether a live process owns its queue.
+/// Whether a live process of this machine owns its queue.
 [[nodiscard]] bool isOwned(std::string_view id);
 /// Asks the owner to stop queue and current runs. Without an owner the queue is closed here and the current runs asked.
 [[nodiscard]] Result<void> stopExperiment(std::string_view id, std::string_view by);

@@ -13,6 +13,7 @@
 #include "launch/agent_launcher.h"
 #include "launch/nodes_launcher.h"
 #include "launch/place_check.h"
+#include "launch/queue_origin.h"
 #include "launch/slurm/slurm_experiment.h"
 #include "store/run_store.h"
 
@@ -50,6 +51,9 @@ Result<void> ExperimentRunner::own(const std::string &experimentId) {
     if (isSlurmExperiment(experimentId))
         return fail(Error::badArgument("the queue of " + experimentId + " is Slurm's",
                                        "follow it: lockstepctl slurm follow " + experimentId));
+    if (const auto origin = queueOriginOf(experimentId))
+        return fail(Error::badArgument("the queue of " + experimentId + " lives on " + origin->prefix.host,
+                                       "follow it: lockstepctl attach " + experimentId));
     Result<FileLock> lock = FileLock::acquire(experimentFolder(experimentId).lock());
     if (!lock)
         return fail(Error::failed("the queue of " + experimentId + " has an owner: " + lock.error().what,

@@ -15,6 +15,7 @@
 #include "ipc/logging.h"
 #include "ipc/unix_socket.h"
 #include "launch/nodes_launcher.h"
+#include "launch/queue_origin.h"
 
 namespace lockstep::core {
 namespace {
@@ -23,54 +24,6 @@ using Json = nlohmann::ordered_json;
 using Kind = QueueRequest::Kind;
 constexpr int maxAddedRepeats = 100;
 constexpr std::array<std::string_view, 7> kindNames = {"stop", "pause", "resume", "skip", "retry", "move", "add"};
-
-std::string toJson(const QueueRequest &request) {
-    Json json = {{"kind", std::string(toString(request.kind))}, {"by", request.by}};
-    if (request.entry >= 0)
-        json["entry"] = request.entry;
-    if (request.kind == Kind::Move)
-        json["to"] = request.to;
-    if (request.generation)
-        json["generation"] = *request.generation;
-    if (request.added)
-        json["added"] = {{"name", request.added->name},
-                         {"repeats", request.added->repeats},
-                         {"note", request.added->note},
-                         {"command", request.added->command},
-                         {"config", Json::parse(lockstep::toJson(request.added->config))}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::optional<QueueRequest> requestFromJson(std::string_view text) {
-    try {
-        const Json json = Json::parse(text);
-        const auto kind = queueRequestKindFrom(json.value("kind", ""));
-        if (!kind)
-            return std::nullopt;
-        QueueRequest request;
-        request.kind = *kind;
-        request.entry = json.value("entry", -1);
-        request.to = json.value("to", 0);
-        request.by = json.value("by", "a request");
-        if (json.contains("generation"))
-            request.generation = json["generation"].get<std::uint64_t>();
-        if (json.contains("added")) {
-            const Json &added = json["added"];
-            const auto config = runConfigFromJson(added.at("config").dump());
-            if (!config)
-                return std::nullopt;
-            request.added.emplace();
-            request.added->name = added.at("name").get<std::string>();
-            request.added->repeats = added.value("repeats", 1);
-            request.added->note = added.value("note", "");
-            request.added->command = added.value("command", std::vector<std::string>());
-            request.added->config = *config;
-        }
-        return request;
-    } catch (const std::exception &) {
-        return std::nullopt;
-    }
-}
 
 Error wrongState(const ExperimentEntry &entry, const std::string &wish, const std::string &wayOut) {
     return Error::badArgument(
@@ -187,6 +140,54 @@ std::optional<Kind> queueRequestKindFrom(std::string_view text) {
     return Kind(found - kindNames.begin());
 }
 
+std::string toJson(const QueueRequest &request) {
+    Json json = {{"kind", std::string(toString(request.kind))}, {"by", request.by}};
+    if (request.entry >= 0)
+        json["entry"] = request.entry;
+    if (request.kind == Kind::Move)
+        json["to"] = request.to;
+    if (request.generation)
+        json["generation"] = *request.generation;
+    if (request.added)
+        json["added"] = {{"name", request.added->name},
+                         {"repeats", request.added->repeats},
+                         {"note", request.added->note},
+                         {"command", request.added->command},
+                         {"config", Json::parse(lockstep::toJson(request.added->config))}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        const auto kind = queueRequestKindFrom(json.value("kind", ""));
+        if (!kind)
+            return std::nullopt;
+        QueueRequest request;
+        request.kind = *kind;
+        request.entry = json.value("entry", -1);
+        request.to = json.value("to", 0);
+        request.by = json.value("by", "a request");
+        if (json.contains("generation"))
+            request.generation = json["generation"].get<std::uint64_t>();
+        if (json.contains("added")) {
+            const Json &added = json["added"];
+            const auto config = runConfigFromJson(added.at("config").dump());
+            if (!config)
+                return std::nullopt;
+            request.added.emplace();
+            request.added->name = added.at("name").get<std::string>();
+            request.added->repeats = added.value("repeats", 1);
+            request.added->note = added.value("note", "");
+            request.added->command = added.value("command", std::vector<std::string>());
+            request.added->config = *config;
+        }
+        return request;
+    } catch (const std::exception &) {
+        return std::nullopt;
+    }
+}
+
 std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment) {
     std::vector<int> out = experiment.currents();
     std::erase_if(out, [&](int current) {
@@ -231,6 +232,8 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
 }
 
 Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
+    if (const auto origin = queueOriginOf(id))
+        return askQueueThere(id, *origin, request);
     Result<Experiment> experiment = readExperiment(id);
     if (!experiment)
         return fail(experiment.error());
@@ -255,7 +258,7 @@ std::vector<QueueRequest> takeRequests(const ExperimentFolder &folder) {
         const QString path = where.filePath(name);
         const Result<std::string> text = realFileSystem().readAll(path.toStdString());
         QFile::remove(path);
-        const std::optional<QueueRequest> request = text ? requestFromJson(*text) : std::nullopt;
+        const std::optional<QueueRequest> request = text ? queueRequestFromJson(*text) : std::nullopt;
         if (request)
             requests.push_back(*request);
         else

@@ -34,6 +34,8 @@ struct QueueRequest {
 };
 [[nodiscard]] std::string_view toString(QueueRequest::Kind kind); ///< stop, pause, resume, skip, retry, move, add
 [[nodiscard]] std::optional<QueueRequest::Kind> queueRequestKindFrom(std::string_view text);
+[[nodiscard]] std::string toJson(const QueueRequest &request); ///< one line, with its newline
+[[nodiscard]] std::optional<QueueRequest> queueRequestFromJson(std::string_view text);
 
 /// Changes the queue as asked; a sentence when that can't be. Of a run that is under way it changes nothing: stopping it
 /// is up to the owner (stopsCurrents).
@@ -42,8 +44,9 @@ struct QueueRequest {
 [[nodiscard]] std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment);
 
 /// Hands the request to the queue's owner. Without an owner it is carried out here, under the queue's lock: a run that
-/// may still go on is asked to stop where that is wanted, nothing is started. Errors: no such experiment or entry, a
-/// state in which that can't be asked, an unwritable folder.
+/// may still go on is asked to stop where that is wanted, nothing is started. A queue that lives on another machine is asked
+/// there (queue_origin.h), which blocks. Errors: no such experiment or entry, a state in which that can't be asked, an
+/// unwritable folder, a link that is down.
 [[nodiscard]] Result<void> requestQueue(std::string_view experimentId, const QueueRequest &request);
 /// For the owner: what has been asked since, oldest first; the files are gone then.
 [[nodiscard]] std::vector<QueueRequest> takeRequests(const ExperimentFolder &folder);

@@ -119,8 +119,11 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     const Experiment &experiment = m_follower->experiment();
     strip.title = qs(experiment.title);
     strip.orphaned = m_follower->orphaned();
-    strip.active = m_follower->owned() && !experiment.over();
-    strip.overall = m_follower->progress();
+    strip.queueHost = m_follower->queueHost();
+    strip.unknownWhy = experiment.over() ? QString() : m_follower->unknownWhy();
+    strip.active = m_follower->owned() && !experiment.over() && strip.unknownWhy.isEmpty();
+    if (strip.unknownWhy.isEmpty())
+        strip.overall = m_follower->progress();
     strip.pausedBy = experiment.over() ? QString() : qs(experiment.pausedBy);
     const RunStore *store = m_follower->current();
     if (const std::vector<int> currents = experiment.currents(); !currents.empty()) {
@@ -138,6 +141,8 @@ ExperimentModel::Strip ExperimentModel::strip() const {
         strip.state = QStringLiteral("paused by %1").arg(strip.pausedBy);
     if (strip.orphaned && !store)
         strip.state = QStringLiteral("the queue waits: its owner is gone");
+    if (!strip.unknownWhy.isEmpty())
+        strip.state = strip.unknownWhy;
     if (experiment.over()) {
         const int over = experiment.overCount();
         int done = 0;

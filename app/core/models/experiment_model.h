@@ -32,6 +32,8 @@ public:
         std::optional<double> overall;  ///< of the experiment
         QString left;                   ///< "12 s left"; empty when unknown
         QString pausedBy;               ///< who paused the queue; empty: it is not paused
+        QString queueHost;              ///< the machine that keeps the queue; empty: this one
+        QString unknownWhy;             ///< why nobody knows how it stands now (a lost link); empty: it is known
         bool active = false;            ///< something runs or is queued and owned
         bool orphaned = false;          ///< queued without an owner: offer to take it up
     };

@@ -9,10 +9,12 @@
 #include <QCryptographicHash>
 #include <QFile>
 #include <QFileInfo>
+#include <QLibraryInfo>
 #include <QProcess>
 
 #include "data/dataset_source.h"
 #include "ipc/run_folder.h"
+#include "launch/command_prefix.h"
 #include "nodes/torch_line.h"
 
 namespace lockstep::core {
@@ -105,6 +107,28 @@ void addPython(const std::string &agent, std::vector<SyncFile> &files) {
                                      false});
             return;
         }
+}
+
+/// lockstepctl with Qt's driver for SQLite, which is loaded by name: with them a queue's owner can live on the node. What
+/// they need besides is added to `libraries`.
+Result<void> addQueueOwner(std::vector<SyncFile> &files, std::vector<std::string> &libraries) {
+    const auto ctl = findCtl();
+    if (!ctl)
+        return fail(ctl.error());
+    const std::string plugins = QLibraryInfo::path(QLibraryInfo::PluginsPath).toStdString();
+    const std::string driver = plugins + "/sqldrivers/libqsqlite.so";
+    files.push_back({"bin/lockstepctl", *ctl, {}, 0, true});
+    std::error_code error;
+    if (fs::exists(driver, error))
+        files.push_back({"lib/lockstep/plugins/sqldrivers/libqsqlite.so", driver, {}, 0, false});
+    for (const std::string &one : {*ctl, driver})
+        if (fs::exists(one, error)) {
+            const auto more = librariesOf(one);
+            if (!more)
+                return fail(more.error());
+            libraries.insert(libraries.end(), more->begin(), more->end());
+        }
+    return {};
 }
 
 } // namespace
@@ -217,6 +241,8 @@ Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
             return fail(more.error());
         libraries.insert(libraries.end(), more->begin(), more->end());
     }
+    if (auto added = addQueueOwner(files, libraries); !added)
+        return fail(added.error());
     for (const std::string &library : libraries)
         if (!ofGlibc(fileName(library)) && !within(library, siteOf(trainer)))
             files.push_back({"lib/lockstep/" + fileName(library), library, {}, 0, false});

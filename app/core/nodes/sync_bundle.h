@@ -42,7 +42,8 @@ struct LocalTrainer {
 /// Asks it; with `cuda` also what GPUs want, which takes seconds.
 [[nodiscard]] Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda);
 
-/// Agent, launcher, trainer, its Python files and the libraries they need that are neither glibc's nor torch's.
+/// Agent, launcher, trainer, its Python files, lockstepctl (so that a queue may live there) and the libraries they need that are
+/// neither glibc's nor torch's. In one bundle, so that lockstepctl never meets an agent of another version.
 [[nodiscard]] Result<SyncBundle> programBundle(const LocalTrainer &trainer);
 /// The libraries of torch that the trainer loads: those for CPU devices, and with `cuda` all.
 [[nodiscard]] Result<SyncBundle> torchBundle(const LocalTrainer &trainer, bool cuda);

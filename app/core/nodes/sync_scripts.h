@@ -81,7 +81,9 @@ if [ "$before" != "versions/$3" ]; then
   echo "$before" > before
 fi
 keep=$(cat before 2>/dev/null || true)
-for d in versions/*; do [ "$d" = "versions/$3" ] || [ "$d" = "$keep" ] || rm -rf "$d"; done
+here=$(pwd -P)
+used() { ls -l /proc/[0-9]*/exe 2>/dev/null | grep -qF -- "-> $here/$1/"; }
+for d in versions/*; do [ "$d" = "versions/$3" ] || [ "$d" = "$keep" ] || used "$d" || rm -rf "$d"; done
 for d in incoming-* old-*; do [ -e "$d" ] && rm -rf "$d"; done
 case "$2" in data-*) name=${2#data-}; mkdir -p "$1/data"
   if [ -L "$1/data/$name" ] || [ ! -e "$1/data/$name" ]; then

@@ -12,6 +12,7 @@
 #include "app/ui/pages/node_picker.h"
 #include "app/ui/pages/plan_doctor.h"
 #include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/queue_place.h"
 #include "app/ui/pages/ssh_asker.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -70,7 +71,9 @@ void PlanPage::buildNodes(QWidget *parent) {
     m_asker = new SshAsker(this);
     m_nodes = new NodePicker(m_theme, *m_asker, parent);
     m_doctor = new PlanDoctor(*m_asker, parent);
+    m_queuePlace = new QueuePlace(parent);
     m_nodes->hide();
+    m_queuePlace->hide();
     m_doctor->hide();
     connect(m_asker, &SshAsker::failed, this, &PlanPage::failed);
     connect(m_nodes, &NodePicker::failed, this, &PlanPage::failed);
@@ -116,6 +119,7 @@ void PlanPage::showNodes(const core::Plan *plan) {
     const std::vector<NodePlace> places = m_overNodes ? chosenPlaces() : std::vector<NodePlace>();
     m_command->setFixedHeight(places.size() > 1 ? 144 : 80);
     m_doctor->setVisible(!places.empty());
+    m_queuePlace->show(places, m_nodes->book());
     if (!m_overNodes)
         return;
     const RunConfig *widest = nullptr;

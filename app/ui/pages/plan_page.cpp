@@ -21,6 +21,7 @@
 #include "app/ui/pages/node_picker.h"
 #include "app/ui/pages/plan_doctor.h"
 #include "app/ui/pages/plan_rows.h"
+#include "app/ui/pages/queue_place.h"
 #include "app/ui/pages/recipe_list.h"
 #include "app/ui/pages/recipe_reader_dialog.h"
 #include "app/ui/shell/workspace.h"
@@ -200,6 +201,7 @@ QWidget *PlanPage::buildForm() {
     rows->setSpacing(grid + grid / 2);
     buildNodes(scrolled);
     rows->addWidget(m_nodes);
+    rows->addWidget(m_queuePlace);
     rows->addWidget(m_doctor);
     m_form = new ConfigForm(m_theme, scrolled);
     rows->addWidget(m_form, 1);
@@ -432,6 +434,7 @@ void PlanPage::start() {
     request.quick = m_draft.quick;
     request.repeats = m_draft.repeats;
     request.sideBySide = m_draft.sideBySide;
+    request.queueOn = m_queuePlace->host().toStdString();
     Q_EMIT startRequested(request);
 }
 

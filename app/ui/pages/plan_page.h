@@ -21,6 +21,7 @@ class DataNotice;
 class DevicePicker;
 class NodePicker;
 class PlanDoctor;
+class QueuePlace;
 class RecipeList;
 class SshAsker;
 class Theme;
@@ -44,6 +45,7 @@ public:
     [[nodiscard]] DevicePicker *devicePicker() const { return m_devices; }
     [[nodiscard]] NodePicker *nodePicker() const { return m_nodes; }
     [[nodiscard]] PlanDoctor *doctor() const { return m_doctor; }
+    [[nodiscard]] QueuePlace *queuePlace() const { return m_queuePlace; }
     [[nodiscard]] QPushButton *hereButton() const { return m_here; }
     [[nodiscard]] QPushButton *nodesButton() const { return m_elsewhere; }
     [[nodiscard]] QString mistakes() const;
@@ -99,6 +101,7 @@ private:
     SshAsker *m_asker;
     NodePicker *m_nodes;
     PlanDoctor *m_doctor;
+    QueuePlace *m_queuePlace;
     QPushButton *m_here, *m_elsewhere;
     std::string m_keptNodes; ///< chosen before this machine was
     QCheckBox *m_quick;

@@ -120,6 +120,10 @@ QPushButton *QueuePanel::addButton(const QString &words, const QKeySequence &key
     return button;
 }
 
+QString QueuePanel::noteText() const {
+    return m_note->text();
+}
+
 int QueuePanel::row() const {
     const int row = m_list->currentIndex().row();
     return row < m_workspace.queue().rowCount() ? row : -1;
@@ -145,11 +149,17 @@ void QueuePanel::refresh() {
                     : !strip.pausedBy.isEmpty() ? tr("Paused by %1.").arg(strip.pausedBy)
                     : strip.orphaned            ? tr("Its owner is gone: take up the queue to go on.")
                                                 : QString());
+    if (!strip.queueHost.isEmpty()) {
+        const QString lives = strip.unknownWhy.isEmpty()
+                                  ? tr("Lives on %1: this machine may leave.").arg(strip.queueHost)
+                                  : tr("Lives on %1. As last seen: %2.").arg(strip.queueHost, strip.unknownWhy);
+        m_note->setText(m_note->text().isEmpty() ? lives : lives + u' ' + m_note->text());
+    }
     m_note->setVisible(!m_note->text().isEmpty());
     const int at = row();
     const QString state = at < 0 ? QString() : m_workspace.queue().index(at).data(core::StateRole).toString();
     const int place = at < 0 ? -1 : m_workspace.queue().placeAt(at);
-    const bool may = heldBy.isEmpty();
+    const bool may = heldBy.isEmpty() && strip.unknownWhy.isEmpty();
     m_up->setEnabled(may && place > 0);
     m_down->setEnabled(may && place >= 0 && at + 1 < m_workspace.queue().rowCount());
     m_skip->setEnabled(may && (place >= 0 || state == QLatin1String("running") || state == QLatin1String("launching")));

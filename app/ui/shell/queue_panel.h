@@ -30,6 +30,7 @@ public:
     QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent);
     /// Opens with its upper right corner there (global).
     void popUp(const QPoint &corner);
+    [[nodiscard]] QString noteText() const;
     [[nodiscard]] QListView *list() const { return m_list; }
     [[nodiscard]] QPushButton *upButton() const { return m_up; }
     [[nodiscard]] QPushButton *downButton() const { return m_down; }

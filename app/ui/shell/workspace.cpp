@@ -69,6 +69,7 @@ core::ExperimentFollower *Workspace::followerFor(const QString &id, Error *error
         if (out == m_open)
             m_runs.add(store);
     });
+    connect(out, &core::ExperimentFollower::refused, this, &Workspace::failed);
     m_followers.push_back(std::move(follower));
     return out;
 }
@@ -164,7 +165,8 @@ void Workspace::lookForRunning() {
                 continue;
             Error error;
             core::ExperimentFollower *follower = followerFor(QString::fromStdString(all[i]), &error);
-            if (follower && !follower->experiment().over() && (owned || follower->experiment().current()))
+            const bool elsewhere = follower && !follower->queueHost().isEmpty();
+            if (follower && !follower->experiment().over() && (owned || elsewhere || follower->experiment().current()))
                 m_running = follower;
         }
     }
@@ -270,7 +272,7 @@ void Workspace::ask(core::QueueRequest request) {
     }
     const bool goesOn =
         request.kind == core::QueueRequest::Kind::Retry || request.kind == core::QueueRequest::Kind::Resume;
-    if (goesOn && !core::isOwned(follower->experiment().id))
+    if (goesOn && follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
         takeUp();
 }
 
@@ -305,7 +307,7 @@ void Workspace::tryRun(const core::SuggestedRun &run) {
     if (const auto asked = m_open->ask(request); !asked)
         return Q_EMIT failed(QString::fromStdString(asked.error().message()));
     lookForRunning();
-    if (!core::isOwned(experiment.id))
+    if (m_open->queueHost().isEmpty() && !core::isOwned(experiment.id)) // elsewhere that machine sees to it
         takeUp();
 }
 

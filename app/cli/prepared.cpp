@@ -1,0 +1,107 @@
+// What `run` does before anything starts: recipe and options become an experiment, or every mistake is told.
+#include "prepared.h"
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+
+#include "launch/machine_facts.h"
+#include "launch/queue_places.h"
+#include "launch/script_check.h"
+#include "settings.h"
+#include "store/run_index.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// Every other node of the runs, from here: whoever keeps a queue starts agents there when nobody sits by to answer ssh.
+Errors unreachableNodes(const core::Experiment &experiment) {
+    std::vector<RunConfig> configs;
+    for (const core::ExperimentEntry &entry : experiment.entries)
+        if (entry.planned.runnable())
+            configs.push_back(entry.planned.config);
+    Errors errors;
+    for (const auto &[host, agent] : core::otherHosts(configs)) {
+        const auto prefix = core::prefixFor(host, agent);
+        const auto facts = prefix ? core::machineFacts(*prefix) : fail(prefix.error());
+        if (!facts)
+            errors.push_back(
+                Error::badArgument("node " + facts.error().what,
+                                   "whoever keeps the queue has to reach each node without a question: make `ssh " +
+                                       host + " true` work from there, or leave --queue-on out"));
+    }
+    return errors;
+}
+
+} // namespace
+
+tl::expected<core::Recipe, Errors> readRecipe(const std::string &name) {
+    if (name != "-")
+        return core::loadRecipe(name);
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    return core::recipeFromJson(text, "stdin");
+}
+
+tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {
+    core::PlanOptions plan;
+    plan.quick = options.quick;
+    plan.repeats = options.repeats;
+    plan.orderSeed = options.orderSeed;
+    plan.sideBySide = options.sideBySide;
+    auto set = settingsFrom(options.set, "--set");
+    if (!set)
+        return tl::unexpected(set.error());
+    plan.set = std::move(*set);
+    return plan;
+}
+
+tl::expected<core::Experiment, Errors> expandAt(const core::CommandPrefix &prefix, const core::Recipe &recipe,
+                                                core::PlanOptions plan, const RunOptions &options) {
+    const auto facts = core::machineFacts(prefix);
+    if (!facts)
+        return tl::unexpected(Errors{facts.error()});
+    auto index = core::RunIndex::open(); // an estimate is worth having, not worth failing for
+    if (index && prefix.local() && index->refresh())
+        plan.estimate = [&, here = core::thisMachine()](const RunConfig &config) {
+            return index->estimate(config, here);
+        };
+    const auto expanded = core::expand(recipe, *facts, plan);
+    if (!expanded)
+        return tl::unexpected(expanded.error());
+    if (expanded->runnableCount() == 0) {
+        Errors errors;
+        for (const core::PlannedRun &run : expanded->runs)
+            errors.push_back(Error::badArgument(run.name + ": " + run.notRunReason));
+        return tl::unexpected(errors);
+    }
+    core::Experiment experiment = core::makeExperiment(*expanded, recipe, options.quick, prefix);
+    experiment.check = options.check;
+    if (options.reachNodes)
+        if (Errors errors = unreachableNodes(experiment); !errors.empty())
+            return tl::unexpected(std::move(errors));
+    const auto pythons = core::checkScripts(prefix, experiment);
+    if (!pythons)
+        return tl::unexpected(pythons.error());
+    for (const std::string &python : *pythons)
+        std::fprintf(stderr, "scripts run with %s\n", python.c_str());
+    return experiment;
+}
+
+tl::expected<core::Experiment, Errors> prepare(const RunOptions &options) {
+    const auto one = [](const Error &error) { return tl::unexpected(Errors{error}); };
+    const auto prefix = core::prefixFor(options.host, options.remoteAgent);
+    if (!prefix)
+        return one(prefix.error());
+    const auto recipe = readRecipe(options.recipe);
+    if (!recipe)
+        return tl::unexpected(recipe.error());
+    auto plan = planOptions(options);
+    if (!plan)
+        return tl::unexpected(plan.error());
+    if (prefix->local())
+        if (const auto agent = core::findAgent(); !agent)
+            return one(agent.error());
+    return expandAt(*prefix, *recipe, std::move(*plan), options);
+}
+
+} // namespace lockstep::cli

@@ -1,0 +1,173 @@
+// run --queue-on: the recipe is checked here and handed over to another machine, which keeps its queue.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+#include <QString>
+
+#include "commands.h"
+#include "launch/queue_origin.h"
+#include "launch/queue_places.h"
+#include "nodes/node_book.h"
+#include "output.h"
+#include "prepared.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr int handOverLimitMs = 150'000; // a cold disk, nodes that are slow to answer, a script's Python
+
+/// A name of the list of nodes, or one that ssh knows.
+Result<core::CommandPrefix> machineOf(const std::string &name, const std::string &remoteAgent) {
+    const auto nodes = core::readNodes();
+    if (!nodes)
+        return fail(nodes.error());
+    const auto node = std::find_if(nodes->begin(), nodes->end(),
+                                   [&](const auto &one) { return one.name == name || one.host == name; });
+    if (node != nodes->end() && node->how == "local")
+        return fail(Error::badArgument(name + " is this machine, where a queue lives anyway", "leave --queue-on out",
+                                       "--queue-on"));
+    if ((node != nodes->end() && node->how == "slurm") || name.starts_with("slurm:"))
+        return fail(Error::badArgument(name + " is lent by Slurm, which keeps its own queue",
+                                       "lockstepctl slurm submit RECIPE", "--queue-on"));
+    const std::string agent = !remoteAgent.empty() ? remoteAgent : node != nodes->end() ? node->agent : std::string();
+    return core::prefixFor(node != nodes->end() ? node->host : name, agent);
+}
+
+/// What does not go with a queue elsewhere.
+Result<void> goesTogether(const RunOptions &options) {
+    const auto refuse = [](const char *option, const char *wayOut) {
+        return fail(
+            Error::badArgument("--queue-on and " + std::string(option) + " are both given", wayOut, "--queue-on"));
+    };
+    if (!options.host.empty())
+        return refuse("--host", "--queue-on alone puts runs without nodes on that machine, too");
+    if (!options.experiment.empty())
+        return refuse("--experiment", "a queue stays where it was begun");
+    if (!options.out.empty())
+        return refuse("--out", "leave --out out, and export later: lockstepctl export ID");
+    if (options.json && !options.detach)
+        return refuse("--json", "add --detach, and ask later: lockstepctl show ID --json");
+    return {};
+}
+
+std::vector<std::string> wordsFor(const RunOptions &options,
+                                  const std::vector<std::pair<std::string, std::string>> &set) {
+    std::vector<std::string> words = {"run", "-", "--detach", "--json", "--reach-nodes"};
+    if (options.quick)
+        words.emplace_back("--quick");
+    if (!options.check)
+        words.emplace_back("--no-check");
+    if (options.repeats)
+        words.insert(words.end(), {"--repeats", std::to_string(*options.repeats)});
+    if (options.orderSeed)
+        words.insert(words.end(), {"--order-seed", std::to_string(*options.orderSeed)});
+    if (options.sideBySide > 1)
+        words.insert(words.end(), {"--side-by-side", std::to_string(options.sideBySide)});
+    for (const auto &[key, value] : set)
+        words.insert(words.end(), {"--set", key + "=" + value});
+    return words;
+}
+
+/// The experiment's id, which is the same here and there.
+Result<std::string> handOver(const core::QueueOrigin &origin, const std::vector<std::string> &words,
+                             const core::Recipe &recipe) {
+    auto said = core::runThere(origin, words, core::toJson(recipe), handOverLimitMs);
+    const std::string &host = origin.prefix.host;
+    if (!said) {
+        Error error = said.error();
+        error.wayOut = "whether the queue was begun there is not known: ssh " + host + " " + origin.ctl + " list";
+        return fail(error);
+    }
+    const auto json = nlohmann::json::parse(said->out, nullptr, false);
+    if (said->code == Done && json.is_object() && json.contains("experiment") && json["experiment"].is_string())
+        if (const auto id = json["experiment"].get<std::string>(); isRunId(id))
+            return id;
+    const std::string complaint = core::complaintOf(*said);
+    const Error error =
+        Error::failed("on " + host + ": " + (complaint.empty() ? "lockstepctl gave no answer" : complaint));
+    return fail(said->code == BadArguments ? Error::badArgument(error.what) : error);
+}
+
+} // namespace
+
+int queueOnCommand(const RunOptions &options) {
+    if (const auto fits = goesTogether(options); !fits)
+        return complain(fits.error());
+    const auto machine = machineOf(options.queueOn, options.remoteAgent);
+    if (!machine)
+        return complain(machine.error());
+    const auto recipe = readRecipe(options.recipe);
+    if (!recipe)
+        return complain(recipe.error());
+    auto plan = planOptions(options);
+    if (!plan)
+        return complain(plan.error());
+    const auto seen = core::recipeSeenFrom(machine->host, {*recipe, plan->set});
+    if (!seen)
+        return complain(seen.error());
+    const auto origin = core::queueHostAt(*machine);
+    if (!origin)
+        return complain(origin.error());
+    plan->set = seen->set;
+    if (const auto prepared = expandAt(origin->prefix, seen->recipe, *plan, options); !prepared)
+        return complain(prepared.error());
+    const auto id = handOver(*origin, wordsFor(options, seen->set), seen->recipe);
+    if (!id)
+        return complain(id.error());
+    if (const auto written = core::writeQueueOrigin(*id, *origin); !written)
+        return complain(written.error());
+    const auto looked = core::lookAtQueue(*id, *origin); // the copy; a link that breaks now is met again by attach
+    const std::string &host = origin->prefix.host;
+    if (options.detach && options.json) {
+        print(nlohmann::ordered_json{{"experiment", *id}, {"queue_on", host}}.dump() + "\n");
+        return Done;
+    }
+    print("experiment " + *id + " has its queue on " + host +
+          ": this machine may leave; follow it: lockstepctl attach " + *id + ", stop it: lockstepctl stop " + *id +
+          "\n");
+    if (options.detach)
+        return Done;
+    return looked ? attachCommand({*id, options.tensorBoard}) : complain(looked.error());
+}
+
+Result<void> knowQueueOn(const std::string &machine, const std::string &experiment) {
+    if (!isRunId(experiment))
+        return fail(Error::badArgument("\"" + experiment.substr(0, 80) + "\" is not an experiment's id",
+                                       "lockstepctl list, on " + machine + ", shows them"));
+    if (const auto known = core::queueOriginOf(experiment); !known && core::readExperiment(experiment))
+        return fail(Error::badArgument("experiment " + experiment + " has its queue on this machine",
+                                       "leave --queue-on out", "--queue-on"));
+    const auto prefix = machineOf(machine, qEnvironmentVariable("LOCKSTEP_REMOTE_AGENT").toStdString());
+    if (!prefix)
+        return fail(prefix.error());
+    const auto origin = core::queueHostAt(*prefix);
+    if (!origin)
+        return fail(origin.error());
+    const auto there = core::runThere(*origin, {"remote", "document", experiment});
+    if (!there)
+        return fail(there.error());
+    if (there->code != Done)
+        return fail(Error::badArgument("on " + prefix->host + ": " + core::complaintOf(*there)));
+    return core::writeQueueOrigin(experiment, *origin);
+}
+
+int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {
+    const auto said =
+        core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {}, handOverLimitMs);
+    if (!said)
+        return complain(said.error());
+    if (said->code != Done)
+        return complain(Error{"on " + origin.prefix.host + ": " + core::complaintOf(*said),
+                              {},
+                              said->code == BadArguments ? ErrorKind::BadArgument : ErrorKind::Failed,
+                              {}});
+    if (!options.detach)
+        return attachCommand({options.experiment, options.tensorBoard});
+    print(options.json
+              ? nlohmann::ordered_json{{"experiment", options.experiment}, {"queue_on", origin.prefix.host}}.dump() +
+                    "\n"
+              : "experiment " + options.experiment + " goes on, on " + origin.prefix.host + "\n");
+    return Done;
+}
+
+} // namespace lockstep::cli
