@@ -22,6 +22,7 @@ struct JobRunsOptions {
 struct SlurmOptions {
     std::string partition, account, qos, constraint, time, gres, interface, agent;
     int atOnce = 0;
+    std::vector<int> tasksPerNode;
     std::vector<std::string> extra;
 };
 

@@ -31,7 +31,14 @@ void addSlurmPlace(CLI::App &command, SlurmOptions &options) {
     command.add_option("--constraint", options.constraint, "Slurm: features that nodes must have");
     command.add_option("--time", options.time, "Slurm: time limit, e.g. 30 (minutes), 1:00:00, 2-12");
     command.add_option("--gres", options.gres, "Slurm: generic resources of a node; left out: gpu:N for runs on GPUs");
-    command.add_option("--interface", options.interface, "Network interface for rendezvous, gradients and agents");
+    command.add_option(
+        "--interface", options.interface,
+        "Network interface for rendezvous, gradients and agents; left out: found by trying, inside the job");
+    command
+        .add_option("--tasks-per-node", options.tasksPerNode,
+                    "Ranks of each node, e.g. 2,1; left out: evenly, or as Slurm lays them out by what its nodes have")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 65536));
     command.add_option("--at-once", options.atOnce, "Runs of an array that may go on at the same time")
         ->check(CLI::Range(1, 1'000'000));
     command

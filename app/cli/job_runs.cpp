@@ -136,7 +136,8 @@ core::SlurmPlace slurmPlaceOf(const SlurmOptions &options, int nodes) {
     place.time = options.time;
     place.gres = options.gres;
     place.interface = options.interface;
-    place.nodes = nodes;
+    place.ranksOfNodes = options.tasksPerNode;
+    place.nodes = nodes == 1 && !options.tasksPerNode.empty() ? int(options.tasksPerNode.size()) : nodes;
     place.atOnce = options.atOnce;
     place.extra = options.extra;
     if (!options.agent.empty())

@@ -37,7 +37,9 @@ def run(*words, **more):
 class SlurmLab:
     """`environment()` is what Slurm's programs, and ours that call them, need."""
 
-    def __init__(self, folder, nodes=2):
+    def __init__(self, folder, nodes=2, cpus=None, interfaces=None):
+        """`cpus`: what Slurm is told that each node has (1); `interfaces`: name of each node's interface (eth0)."""
+        self.cpus, self.interfaces = cpus or [1] * nodes, interfaces or ["eth0"] * nodes
         self.folder = pathlib.Path(folder)  # not below /tmp: each node has one of its own
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
         self.tag = f"{random.SystemRandom().randrange(1 << 24):06x}"
@@ -87,7 +89,7 @@ class SlurmLab:
             self.holders[node] = holder
             if holder.stdout.readline() != "ready\n":
                 raise RuntimeError(f"the namespaces of {node} could not be set up")
-            here, there = f"lsv{self.tag}{i}", "eth0"
+            here, there = f"lsv{self.tag}{i}", self.interfaces[i]
             run("ip", "link", "add", here, "type", "veth", "peer", "name", there, "netns", str(holder.pid))
             run("ip", "link", "set", here, "master", bridge, "up")
             self.inside(node, "ip", "address", "add", f"{self.address(node)}/24", "dev", there)
@@ -113,9 +115,10 @@ class SlurmLab:
         f, host = self.folder, os.uname().nodename.split(".")[0]
         # Each node has a core of its own where there are enough, so that ranks on two nodes don't share one.
         allowed = sorted(os.sched_getaffinity(0))
-        self.cores = {node: [allowed[i % len(allowed)]] for i, node in enumerate(self.nodes)}
-        lines = [f"NodeName={node} NodeHostname={node} NodeAddr={self.address(node)} Port=6818 CPUs=1 RealMemory=512 State=UNKNOWN"
-                 for node in self.nodes]
+        self.cores = {node: [allowed[(i + k) % len(allowed)] for k in range(cpus)]
+                      for i, (node, cpus) in enumerate(zip(self.nodes, self.cpus))}
+        lines = [f"NodeName={node} NodeHostname={node} NodeAddr={self.address(node)} Port=6818 CPUs={cpus} RealMemory=512 State=UNKNOWN"
+                 for node, cpus in zip(self.nodes, self.cpus)]
         (f / "slurm.conf").write_text(f"""ClusterName=lockstep
 SlurmctldHost={host}({self.net}.254)
 SlurmctldPort={self.port}
@@ -132,6 +135,7 @@ StateSaveLocation={f}/state
 SlurmdSpoolDir={f}/%n
 SlurmctldPidFile={f}/slurmctld.pid
 SlurmdPidFile={f}/%n.pid
+SlurmdParameters=config_overrides
 SlurmctldLogFile={f}/log/slurmctld.log
 SlurmdLogFile={f}/log/%n.log
 ReturnToService=2

@@ -34,11 +34,15 @@ def long_test(test):
     return unittest.skipUnless(LONG or "--long" in sys.argv, "a long one: --long")(test)
 
 
-class Slurm(unittest.TestCase):
+class SlurmTest(unittest.TestCase):
+    """What the tests below do with a Slurm: `lab_options` are those of SlurmLab."""
+
+    lab_options = {}
+
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-slurm-", dir="/var/tmp"))  # each node has a /tmp of its own
-        cls.lab = SlurmLab(cls.folder / "lab").start()
+        cls.lab = SlurmLab(cls.folder / "lab", **cls.lab_options).start()
 
     @classmethod
     def tearDownClass(cls):
@@ -124,6 +128,8 @@ class Slurm(unittest.TestCase):
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.lab.logs()}\n{self.told()}") from None
 
+
+class Slurm(SlurmTest):
     def test_a_ddp_run_over_two_nodes_is_submitted_and_followed_live_to_its_result(self):
         experiment, job = self.two_nodes(epochs=4, train_samples=6400)
         follower = subprocess.Popen([str(BIN / "lockstepctl"), "slurm", "follow", experiment], env=self.environment,
@@ -241,6 +247,70 @@ class Slurm(unittest.TestCase):
         self.assertEqual(after["entries"][0]["state"], "stopped")
         self.assertEqual(self.result(run)["exit_code"], 130)
         self.assertTrue(list(self.home.glob("checkpoints/*/*.safetensors")))
+
+
+class UnlikeNodes(SlurmTest):
+    """Two cores and eno1 here, three and ens5 there; and on both an interface whose address is the other's too, as docker0's is."""
+
+    lab_options = {"cpus": [2, 3], "interfaces": ["eno1", "ens5"]}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for node in cls.lab.nodes:
+            for words in (("link", "add", "br-a", "type", "veth", "peer", "name", "br-b"), ("address", "add", "172.17.0.1/16", "dev", "br-a"),
+                          ("link", "set", "br-a", "up"), ("link", "set", "br-b", "up")):
+                cls.lab.inside(node, "ip", *words)
+
+    def shared_out(self, ranks, *words, **base):
+        text = self.recipe({"method": "ddp", "devices": ranks, "name": f"DDP ×{ranks}", "batch_size": 60, "oversubscribe": True}, epochs=1,
+                           train_samples=600, **base)
+        experiment, _ = self.submit(text, *words)
+        entry = self.over(experiment)["entries"][0]
+        self.assertEqual(entry["state"], "done", f"{entry}\n{self.told()}")
+        return experiment, entry["run"]
+
+    def test_the_network_between_the_nodes_is_found_by_trying_and_named(self):
+        _, run = self.shared_out(2, "--nodes", "2")
+        said = [frame["message"] for frame in self.frames(run, "log") if "found by trying" in frame["message"]]
+        self.assertEqual(len(said), 1, self.told())
+        self.assertIn(f"n1 is reached by all at {self.lab.address('n1')} (eno1), n2 goes by ens5", said[0])
+        nodes = json.loads((self.run_folder(run) / "config.json").read_text())["config"]["nodes"]
+        self.assertIn("n1%eno1:0", nodes)
+        self.assertIn("n2%ens5:0", nodes)
+        self.assertFalse(list(self.home.glob("meeting-*")))
+
+    def test_ranks_that_nodes_cannot_share_evenly_lie_as_slurm_lays_them_out(self):
+        experiment, run = self.shared_out(5, "--nodes", "2")
+        self.assertEqual([rank["host"] for rank in self.result(run)["ranks"]], ["n1", "n1", "n2", "n2", "n2"])
+        self.assertEqual(self.result(run)["summary"]["world_size"], 5)
+        self.assertIn("#SBATCH --ntasks=5\n", (self.home / "experiments" / experiment / "job.sbatch").read_text())
+
+    def test_the_shares_of_nodes_may_be_given(self):
+        _, run = self.shared_out(3, "--tasks-per-node", "2,1")
+        self.assertEqual([rank["host"] for rank in self.result(run)["ranks"]], ["n1", "n1", "n2"])
+        error = self.ctl("slurm", "script", "-", "--tasks-per-node", "2,2", input=self.recipe({"method": "ddp", "devices": 3, "batch_size": 60}), code=2)
+        self.assertIn("has 3 ranks, and the nodes are given 4", error)
+
+    def test_nodes_without_a_common_network_are_told_which_addresses_were_tried(self):
+        self.lab.inside("n2", "ip", "link", "set", "ens5", "down")
+        run = "20260102T030405Z-89abcdef"
+        def agent(node, rank):
+            return subprocess.Popen(["nsenter", "-t", str(self.lab.holders[node].pid), "--net", "--uts", "--mount", "--", str(BIN / "lockstep-agent"),
+                                     "run", "--run-id", run, "--nnodes", "2", "--node-rank", str(rank), "--join-limit", "4", "--", "true"],
+                                    env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            first, second = agent("n1", 0), agent("n2", 1)
+            said = [process.communicate(timeout=60)[1] for process in (first, second)]
+        finally:
+            self.lab.inside("n2", "ip", "link", "set", "ens5", "up")
+            wait_for(lambda: self.lab.call("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * 2, 60, "both nodes", self.lab)
+        self.assertIn("node 0 is reached from n2 at none of its addresses: ", said[1])
+        self.assertIn(f"{self.lab.address('n1')} (eno1): Network is unreachable", said[1])
+        self.assertIn("172.17.0.1 (br-a): Connection refused", said[1])
+        self.assertIn("node 1 did not find n1, which is node 0, within 4 s", said[0])
+        self.assertEqual((first.returncode, second.returncode), (1, 1))
+        self.assertFalse((self.home / "runs" / run).exists())
 
 
 def main():

@@ -176,7 +176,7 @@ Errors mistakesIn(const CommandOptions &options) {
         mistake("'" + options.runId + "' is no run id", "give all nodes the same one, like 20260102T030405Z-89abcdef");
     if (options.joins() && options.nodeRank == 0 && options.join.empty() && options.interface.empty())
         mistake("node 0 of " + std::to_string(options.nodes) + " does not know where to listen",
-                "give --interface IF or --join HOST:PORT");
+                "give --interface IF or --join HOST:PORT, or leave both out on all nodes");
     if (options.joins() && options.maxRestarts > 0)
         mistake("ranks on several nodes are not started again by their agents", "leave --max-restarts out");
     if (options.nodes > 1 && !options.joins() && (options.masterAddress.empty() || options.masterPort == 0))

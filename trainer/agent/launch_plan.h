@@ -39,6 +39,8 @@ struct NodesPlan {
     std::string announce; ///< node 0: the host that the others are told; empty: listenAddress
     std::string join;     ///< node > 0: "HOST:PORT"; empty: as join.json in the run's folder says (a shared one)
     std::string token;    ///< empty: node 0 makes one, others read it in join.json
+    std::string
+        interfacesFound; ///< node 0: how the network between the nodes was found, for people; empty: it was named
     std::chrono::milliseconds joinLimit{60'000}, lease{600'000};
 };
 

@@ -36,8 +36,10 @@ void addRun(CLI::App &app, CommandOptions &options) {
         "--join", options.join,
         "With --run-id: HOST:PORT where node 0 listens for the others' agents; left out: node 0 takes a free "
         "port, the others read it in the run's folder, which then has to be one that all nodes see");
-    run->add_option("--interface", options.interface,
-                    "With --run-id: network interface of this node for rendezvous, gradients and the agents' link");
+    run->add_option(
+        "--interface", options.interface,
+        "With --run-id: network interface of this node for rendezvous, gradients and the agents' link; left "
+        "out on all nodes, with --join: found by trying, by way of a LOCKSTEP_HOME that all nodes see");
     run->add_option(
         "--token-file", options.tokenFile,
         "With --run-id: file with the token that the agents show each other; LOCKSTEP_JOIN_TOKEN goes before");

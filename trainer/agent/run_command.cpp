@@ -2,6 +2,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/agent/commands.h"
+#include "trainer/agent/interface_meeting.h"
 #include "trainer/agent/node_plan.h"
 #include "trainer/agent/session.h"
 #include "trainer/agent/slurm_origin.h"
@@ -21,14 +22,23 @@ int refuse(const std::vector<Error> &errors) {
 }
 } // namespace
 
-int runCommand(const CommandOptions &options) {
+int runCommand(const CommandOptions &given) {
     auto keeper = GroupKeeper::start();
     if (!keeper)
         return refuse({keeper.error()});
     auto nvml = Nvml::load();
+    CommandOptions options = given;
+    std::string found;
+    if (meetsByTrying(options)) {
+        auto sentence = findInterfaces(options);
+        if (!sentence)
+            return refuse({sentence.error()});
+        found = std::move(*sentence);
+    }
     auto plan = planFromCommand(options, nvml.get());
     if (!plan)
         return refuse(plan.error());
+    plan->nodes.interfacesFound = std::move(found);
     if (plan->nodes.count > 1 && plan->nodes.node > 0)
         if (const auto found = waitForAgent0(*plan); !found)
             return refuse({found.error()});

@@ -91,6 +91,8 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
     say(RunState::Init, m_plan.record.name);
     if (!m_plan.python.empty())
         m_journal->append(LogFrame{"info", "the script runs with " + m_plan.python, "agent"});
+    if (!m_plan.nodes.interfacesFound.empty())
+        m_journal->append(LogFrame{"info", m_plan.nodes.interfacesFound, "agent"});
     const bool several = m_plan.nodes.count > 1;
     auto ready = !several ? begin() : node() == 0 ? openHub() : joinRun();
     if (!ready)

@@ -1,6 +1,7 @@
 #include "launch/slurm/slurm_script.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "launch/jobs/job_shape.h"
 
@@ -34,6 +35,13 @@ Result<void> checkPlace(const SlurmPlace &place) {
     if (!plainInterface || place.interface.size() > 15)
         return fail(Error::badArgument("\"" + commentText(place.interface) + "\" is no name of a network interface",
                                        "ip address lists them", "interface"));
+    if (std::any_of(place.ranksOfNodes.begin(), place.ranksOfNodes.end(), [](int ranks) { return ranks < 1; }))
+        return fail(Error::badArgument("a node of the job is given no rank", "give each 1 or more, or leave it out",
+                                       "tasks_per_node"));
+    if (!place.ranksOfNodes.empty() && place.nodes > 1 && int(place.ranksOfNodes.size()) != place.nodes)
+        return fail(Error::badArgument("ranks are given for " + std::to_string(place.ranksOfNodes.size()) +
+                                           " nodes, and " + std::to_string(place.nodes) + " nodes are asked for",
+                                       "leave --nodes out, or give as many", "tasks_per_node"));
     for (const std::string &option : place.extra) {
         if (!option.starts_with('-'))
             return fail(Error::badArgument("\"" + commentText(option) + "\" is no option of sbatch",
@@ -51,34 +59,61 @@ int coresOfNode(const RunConfig &config, int processes) {
     return training + processes * config.workers;
 }
 
-struct Needs {
-    int cores = 1, gpus = 0, nodes = 1;
+/// Where a run's ranks go.
+struct Shares {
+    std::vector<int> processes; ///< of each node; of one that Slurm lays out, evenly, the first nodes having one more
+    bool bySlurm = false;
+    [[nodiscard]] int nodes() const { return int(processes.size()); }
+    [[nodiscard]] int ranks() const { return std::accumulate(processes.begin(), processes.end(), 0); }
+    [[nodiscard]] int most() const { return *std::max_element(processes.begin(), processes.end()); }
 };
 
-Result<JobShape> shapeOf(const SlurmTask &task, const SlurmPlace &place) {
+Result<Shares> sharesOf(const SlurmTask &task, const SlurmPlace &place) {
     const RunConfig &config = task.planned.config;
     const int processes = processCount(config);
     const bool ddp = config.method == Method::Ddp;
+    const std::vector<int> &given = place.ranksOfNodes;
+    if (!given.empty() && ddp && processes >= int(given.size())) {
+        if (std::accumulate(given.begin(), given.end(), 0) == processes)
+            return Shares{given, false};
+        if (processes > int(given.size()) || given.size() == 1)
+            return fail(Error::badArgument(commentText(task.planned.name) + " has " + std::to_string(processes) +
+                                               " ranks, and the nodes are given " +
+                                               std::to_string(std::accumulate(given.begin(), given.end(), 0)),
+                                           "give shares that add up to it: --tasks-per-node 2,1", "tasks_per_node"));
+    }
     const auto shape = jobShape(config, ddp ? std::min(place.nodes, processes) : 1);
-    if (shape && !shape->even())
-        return fail(Error::badArgument(std::to_string(processes) + " ranks of " + commentText(task.planned.name) +
-                                           " can't be shared evenly among " + std::to_string(shape->nodes()) + " nodes",
-                                       "ask for a number of nodes that divides the ranks", "nodes"));
-    return shape;
+    if (!shape)
+        return fail(shape.error());
+    return Shares{shape->processes, !shape->even()};
 }
+
+/// What the job asks of Slurm. Of a job that Slurm lays out: `tasks` of them, each with `cores` and `gpus`; else of every node.
+struct Needs {
+    int cores = 1, gpus = 0, nodes = 1, tasks = 0;
+};
 
 Result<Needs> needsOf(const std::vector<SlurmTask> &tasks, const SlurmPlace &place) {
     Needs needs;
+    int coresOfRank = 1, gpusOfRank = 0;
     for (const SlurmTask &task : tasks) {
-        const auto shape = shapeOf(task, place);
-        if (!shape)
-            return fail(shape.error());
+        const auto shares = sharesOf(task, place);
+        if (!shares)
+            return fail(shares.error());
         const RunConfig &config = task.planned.config;
-        const int processes = shape->processes.front();
-        needs.nodes = std::max(needs.nodes, shape->nodes());
-        needs.cores = std::max(needs.cores, coresOfNode(config, processes));
+        needs.nodes = std::max(needs.nodes, shares->nodes());
+        needs.cores = std::max(needs.cores, coresOfNode(config, shares->most()));
         if (config.device == "cuda")
-            needs.gpus = std::max(needs.gpus, config.method == Method::Ddp ? processes : deviceCount(config));
+            needs.gpus = std::max(needs.gpus, config.method == Method::Ddp ? shares->most() : deviceCount(config));
+        if (shares->bySlurm) {
+            needs.tasks = std::max(needs.tasks, shares->ranks());
+            coresOfRank = std::max(coresOfRank, coresOfNode(config, 1));
+            gpusOfRank = std::max(gpusOfRank, config.device == "cuda" ? 1 : 0);
+        }
+    }
+    if (needs.tasks > 0) {
+        needs.cores = coresOfRank;
+        needs.gpus = gpusOfRank;
     }
     return needs;
 }
@@ -102,10 +137,15 @@ std::string header(const std::vector<SlurmTask> &tasks, const SlurmPlace &place,
         if (!value.empty())
             option(name + value);
     option("--nodes=" + std::to_string(needs.nodes));
-    option("--ntasks-per-node=1"); // an agent a node; the ranks are its children
+    if (needs.tasks > 0) // Slurm lays a task a rank out; still an agent a node starts them
+        option("--ntasks=" + std::to_string(needs.tasks));
+    else
+        option("--ntasks-per-node=1"); // an agent a node; the ranks are its children
     option("--cpus-per-task=" + std::to_string(needs.cores));
-    if (!place.gres.empty() || needs.gpus > 0)
-        option("--gres=" + (place.gres.empty() ? "gpu:" + std::to_string(needs.gpus) : place.gres));
+    if (!place.gres.empty())
+        option("--gres=" + place.gres);
+    else if (needs.gpus > 0)
+        option(needs.tasks > 0 ? "--gpus-per-task=1" : "--gres=gpu:" + std::to_string(needs.gpus));
     option("--signal=TERM@60"); // to the agents: a checkpoint before the time is up
     option("--requeue");
     option("--open-mode=append");
@@ -117,27 +157,21 @@ std::string header(const std::vector<SlurmTask> &tasks, const SlurmPlace &place,
     return text;
 }
 
-/// A task's branch: run id, number of nodes, and what follows `lockstep-agent run` on every node.
+/// A task's branch: run id, number of nodes, the ranks of each, and what follows `lockstep-agent run` on every node.
 Result<std::string> branch(const SlurmTask &task, std::size_t number, const SlurmPlace &place) {
-    const auto shape = shapeOf(task, place);
-    if (!shape)
-        return fail(shape.error());
+    const auto shares = sharesOf(task, place);
+    if (!shares)
+        return fail(shares.error());
     PlannedRun own = task.planned;
     if (own.command.empty() && own.config.checkpointDir.empty()) {
         own.config.checkpointDir = slurmCheckpoints(place, task.run);
         own.config.resume = true;
     }
-    const int processes = shape->processes.front();
-    auto command = jobCommand(own, processes);
+    auto command = jobCommand(own, shares->processes.front());
     if (!command)
         return fail(command.error());
-    const bool several = shape->nodes() > 1;
-    if (several && place.interface.empty())
-        return fail(Error::badArgument(commentText(own.name) + " runs on " + std::to_string(shape->nodes()) +
-                                           " nodes, and the network interface between them is not named",
-                                       "give it: --interface IF; on a node, ip address lists them", "interface"));
-    std::vector<std::string> words = {
-        "--nproc-per-node", std::to_string(own.config.method == Method::Ddp ? processes : 1), "--name", own.name};
+    const bool several = shares->nodes() > 1, ddp = own.config.method == Method::Ddp;
+    std::vector<std::string> words = {"--name", own.name};
     const auto add = [&](const char *flag, const std::string &value) {
         if (!value.empty())
             words.insert(words.end(), {flag, value});
@@ -153,16 +187,56 @@ Result<std::string> branch(const SlurmTask &task, std::size_t number, const Slur
     std::string text = std::to_string(number) + ") # " + commentText(own.name);
     if (own.repeats > 1)
         text += " (" + std::to_string(own.repeat) + " of " + std::to_string(own.repeats) + ")";
-    text += "\n    run=" + quoteForShell(task.run) + " nodes=" + std::to_string(shape->nodes());
+    text += "\n    run=" + quoteForShell(task.run) + " nodes=" + std::to_string(shares->nodes());
     const bool ours = task.planned.command.empty() && task.planned.config.checkpointDir.empty();
     text += " checkpoints=" + (ours ? quoteForShell(own.config.checkpointDir) : std::string());
-    std::string devices; // of every node, for lockstep-trainer, which counts those of all
-    for (int i = 0; several && own.command.empty() && i < processes; ++i)
-        devices += (i > 0 ? "," : "") + std::to_string(i);
-    text += " devices=" + devices + "\n    set --";
+    std::string list; // of every node; left to Slurm: nothing
+    for (int processes : ddp ? shares->processes : std::vector<int>{1})
+        list += (list.empty() ? "" : " ") + std::to_string(processes);
+    text +=
+        " ranks=" + std::to_string(ddp ? shares->ranks() : 1) + " shares=" + quoteForShell(shares->bySlurm ? "" : list);
+    text +=
+        several && own.command.empty() ? " placed=yes" : " placed="; // lockstep-trainer counts the devices of all nodes
+    text += "\n    set --";
     for (const std::string &word : words)
         text += " " + quoteForShell(word);
     return text + "\n    ;;\n";
+}
+
+/// Gives `shares` the ranks of each node where Slurm lays them out.
+constexpr std::string_view laidOutBySlurm =
+    "# Ranks that the nodes can't share evenly lie as Slurm has laid tasks out: SLURM_TASKS_PER_NODE, like 2(x3),1.\n"
+    "if [ -z \"$shares\" ]; then\n"
+    "    left=$ranks after=$nodes\n"
+    "    for one in ${SLURM_TASKS_PER_NODE//,/ }; do\n"
+    "        count=${one%%(*} times=1\n"
+    "        case \"$one\" in *x*) times=${one##*x} times=${times%)} ;; esac\n"
+    "        while [ \"$times\" -gt 0 ] && [ \"$after\" -gt 0 ]; do\n"
+    "            times=$((times - 1)) after=$((after - 1))\n"
+    "            if [ \"$count\" -gt $((left - after)) ]; then mine=$((left - after)); else mine=$count; fi\n"
+    "            shares=\"${shares:+$shares }$mine\" left=$((left - mine))\n"
+    "        done\n"
+    "    done\n"
+    "    if [ \"$left\" -ne 0 ]; then\n"
+    "        echo \"Slurm has laid out $SLURM_TASKS_PER_NODE tasks, which is no room for $ranks ranks on $nodes "
+    "nodes\" >&2\n"
+    "        exit 2\n"
+    "    fi\n"
+    "fi\n";
+
+/// Names every node and its devices for lockstep-trainer.
+std::string placesByNode(const std::string &interface) {
+    return "if [ -n \"$placed\" ]; then\n"
+           "    places= number=0\n"
+           "    set -f; list=($shares); set +f\n"
+           "    for host in $(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n \"$nodes\"); do\n"
+           "        devices=$(seq -s, 0 $((list[number] - 1))) number=$((number + 1))\n"
+           "        places=\"${places:+$places;}$host" +
+           (interface.empty() ? std::string() : "%" + interface) +
+           ":$devices\"\n"
+           "    done\n"
+           "    set -- \"$@\" \"--nodes=$places\"\n"
+           "fi\n";
 }
 
 } // namespace
@@ -219,23 +293,17 @@ Result<std::string> slurmScript(const std::vector<SlurmTask> &tasks, const Slurm
         "if [ \"${SLURM_RESTART_COUNT:-0}\" -gt 0 ]; then run=\"$(date -u +%Y%m%dT%H%M%SZ)-${run##*-}\"; fi\n"
         "# scancel and the end of the time ask the agents, whose ranks write a checkpoint; this shell waits for them.\n"
         "trap : TERM\n";
-    if (!place.interface.empty())
-        text += "if [ -n \"$devices\" ]; then\n"
-                "    places=\n"
-                "    for host in $(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n \"$nodes\"); do\n"
-                "        places=\"${places:+$places;}$host%" +
-                place.interface +
-                ":$devices\"\n"
-                "    done\n"
-                "    set -- \"$@\" \"--nodes=$places\"\n"
-                "fi\n";
-    text += "srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --wait=0 --kill-on-bad-exit=0 bash -c '\n"
-            "    agent=\"$1\" run=\"$2\" nodes=\"$3\"\n"
-            "    shift 3\n"
-            "    exec \"$agent\" run --run-id \"$run\" --nnodes \"$nodes\" --node-rank \"$SLURM_NODEID\" \"$@\"\n"
+    text += laidOutBySlurm;
+    text += placesByNode(place.interface);
+    text += "unset SLURM_GPUS_PER_TASK # of a rank; an agent has all that the job has on its node\n"
+            "srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --wait=0 --kill-on-bad-exit=0 bash -c '\n"
+            "    agent=\"$1\" run=\"$2\" nodes=\"$3\" shares=($4)\n"
+            "    shift 4\n"
+            "    exec \"$agent\" run --run-id \"$run\" --nnodes \"$nodes\" --node-rank \"$SLURM_NODEID\" \\\n"
+            "        --nproc-per-node \"${shares[$SLURM_NODEID]}\" \"$@\"\n"
             "' lockstep " +
             quoteForShell(place.agent) +
-            " \"$run\" \"$nodes\" \"$@\"\n"
+            " \"$run\" \"$nodes\" \"$shares\" \"$@\"\n"
             "code=$?\n"
             "if [ \"$code\" -eq 0 ] && [ -n \"$checkpoints\" ]; then rm -rf -- \"$checkpoints\"; fi\n"
             "exit \"$code\"\n";

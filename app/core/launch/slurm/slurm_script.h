@@ -12,9 +12,11 @@ namespace lockstep::core {
 struct SlurmPlace {
     std::string partition, account, qos, constraint, time; ///< time as sbatch takes it: 30, 1:00:00, 2-12
     std::string gres;                                      ///< of each node; empty: gpu:N for runs on GPUs
-    std::string interface; ///< network interface of every node for rendezvous, gradients and the agents' link
+    std::string
+        interface; ///< of every node for rendezvous, gradients and the agents' link; empty: found inside the job
     int nodes = 1;
-    int atOnce = 0; ///< tasks of an array that may run at the same time; 0: as many as there is room for
+    std::vector<int> ranksOfNodes; ///< of each node; empty: evenly, or where that can't be, as Slurm lays them out
+    int atOnce = 0;                ///< tasks of an array that may run at the same time; 0: as many as there is room for
     std::vector<std::string> extra;       ///< further options, word by word: --exclusive, --mem=4G
     std::string agent = "lockstep-agent"; ///< its path on the nodes
     std::string home;                     ///< LOCKSTEP_HOME of the job; empty: dataHome()
@@ -32,7 +34,11 @@ struct SlurmTask {
 /// The same of runs without an experiment.
 [[nodiscard]] std::vector<SlurmTask> slurmTasks(const std::vector<PlannedRun> &runs);
 
-/// The script. BadArgument: a value that no #SBATCH line can hold, runs that need more processes than nodes can share evenly.
+/// The script. BadArgument: a value that no #SBATCH line can hold, ranks of nodes that are not those of a run.
+/// How ranks that nodes can't share evenly are placed: one job of N nodes and as many tasks as ranks (--ntasks, --cpus-per-task
+/// or --gpus-per-task of a rank), which Slurm lays out by what its nodes have and tells in SLURM_TASKS_PER_NODE; each agent, still
+/// one a node, starts that many. A heterogeneous job would fix the nodes' shares beforehand, but is refused in arrays, which a
+/// recipe is; the arbitrary distribution wants the nodes' names. Shares that are given (ranksOfNodes) ask of every node the largest.
 [[nodiscard]] Result<std::string> slurmScript(const std::vector<SlurmTask> &tasks, const SlurmPlace &place);
 
 /// Where a task's trainer keeps its checkpoint until the run is done, so that a requeued job goes on from it.
