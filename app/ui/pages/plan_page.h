@@ -20,6 +20,7 @@ class ConfigForm;
 class DataNotice;
 class DevicePicker;
 class NodePicker;
+class PlaceSwitch;
 class PlanDoctor;
 class RecipeList;
 class SshAsker;
@@ -44,8 +45,8 @@ public:
     [[nodiscard]] DevicePicker *devicePicker() const { return m_devices; }
     [[nodiscard]] NodePicker *nodePicker() const { return m_nodes; }
     [[nodiscard]] PlanDoctor *doctor() const { return m_doctor; }
-    [[nodiscard]] QPushButton *hereButton() const { return m_here; }
-    [[nodiscard]] QPushButton *nodesButton() const { return m_elsewhere; }
+    [[nodiscard]] QPushButton *hereButton() const;
+    [[nodiscard]] QPushButton *nodesButton() const;
     [[nodiscard]] QString mistakes() const;
     [[nodiscard]] QString commandText() const;
     [[nodiscard]] DataNotice *dataNotice() const { return m_data; }
@@ -99,7 +100,7 @@ private:
     SshAsker *m_asker;
     NodePicker *m_nodes;
     PlanDoctor *m_doctor;
-    QPushButton *m_here, *m_elsewhere;
+    PlaceSwitch *m_where;
     std::string m_keptNodes; ///< chosen before this machine was
     QCheckBox *m_quick;
     QComboBox *m_repeats, *m_sideBySide;
