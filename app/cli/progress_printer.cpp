@@ -104,8 +104,8 @@ void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {
 QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const {
     const core::Progress progress = store.progress();
     QString text = told.place.isEmpty() ? told.name : told.place + QStringLiteral("  ") + told.name;
-    if (store.link() == core::LinkState::Lost)
-        return text + QStringLiteral("  ") + store.linkSentence();
+    if (const QString unheard = store.whyUnheard(); !unheard.isEmpty())
+        return text + QStringLiteral("  ") + unheard;
     if (store.linkToNodeLost())
         text += QStringLiteral("  ") + store.linksSentence();
     if (progress.epoch && progress.epochs)
@@ -125,9 +125,12 @@ void ProgressPrinter::refreshLive() {
     if (m_told.empty())
         return;
     QStringList lines;
-    for (const auto &[store, told] : m_told) // side by side they share the line
+    bool heard = true;
+    for (const auto &[store, told] : m_told) { // side by side they share the line
         lines.append(liveText(*store, told));
-    if (const auto whole = m_wholeLeftS ? m_wholeLeftS() : std::nullopt)
+        heard = heard && store->whyUnheard().isEmpty();
+    }
+    if (const auto whole = m_wholeLeftS && heard ? m_wholeLeftS() : std::nullopt)
         lines.back() += QStringLiteral(", all in ") + core::timeLeft(whole);
     const QString text = lines.join(QStringLiteral("  |  ")).left(terminalColumns(::fileno(m_out)) - 1);
     std::fprintf(m_out, "\r\033[K%s", text.toUtf8().constData());

@@ -9,12 +9,19 @@
 
 #include "analysis/lab_report.h"
 #include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/lab_page.h"
+#include "app/ui/pages/lab_places.h"
+#include "app/ui/pages/node_picker.h"
+#include "app/ui/pages/place_switch.h"
+#include "app/ui/pages/plan_doctor.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/empty_state.h"
 #include "launch/lab_job.h"
+#include "launch/machine_facts.h"
 #include "models/lab_tables.h"
 #include "models/roles.h"
+#include "nodes/node_book.h"
 #include "ui_fixture.h"
 
 using namespace lockstep;
@@ -66,6 +73,30 @@ QString cell(const QTableView *table, int row, int column) {
     return table->model()->index(row, column).data().toString();
 }
 
+core::LabRecord labBetween(const char *nodes) {
+    core::LabRecord record = lab();
+    record.id = "20260102T030406Z-0000000b";
+    record.nodes = *nodesFromText(nodes);
+    record.notRun.clear();
+    record.leftOut = {"all-reduce, 3 ranks: from 8.0 MiB on, since one takes over half a second"};
+    return record;
+}
+
+void addNode(const char *name, const char *how, const char *host) {
+    core::NodeEntry node;
+    node.name = name;
+    node.how = how;
+    node.host = host;
+    QVERIFY(core::addNode(node));
+}
+
+/// Whether a label that can be seen says so.
+bool shows(const QWidget &page, QStringView words) {
+    const QList<QLabel *> labels = page.findChildren<QLabel *>();
+    return std::any_of(labels.begin(), labels.end(),
+                       [&](const QLabel *label) { return label->isVisible() && label->text().contains(words); });
+}
+
 /// A lockstepctl that does as this script says.
 class FakeCtl {
 public:
@@ -88,6 +119,26 @@ class UiLabTest : public QObject {
     Q_OBJECT
     std::unique_ptr<Home> m_home;
     std::unique_ptr<Theme> m_theme;
+
+    /// Into the folder LOCKSTEP_SHOTS, light and dark, small and large; without it nothing.
+    void picture(QWidget &page, const char *name) {
+        const QString folder = qEnvironmentVariable("LOCKSTEP_SHOTS");
+        if (folder.isEmpty())
+            return;
+        const QSize before = page.size();
+        for (const auto &[words, size] : {std::pair("", QSize(1200, 720)), {"-large", QSize(2480, 1340)}}) {
+            page.resize(size);
+            for (const auto mode : {ThemeMode::Light, ThemeMode::Dark}) {
+                m_theme->setMode(mode);
+                QTest::qWait(150);
+                (void)page.grab().save(
+                    folder + u'/' + QString::fromLatin1(name) + QString::fromLatin1(words) +
+                    (mode == ThemeMode::Dark ? QStringLiteral("-dark.png") : QStringLiteral(".png")));
+            }
+        }
+        m_theme->setMode(ThemeMode::Light);
+        page.resize(before);
+    }
 
 private Q_SLOTS:
     void init() {
@@ -227,7 +278,7 @@ private Q_SLOTS:
         QSignalSpy failed(&page, &LabPage::failed);
         QTest::mouseClick(page.emptyState()->findChild<QPushButton *>(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(page.progressText().contains(u"42 %  2 ranks: our ring"), 10'000);
-        QVERIFY(!page.emptyState()->isEnabled());
+        QVERIFY(!page.emptyState()->button()->isEnabled());
         QPushButton *cancel = nullptr;
         for (QPushButton *button : page.findChildren<QPushButton *>())
             if (button->isVisible() && button->text() == QStringLiteral("Cancel"))
@@ -236,7 +287,7 @@ private Q_SLOTS:
         QTest::mouseClick(cancel, Qt::LeftButton);
         QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, 10'000);
         QVERIFY(failed.front().front().toString().contains(u"the lab was stopped"));
-        QVERIFY(page.emptyState()->isEnabled());
+        QVERIFY(page.emptyState()->button()->isEnabled());
     }
 
     void aLabThatEndsIsShownByItself() {
@@ -258,6 +309,146 @@ private Q_SLOTS:
         QTest::mouseClick(page.emptyState()->findChild<QPushButton *>(), Qt::LeftButton);
         QTRY_VERIFY_WITH_TIMEOUT(!page.isEmpty(), 10'000);
         QCOMPARE(failed.count(), 0);
+    }
+
+    void aLabBetweenNodesIsShownWhereItWasMeasuredAndOnlyThere() {
+        addNode("hostA", "ssh", "hostA.invalid");
+        addNode("hostB", "ssh", "hostB.invalid");
+        QVERIFY(core::writeLab(lab()).has_value());
+        QVERIFY(
+            core::writeLab(labBetween("hostA.invalid%bond0:0,1 kind=cpu;hostB.invalid%eno1:0 kind=cpu")).has_value());
+        LabPage page(*m_theme);
+        page.resize(1200, 720);
+        page.show();
+        QVERIFY(shows(page, u"Lab of box"));
+        QVERIFY(!shows(page, u"Lab over 2 nodes"));
+        QTest::mouseClick(page.where()->where()->nodes(), Qt::LeftButton);
+        QVERIFY(shows(page, u"Lab over 2 nodes")); // the newest over nodes, and its devices are chosen
+        QVERIFY(!shows(page, u"Lab of box"));
+        QVERIFY(shows(page, u"Measured between hostA.invalid (bond0): cpu:0, cpu:1 and hostB.invalid (eno1): cpu:0"));
+        QVERIFY(shows(page, u"Left out: all-reduce, 3 ranks: from 8.0 MiB on"));
+        QCOMPARE(page.where()->nodePicker()->row(QStringLiteral("hostA"))->part->text(),
+                 QStringLiteral("node 0 · master · ranks 0-1"));
+        QCOMPARE(page.where()->nodePicker()->row(QStringLiteral("hostB"))->part->text(),
+                 QStringLiteral("node 1 · rank 2"));
+        QVERIFY(page.ring()->model()->rowCount() > 3);
+        picture(page, "lab-nodes-full");
+        // Other devices: what was measured between these is not passed off as theirs.
+        page.where()->show(*nodesFromText("hostA.invalid%bond0:0 kind=cpu;hostB.invalid%eno1:0 kind=cpu"));
+        page.refresh();
+        QVERIFY(page.isEmpty());
+        QVERIFY(shows(page, u"Nothing measured between these devices yet"));
+        picture(page, "lab-nodes-unmeasured");
+        QTest::keyClick(&page, Qt::Key_M, Qt::AltModifier);
+        QTRY_VERIFY(shows(page, u"Lab of box"));
+    }
+
+    void aForecastIsShownForThePlacesItWasMadeFor() {
+        const auto nodes = *nodesFromText("hostA.invalid%bond0:0 kind=cpu;hostB.invalid%eno1:0 kind=cpu");
+        core::ForecastRecord here = forecastOf(lab()), there = forecastOf(lab());
+        there.id = "20260102T030506Z-0000000c"; // newer
+        there.title = "over the cable";
+        there.config.nodes = nodes;
+        QVERIFY(core::writeForecast(here).has_value() && core::writeForecast(there).has_value());
+        QCOMPARE(core::newestForecast()->title, there.title);
+        QCOMPARE(core::newestForecastOf({})->title, here.title);
+        QCOMPARE(core::newestForecastOf(nodes)->title, there.title);
+        QVERIFY(!core::newestForecastOf(*nodesFromText("hostC.invalid%eth0:0,1 kind=cpu")).has_value());
+    }
+
+    void withoutANodeNodesOfferToAddOne() {
+        LabPage page(*m_theme);
+        page.resize(1200, 720);
+        page.show();
+        QTest::mouseClick(page.where()->where()->nodes(), Qt::LeftButton);
+        QVERIFY(shows(page, u"No node yet"));
+        picture(page, "lab-nodes-none");
+        QSignalSpy wanted(&page, &LabPage::nodesWanted);
+        QTest::mouseClick(page.emptyState()->button(), Qt::LeftButton);
+        QCOMPARE(wanted.count(), 1);
+    }
+
+    // This machine as the node: real agent, real doctor; the lab itself is a script that says what it was started with.
+    void devicesOfNodesAreChosenThenTheDoctorLooksThenItIsMeasuredFollowedAndStopped() {
+        if (core::localMachineFacts().allowedCores.size() < 2)
+            QSKIP("two ranks need two cores");
+        qputenv("LOCKSTEP_AGENT", LOCKSTEP_BIN "/lockstep-agent");
+        addNode("here", "local", "");
+        const FakeCtl ctl("mkdir -p $LOCKSTEP_HOME/labs\n"
+                          "cd $LOCKSTEP_HOME/labs\n"
+                          "printf '%s\\n' \"$@\" > arguments\n"
+                          "echo '{\"fraction\":0.42,\"what\":\"2 ranks: our ring\",\"nodes\":\".:0,1 kind=cpu\"}' > "
+                          "progress.json\n"
+                          "exec python3 - <<'END'\n"
+                          "import fcntl, os, sys, time\n"
+                          "lock = open('lab.lock', 'w')\n"
+                          "fcntl.lockf(lock, fcntl.LOCK_EX)\n"
+                          "while not os.path.exists('stop'): time.sleep(0.05)\n"
+                          "print('lockstepctl: the lab was stopped', file=sys.stderr)\n"
+                          "END\n");
+        LabPage page(*m_theme);
+        page.resize(1200, 720);
+        page.show();
+        QTest::mouseClick(page.where()->where()->nodes(), Qt::LeftButton);
+        QVERIFY(!page.emptyState()->button()->isEnabled());
+        const auto boxes = [&] { return page.where()->nodePicker()->row(QStringLiteral("here"))->devices->boxes(); };
+        QTRY_VERIFY_WITH_TIMEOUT(boxes().size() >= 2, 20'000);
+        QTest::mouseClick(boxes()[0], Qt::LeftButton);
+        QVERIFY(!page.emptyState()->button()->isEnabled()); // one device has nobody to talk to
+        QTest::mouseClick(boxes()[1], Qt::LeftButton);
+        QVERIFY(page.emptyState()->button()->isEnabled());
+        picture(page, "lab-nodes-chosen");
+        page.emptyState()->button()->setFocus();
+        QTest::keyClick(page.emptyState()->button(), Qt::Key_Space);
+        QCOMPARE(page.emptyState()->button()->text(), QStringLiteral("Asking the doctor…"));
+        QVERIFY(!core::runningLab().has_value());
+        QTRY_VERIFY_WITH_TIMEOUT(page.where()->doctor()->asked(), 20'000);
+        if (page.where()->doctor()->anyError()) { // of this very machine
+            QCOMPARE(page.emptyState()->button()->text(), QStringLiteral("Measure anyway"));
+            QTest::mouseClick(page.emptyState()->button(), Qt::LeftButton);
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(page.progressText(), QStringLiteral("42 %  2 ranks: our ring"), 10'000);
+        QFile arguments(QString::fromStdString(core::labsFolder() + "/arguments"));
+        QVERIFY(arguments.open(QIODevice::ReadOnly));
+        QCOMPARE(QString::fromUtf8(arguments.readAll()),
+                 QStringLiteral("lab\n--device\ncpu\n--quick\n--nodes\n.:0,1 kind=cpu\n"));
+        picture(page, "lab-nodes-measuring");
+        {
+            LabPage later(*m_theme); // a window that is opened meanwhile shows what is measured
+            later.show();
+            QVERIFY(later.where()->overNodes());
+            QCOMPARE(int(later.where()->places().size()), 1);
+        }
+        QTest::mouseClick(page.where()->where()->here(), Qt::LeftButton);
+        QVERIFY2(page.progressText().contains(u", over this machine"), qPrintable(page.progressText()));
+        QTest::mouseClick(page.where()->where()->nodes(), Qt::LeftButton);
+        QSignalSpy failed(&page, &LabPage::failed);
+        QTest::keyClick(&page, Qt::Key_X, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, 10'000);
+        QVERIFY(failed.front().front().toString().contains(u"the lab was stopped"));
+    }
+
+    void aForecastOverNodesIsAskedForThemAndCanBeCancelled() {
+        QVERIFY(core::writeLab(labBetween(".:0,1 kind=cpu")).has_value());
+        const FakeCtl ctl("printf '%s\\n' \"$@\" > $LOCKSTEP_HOME/asked\n"
+                          "exec sleep 60\n");
+        LabPage page(*m_theme);
+        page.resize(1200, 720);
+        page.show();
+        QTest::mouseClick(page.where()->where()->nodes(), Qt::LeftButton);
+        QVERIFY(shows(page, u"Lab of this machine"));
+        QSignalSpy failed(&page, &LabPage::failed);
+        QTest::mouseClick(page.forecastButton(), Qt::LeftButton);
+        QVERIFY2(failed.isEmpty(), failed.isEmpty() ? "" : qPrintable(failed[0][0].toString()));
+        QCOMPARE(page.forecastButton()->text(), QStringLiteral("Cancel"));
+        QFile asked(m_home->path() + "/asked");
+        QTRY_VERIFY_WITH_TIMEOUT(asked.exists() && asked.size() > 0, 5000);
+        QVERIFY(asked.open(QIODevice::ReadOnly));
+        QCOMPARE(QString::fromUtf8(asked.readAll()),
+                 QStringLiteral("forecast\nlenet-dp-vs-ddp\n--nodes\n.:0,1 kind=cpu\n"));
+        page.forecastButton()->click();
+        QTRY_COMPARE_WITH_TIMEOUT(page.forecastButton()->text(), QStringLiteral("Forecast"), 5000);
+        QCOMPARE(failed.count(), 0); // a person's cancel is no failure
     }
 
     void theTablesModelsAreSound() {

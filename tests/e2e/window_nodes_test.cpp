@@ -18,6 +18,7 @@
 #include <iostream>
 #include <string>
 
+#include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/topology_view.h"
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/device_picker.h"
@@ -254,10 +255,19 @@ private Q_SLOTS:
         said("link lost");
         QTRY_VERIFY_WITH_TIMEOUT(m_workspace->lostNodes().contains(QStringLiteral("training state unknown")), soon);
         QVERIFY(!run()->over());
+        // Of hostA's two devices the lanes go on; of hostB's nothing is known.
+        const auto unknownLanes = [this] {
+            const QList<Lane> &lanes = m_window->livePage()->lanes()->lanes();
+            return std::count_if(lanes.begin(), lanes.end(), [](const Lane &lane) {
+                return lane.value == u"-" && lane.unheard.contains(u"hostB");
+            });
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(int(unknownLanes()), 1, soon);
         QTest::qWait(300);
         picture("live-lost");
         lab("restore hostB");
         QTRY_VERIFY_WITH_TIMEOUT(!run()->linkToNodeLost(), soon);
+        QTRY_COMPARE_WITH_TIMEOUT(int(unknownLanes()), 0, soon);
         QTRY_VERIFY_WITH_TIMEOUT(run()->frames() > before + 100, soon);
         said("link is back");
     }

@@ -114,6 +114,7 @@ std::optional<LabProgress> runningLab() {
             progress.fraction = json.value("fraction", 0.0);
             progress.what = json.value("what", "");
             progress.startWallUs = json.value("start_wall_us", std::int64_t{0});
+            progress.nodes = nodesFromText(json.value("nodes", "")).value_or(std::vector<NodePlace>());
         }
     }
     return progress;
@@ -123,7 +124,7 @@ Result<void> stopRunningLab() {
     return FileLock::isHeld(lockFile()) ? realFileSystem().writeAtomically(stopFile(), "stop\n") : Result<void>();
 }
 
-Result<void> startLabDetached(bool quick) {
+Result<void> startLabDetached(const LabRequest &request) {
     const auto ctl = findCtl();
     if (!ctl)
         return fail(ctl.error());
@@ -131,9 +132,11 @@ Result<void> startLabDetached(bool quick) {
         return made;
     QProcess process;
     process.setProgram(QString::fromStdString(*ctl));
-    QStringList arguments{QStringLiteral("lab")};
-    if (quick)
+    QStringList arguments{QStringLiteral("lab"), QStringLiteral("--device"), QString::fromStdString(request.device)};
+    if (request.quick)
         arguments << QStringLiteral("--quick");
+    if (!request.nodes.empty())
+        arguments << QStringLiteral("--nodes") << QString::fromStdString(toText(request.nodes));
     process.setArguments(arguments);
     process.setStandardInputFile(QProcess::nullDevice());
     process.setStandardOutputFile(QProcess::nullDevice());
@@ -238,8 +241,11 @@ void LabJob::next() {
 }
 
 void LabJob::tell(double share, const std::string &what) {
-    m_progress = {(double(m_current) + share) / double(m_ranks.size()), what, m_record.startWallUs};
-    const Json json = {{"fraction", m_progress.fraction}, {"what", what}, {"start_wall_us", m_record.startWallUs}};
+    m_progress = {(double(m_current) + share) / double(m_ranks.size()), what, m_record.startWallUs, m_request.nodes};
+    const Json json = {{"fraction", m_progress.fraction},
+                       {"what", what},
+                       {"start_wall_us", m_record.startWallUs},
+                       {"nodes", toText(m_request.nodes)}};
     (void)realFileSystem().writeAtomically(progressFile(), json.dump() + "\n"); // a viewer then waits for the next one
     Q_EMIT progressed(m_progress);
 }

@@ -31,6 +31,7 @@ struct LabProgress {
     double fraction = 0; ///< 0..1
     std::string what;    ///< "2 ranks: our ring"
     std::int64_t startWallUs = 0;
+    std::vector<NodePlace> nodes; ///< between which it measures; empty: this machine's devices
     bool operator==(const LabProgress &) const = default;
 };
 
@@ -41,8 +42,9 @@ struct LabProgress {
 [[nodiscard]] std::optional<LabProgress> runningLab();
 /// Asks it to stop; it looks several times a second. Nothing happens when none runs.
 [[nodiscard]] Result<void> stopRunningLab();
-/// Starts `lockstepctl lab` in a session of its own: it goes on when the caller ends. Its words are in labs/console.log.
-[[nodiscard]] Result<void> startLabDetached(bool quick);
+/// Starts `lockstepctl lab` in a session of its own, with the request's device, nodes and quick: it goes on when the caller
+/// ends. Its words are in labs/console.log.
+[[nodiscard]] Result<void> startLabDetached(const LabRequest &request);
 /// The last line it left there; empty: none.
 [[nodiscard]] std::string labConsoleTail();
 

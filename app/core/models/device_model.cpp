@@ -53,6 +53,12 @@ TableCell sampleCell(const DeviceSample &sample, int column) {
     }
 }
 
+/// What a sample tells that may be another the next moment; a name and a memory's size stay.
+bool ofThisMoment(int column) {
+    return column == DeviceModel::Utilisation || column == DeviceModel::MemoryUsed || column == DeviceModel::Power ||
+           column == DeviceModel::Temperature || column == DeviceModel::Clock || column == DeviceModel::Throttle;
+}
+
 } // namespace
 
 DeviceModel::DeviceModel(RunSet *runs, QObject *parent) : QAbstractTableModel(parent), m_runs(runs), m_rows(rows()) {
@@ -123,7 +129,7 @@ void DeviceModel::rebuild() {
 }
 
 void DeviceModel::changed(int run, RunStore::Changes what) {
-    if (!(what & (RunStore::Changes(RunStore::Devices) | RunStore::Record | RunStore::Epochs)))
+    if (!(what & (RunStore::Changes(RunStore::Devices) | RunStore::Record | RunStore::Epochs | RunStore::Link)))
         return;
     const std::vector<Row> now = rows();
     const bool same = now.size() == m_rows.size() &&
@@ -167,6 +173,9 @@ QVariant DeviceModel::data(const QModelIndex &index, int role) const {
         cell = percentCell(epochUse(*store, row.device));
     else if (lane && !lane->empty())
         cell = sampleCell(lane->back().sample, index.column());
+    const QString unheard = ofThisMoment(index.column()) ? store->whyUnheard(row.device) : QString();
+    if (!unheard.isEmpty() && cell.text != u"-")
+        cell = index.column() == Throttle ? TableCell::ofText(QStringLiteral("-")) : TableCell::ofNumber(std::nullopt);
     switch (role) {
     case Qt::DisplayRole:
         return cell.text;
@@ -175,6 +184,8 @@ QVariant DeviceModel::data(const QModelIndex &index, int role) const {
     case Qt::TextAlignmentRole:
         return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
+        if (!unheard.isEmpty())
+            return unheard;
         if (cell.text == u"-")
             return lane ? QStringLiteral("this device does not tell") : QStringLiteral("not sampled yet");
         return cell.text;

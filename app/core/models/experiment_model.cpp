@@ -26,18 +26,21 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
     double sum = 0;
     int known = 0;
     for (const RunStore *store : stores) {
-        const Progress progress = store->progress();
+        const QString unheard = store->whyUnheard();
+        const Progress progress = unheard.isEmpty() ? store->progress() : Progress(); // what it was is not what it is
+        if (!unheard.isEmpty())
+            strip.unheard = unheard;
         if (progress.epoch && progress.epochs)
             epochs.append(QStringLiteral("%1/%2").arg(*progress.epoch).arg(*progress.epochs));
         sum += progress.fraction.value_or(0);
         known += progress.fraction.has_value();
-        const QString state = store->link() == LinkState::Lost ? store->linkSentence() : store->stateSentence();
+        const QString state = unheard.isEmpty() ? store->stateSentence() : unheard;
         if (!states.contains(state))
             states.append(state);
     }
     if (!epochs.isEmpty())
         strip.epoch = (epochs.size() == 1 ? QStringLiteral("epoch ") : QStringLiteral("epochs ")) + epochs.join(beside);
-    if (known > 0)
+    if (known > 0 && strip.unheard.isEmpty()) // a mean of some would pass for that of all
         strip.fraction = sum / double(stores.size());
     if (!states.isEmpty())
         strip.state = states.join(beside);
@@ -135,7 +138,9 @@ ExperimentModel::Strip ExperimentModel::strip() const {
         strip.name = names.join(beside);
     }
     takeProgress(m_follower->currents(), strip);
-    if (const std::optional<double> left = m_follower->leftS(); left && strip.active)
+    if (!strip.unheard.isEmpty())
+        strip.overall.reset();
+    else if (const std::optional<double> left = m_follower->leftS(); left && strip.active)
         strip.left = timeLeft(left) + QStringLiteral(" left");
     if (!strip.pausedBy.isEmpty() && !store)
         strip.state = QStringLiteral("paused by %1").arg(strip.pausedBy);

@@ -41,7 +41,8 @@ TopologyNode nodeOf(const RunStore &run, const RunConfig &config, std::size_t at
         node.ranks.push_back({firstRank + local, local, at, device});
     }
     const auto link = run.links().find(int(at));
-    node.heard = link == run.links().end() || link->second.up || link->second.ended || run.over();
+    node.heard = run.whyUnheard().isEmpty() &&
+                 (link == run.links().end() || link->second.up || link->second.ended || run.over());
     return node;
 }
 
@@ -65,7 +66,7 @@ Topology topologyOf(const RunStore &run) {
             link.a = a;
             link.b = b;
             const auto told = a == 0 ? run.links().find(int(b)) : run.links().end();
-            if (told != run.links().end()) {
+            if (told != run.links().end() && run.whyUnheard().isEmpty()) {
                 link.state = told->second.ended || run.over() ? TopologyLink::State::Ended
                              : told->second.up                ? TopologyLink::State::Up
                                                               : TopologyLink::State::Lost;
@@ -83,7 +84,14 @@ QString linksLine(const RunStore &run) {
         return {};
     if (run.over())
         return QStringLiteral("Links: ended with the run");
+    if (const QString why = run.whyUnheard(); !why.isEmpty())
+        return QStringLiteral("Links: unknown, ") + why;
     return QStringLiteral("Links: ") + (run.linkToNodeLost() ? run.linksSentence() : QStringLiteral("all up"));
+}
+
+QString runLine(const RunStore &run) {
+    return QStringLiteral("Run: ") +
+           (run.whyUnheard().isEmpty() ? run.stateSentence() : QStringLiteral("state unknown"));
 }
 
 } // namespace lockstep::core

@@ -13,7 +13,9 @@ namespace lockstep::core {
 /// in the run (bandwidth) is absent.
 [[nodiscard]] Topology topologyOf(const RunStore &run);
 
-/// The links apart from the run: "Links: hostB lost, its training state unknown (…)", "Links: all up"; empty for one node.
+/// The links apart from the run: "Links: hostB lost, its training state unknown (…)", "Links: all up"; empty for one node. While
+/// nothing is heard of the run by this viewer they are unknown, as its state is.
 [[nodiscard]] QString linksLine(const RunStore &run);
+[[nodiscard]] QString runLine(const RunStore &run); ///< "Run: training", "Run: state unknown"
 
 } // namespace lockstep::core

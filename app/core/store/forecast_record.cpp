@@ -123,6 +123,14 @@ std::optional<double> stepOf(const Summary &summary, const RunConfig &config) {
     return steps.empty() ? std::nullopt : std::optional(median(std::move(steps)));
 }
 
+template <class Wanted> std::optional<ForecastRecord> newestThat(const Wanted &wanted) {
+    for (const std::string &id : listForecasts())
+        if (const auto text = realFileSystem().readAll(forecastsFolder() + "/" + id + ".json"))
+            if (auto record = forecastRecordFromJson(*text); record && wanted(*record))
+                return std::move(*record);
+    return std::nullopt;
+}
+
 } // namespace
 
 std::string forecastsFolder() {
@@ -215,11 +223,14 @@ std::vector<std::string> listForecasts() {
 }
 
 std::optional<ForecastRecord> newestForecast() {
-    for (const std::string &id : listForecasts())
-        if (const auto text = realFileSystem().readAll(forecastsFolder() + "/" + id + ".json"))
-            if (auto record = forecastRecordFromJson(*text))
-                return std::move(*record);
-    return std::nullopt;
+    return newestThat([](const ForecastRecord &) { return true; });
+}
+
+std::optional<ForecastRecord> newestForecastOf(const std::vector<NodePlace> &nodes) {
+    return newestThat([&](const ForecastRecord &record) {
+        return record.config.nodes.empty() == nodes.empty() &&
+               placesOf(record.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.config)));
+    });
 }
 
 bool hasUngradable(const ForecastRecord &record) {

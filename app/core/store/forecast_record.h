@@ -40,6 +40,8 @@ constexpr std::string_view noServerYet = "no server strategy to grade it with ye
 /// Newest first.
 [[nodiscard]] std::vector<std::string> listForecasts();
 [[nodiscard]] std::optional<ForecastRecord> newestForecast();
+/// The newest for these places (placesOf()) or for the first devices of them, empty: for this machine; absent: none.
+[[nodiscard]] std::optional<ForecastRecord> newestForecastOf(const std::vector<NodePlace> &nodes);
 
 /// For each row of the forecast what done runs of the same work took a step: the median epoch after the first (the only one,
 /// where there is one) ÷ its steps, then the median over runs. Same work: every field but method, devices, epochs, training

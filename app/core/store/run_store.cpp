@@ -366,8 +366,10 @@ std::optional<double> RunStore::viewersShare() const {
 void RunStore::takeBody(const Frame &frame, const DeviceFrame &body) {
     for (const DeviceSample &sample : body.devices) {
         auto &lane = m_lanes[sample.device];
-        if (lane.empty())
+        if (lane.empty()) {
             m_heardDevices.push_back(sample.device);
+            m_nodeOfDevice[sample.device] = frame.node.value_or(0);
+        }
         lane.push_back({frame.wallUs, sample});
         if (lane.size() > laneLimit)
             lane.pop_front();
@@ -446,6 +448,24 @@ void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
 bool RunStore::linkToNodeLost() const {
     return !over() && std::any_of(m_links.begin(), m_links.end(),
                                   [](const auto &link) { return !link.second.up && !link.second.ended; });
+}
+
+QString RunStore::whyUnheard() const {
+    const bool unheard = m_link == LinkState::Lost || (m_link == LinkState::Connecting && m_frames > 0);
+    if (over() || !unheard)
+        return {};
+    const std::string_view words = toString(m_link);
+    return m_linkSentence.isEmpty() ? QString::fromUtf8(words.data(), qsizetype(words.size())) : m_linkSentence;
+}
+
+QString RunStore::whyUnheard(const std::string &device) const {
+    if (const QString whole = whyUnheard(); over() || !whole.isEmpty())
+        return whole;
+    const auto node = m_nodeOfDevice.find(device);
+    const auto link = node == m_nodeOfDevice.end() ? m_links.end() : m_links.find(node->second);
+    return link == m_links.end() || link->second.up || link->second.ended
+               ? QString()
+               : QString::fromStdString(sentenceOf(link->second));
 }
 
 QString RunStore::linksSentence() const {

@@ -118,6 +118,11 @@ public:
     /// One line for people: "3 nodes, all links up", "link to hostB lost, …"; empty for one node.
     [[nodiscard]] QString linksSentence() const;
     [[nodiscard]] bool linkToNodeLost() const; ///< of any node, while the run goes on
+    /// Why what this device does now can't be known: nothing is heard of the run, or of its node. Empty: it is heard, or the run
+    /// is over.
+    [[nodiscard]] QString whyUnheard(const std::string &device) const;
+    /// The same of the run as a whole, by this viewer.
+    [[nodiscard]] QString whyUnheard() const;
 
     [[nodiscard]] Progress progress() const;
     [[nodiscard]] RunOutcome outcome() const;
@@ -187,6 +192,7 @@ private:
     std::vector<CommFrame> m_comm;
     std::vector<std::string> m_heardDevices;
     std::map<std::string, std::deque<LaneSample>> m_lanes;
+    std::map<std::string, int> m_nodeOfDevice;
     std::optional<ProcessSample> m_agentSample;
     std::vector<ProcessSample> m_viewers;
     struct ViewersUse {

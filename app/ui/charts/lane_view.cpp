@@ -16,6 +16,7 @@ namespace lockstep::ui {
 namespace {
 constexpr double axisHeight = BarRows::axisHeight, gap = BarRows::gap, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
+constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
 const char *columnOf(core::DeviceModel::Metric metric) {
     using Metric = core::DeviceModel::Metric;
@@ -228,6 +229,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
             QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * gap));
         return;
     }
+    const QColor color = lane.unheard.isEmpty() ? lane.color : p.textMuted;
     const int columns = std::max(1, int(strip.width() / 2));
     const QList<double> means = columnMeans(lane.samples, m_from, m_to, columns, reachS);
     const double width = strip.width() / columns;
@@ -242,17 +244,24 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
         // The fill's height and depth both say how busy, so that short lanes and grey printouts read too.
         const double top = strip.bottom() - share * (strip.height() - 1);
         painter->fillRect(QRectF(x, strip.top(), width + 0.5, strip.height()),
-                          mix(p.surface, lane.color, 0.06 + 0.34 * share));
-        painter->fillRect(QRectF(x, top, width + 0.5, strip.bottom() - top),
-                          mix(p.surface, lane.color, 0.2 + 0.55 * share));
+                          mix(p.surface, color, 0.06 + 0.34 * share));
+        painter->fillRect(QRectF(x, top, width + 0.5, strip.bottom() - top), mix(p.surface, color, 0.2 + 0.55 * share));
         const QPointF at(x + width / 2, top);
         drawing ? line.lineTo(at) : line.moveTo(at);
         drawing = true;
     }
     painter->setRenderHint(QPainter::Antialiasing);
-    painter->setPen(QPen(lane.color, 1.25));
+    painter->setPen(QPen(color, 1.25));
     painter->setBrush(Qt::NoBrush);
     painter->drawPath(line);
+    if (lane.unheard.isEmpty())
+        return;
+    const QRectF silent = strip.adjusted(placeOf(lane.samples.constLast().x(), strip) - strip.left() + gap, 0, -gap, 0);
+    painter->setFont(Theme::font(Type::Small));
+    painter->setPen(p.textMuted);
+    if (silent.width() > leastWords)
+        painter->drawText(silent, Qt::AlignVCenter | Qt::AlignLeft,
+                          QFontMetricsF(painter->font()).elidedText(lane.unheard, Qt::ElideRight, silent.width()));
 }
 
 /// At the crosshair while there is one.

@@ -22,6 +22,8 @@ struct Lane {
     QString value = {};     ///< at the lane's end: "96 %", "-" when unknown
     QString unknown = {};   ///< in the lane while it has no sample: why
     QString hint = {};      ///< tooltip
+    QString unheard =
+        {}; ///< why nothing is known of it now: its past is greyed, and this stands where the present would
     bool operator==(const Lane &) const = default;
 };
 

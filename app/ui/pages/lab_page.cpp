@@ -6,7 +6,6 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
-#include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -16,16 +15,16 @@
 #include "analysis/format.h"
 #include "analysis/lab_report.h"
 #include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/lab_forecast.h"
 #include "app/ui/pages/lab_lines.h"
+#include "app/ui/pages/lab_places.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
 #include "app/ui/widgets/progress_bar.h"
 #include "app/ui/widgets/scrolled_body.h"
 #include "app/ui/widgets/tables.h"
-#include "launch/command_prefix.h"
 #include "launch/lab_job.h"
-#include "launch/recipe.h"
 #include "models/lab_tables.h"
 
 namespace lockstep::ui {
@@ -41,33 +40,54 @@ QLabel *wrapped(const QString &text, const char *role, QWidget *parent) {
     return label;
 }
 
+/// "hostA, hostB"
+QString hostsOf(const std::vector<NodePlace> &nodes) {
+    QStringList hosts;
+    for (const NodePlace &node : nodes)
+        hosts << QString::fromStdString(titleOf(node));
+    return hosts.join(QStringLiteral(", "));
+}
+
+/// "hostA (bond0): cpu:0, cpu:1 and hostB (eno1): cpu:0"
+QString devicesOf(const core::LabRecord &lab) {
+    QStringList nodes;
+    for (const NodePlace &node : lab.nodes) {
+        const QString kind = QString::fromStdString(node.device.empty() ? lab.device : node.device);
+        QStringList devices;
+        for (const std::string &device : node.devices)
+            devices << kind + u':' + QString::fromStdString(device);
+        nodes << QString::fromStdString(titleOf(node)) +
+                     (node.interface.empty() ? QString()
+                                             : QStringLiteral(" (%1)").arg(QString::fromStdString(node.interface))) +
+                     QStringLiteral(": ") + devices.join(QStringLiteral(", "));
+    }
+    return nodes.join(QObject::tr(" and "));
+}
+
 } // namespace
 
-LabPage::LabPage(Theme &theme, QWidget *parent) : QWidget(parent), m_theme(theme), m_stack(new QStackedWidget(this)) {
+LabPage::LabPage(Theme &theme, QWidget *parent) : QWidget(parent), m_theme(theme) {
     setObjectName(QStringLiteral("page"));
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
-    outer->addWidget(m_stack);
-    auto *first = new QWidget(this);
-    auto *rows = new QVBoxLayout(first);
-    m_empty =
-        new EmptyState(theme, QStringLiteral("lab"), tr("Nothing measured yet"),
-                       tr("How fast can ranks on this machine's devices talk to each other, and what would DDP or a "
-                          "parameter server cost? The lab measures it: about half a minute, best while nothing "
-                          "else runs."),
-                       tr("Measure this machine"), first);
-    connect(m_empty, &EmptyState::clicked, this, [this] { measure(true); });
-    rows->addWidget(m_empty, 1);
-    m_emptyBar = new ProgressBar(theme, first);
-    m_emptyBar->setFixedWidth(40 * grid);
-    m_emptyProgress = makeLabel({}, "secondary", first);
-    m_emptyStop = new QPushButton(tr("Cancel"), first);
-    rows->addWidget(m_emptyBar, 0, Qt::AlignHCenter);
-    rows->addWidget(m_emptyProgress, 0, Qt::AlignHCenter);
-    rows->addWidget(m_emptyStop, 0, Qt::AlignHCenter);
-    rows->addSpacing(4 * grid);
-    m_stack->addWidget(first);
-    m_stack->addWidget(buildBody());
+    const ScrolledBody page = makeScrolledBody(this);
+    outer->addWidget(page.area);
+    auto *where = new QFrame(page.body);
+    where->setObjectName(QStringLiteral("card"));
+    auto *inner = new QVBoxLayout(where);
+    inner->setContentsMargins(2 * grid, grid + grid / 2, 2 * grid, grid + grid / 2);
+    m_places = new LabPlaces(theme, where);
+    inner->addWidget(m_places);
+    page.layout->addWidget(where);
+    page.layout->addWidget(m_first = buildFirst(page.body), 1);
+    page.layout->addWidget(m_body = buildBody(page.body), 1);
+    connect(m_places, &LabPlaces::chosen, this, [this] {
+        refresh();
+        look();
+    });
+    connect(m_places, &LabPlaces::allowed, this, &LabPage::start);
+    connect(m_places, &LabPlaces::nodesWanted, this, &LabPage::nodesWanted);
+    connect(m_places, &LabPlaces::failed, this, &LabPage::failed);
     for (QPushButton *stop : {m_stop, m_emptyStop}) { // of which one shows at a time
         stop->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_X));
         stop->setToolTip(tr("Stops the lab; measurements that are there stay as they are (Ctrl+Shift+X)"));
@@ -78,16 +98,26 @@ LabPage::LabPage(Theme &theme, QWidget *parent) : QWidget(parent), m_theme(theme
     }
     m_look.setInterval(lookMs);
     connect(&m_look, &QTimer::timeout, this, &LabPage::look);
-    connect(&m_forecasting, &QProcess::finished, this, &LabPage::forecastOver);
     connect(&m_theme, &Theme::changed, this, &LabPage::showLab);
     refresh();
     look();
 }
 
-LabPage::~LabPage() {
-    m_forecasting.disconnect(this);
-    m_forecasting.terminate();
-    m_forecasting.waitForFinished(500);
+QWidget *LabPage::buildFirst(QWidget *parent) {
+    m_empty = new EmptyState(m_theme, QStringLiteral("lab"), {}, {}, {}, parent);
+    connect(m_empty, &EmptyState::clicked, this, [this] {
+        if (m_places->noNode())
+            Q_EMIT nodesWanted();
+        else
+            measure(true);
+    });
+    m_emptyBar = new ProgressBar(m_theme, m_empty);
+    m_emptyBar->setFixedWidth(40 * grid);
+    m_emptyProgress = makeLabel({}, "secondary", m_empty);
+    m_emptyStop = new QPushButton(tr("Cancel"), m_empty);
+    for (QWidget *part : std::initializer_list<QWidget *>{m_emptyBar, m_emptyProgress, m_emptyStop})
+        m_empty->addBelow(part);
+    return m_empty;
 }
 
 Card *LabPage::buildHead(QWidget *parent) {
@@ -99,7 +129,7 @@ Card *LabPage::buildHead(QWidget *parent) {
     m_ranks->setAccessibleName(tr("Ranks shown"));
     m_measure = new QPushButton(tr("Measure again"), m_head);
     m_measure->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_M));
-    m_measure->setToolTip(tr("Measures this machine's devices anew, in the background (Ctrl+M)"));
+    m_measure->setToolTip(tr("Measures these devices anew, in the background (Ctrl+M)"));
     m_stop = new QPushButton(tr("Cancel"), m_head);
     for (QWidget *tool : std::initializer_list<QWidget *>{m_ranks, m_quick, m_measure, m_stop})
         m_head->addTool(tool);
@@ -114,33 +144,11 @@ Card *LabPage::buildHead(QWidget *parent) {
     return m_head;
 }
 
-Card *LabPage::buildForecast(QWidget *parent) {
-    auto *card = new Card(tr("Forecast"), parent);
-    m_recipe = new QComboBox(card);
-    m_recipe->setAccessibleName(tr("Recipe to forecast"));
-    for (const std::string &name : core::builtInRecipes())
-        m_recipe->addItem(QString::fromStdString(name));
-    m_recipe->setCurrentText(QStringLiteral("lenet-dp-vs-ddp"));
-    m_forecast = new QPushButton(tr("Forecast"), card);
-    m_forecast->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
-    m_forecast->setToolTip(
-        tr("Trains single devices for some seconds and predicts DDP and server from the lab (Ctrl+Shift+M)"));
-    card->addTool(m_recipe);
-    card->addTool(m_forecast);
-    m_forecastText = wrapped({}, "secondary", card);
-    m_forecasts = makeTable(m_theme, card, 0);
-    m_forecasts->setModel(&m_forecastModel);
-    m_forecasts->setAccessibleName(tr("Forecast"));
-    card->body()->addWidget(m_forecasts);
-    card->body()->addWidget(m_forecastText);
-    connect(m_forecast, &QPushButton::clicked, this, &LabPage::startForecast);
-    return card;
-}
-
-QWidget *LabPage::buildBody() {
-    const ScrolledBody page = makeScrolledBody(this);
-    QWidget *body = page.body;
-    QVBoxLayout *layout = page.layout;
+QWidget *LabPage::buildBody(QWidget *parent) {
+    auto *body = new QWidget(parent);
+    auto *layout = new QVBoxLayout(body);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(2 * grid);
     layout->addWidget(buildHead(body));
 
     auto *charts = new QHBoxLayout;
@@ -179,7 +187,9 @@ QWidget *LabPage::buildBody() {
     ring->body()->addWidget(m_formulas);
     ring->body()->addWidget(m_ring);
     layout->addWidget(ring);
-    layout->addWidget(buildForecast(body));
+    m_forecast = new LabForecast(m_theme, body);
+    connect(m_forecast, &LabForecast::failed, this, &LabPage::failed);
+    layout->addWidget(m_forecast);
     auto *fits = new Card(tr("Fit"), body);
     fits->setToolTip(
         tr("Time = α + β·size in each piece, pieces joined in log-log; errors are of sizes held out of it"));
@@ -189,11 +199,19 @@ QWidget *LabPage::buildBody() {
     fits->body()->addWidget(m_fits);
     layout->addWidget(fits);
     layout->addStretch(1);
-    return page.area;
+    return body;
+}
+
+QPushButton *LabPage::forecastButton() const {
+    return m_forecast->button();
+}
+
+QTableView *LabPage::forecasts() const {
+    return m_forecast->table();
 }
 
 bool LabPage::isEmpty() const {
-    return m_stack->currentIndex() == 0;
+    return !m_lab;
 }
 
 QString LabPage::progressText() const {
@@ -207,7 +225,18 @@ std::vector<ChartSource *> LabPage::charts() const {
 }
 
 void LabPage::measure(bool quick) {
-    if (const auto started = core::startLabDetached(quick); !started) {
+    m_quickly = quick;
+    if (m_places->mayMeasure())
+        return start();
+    look(); // the doctor looks first
+}
+
+void LabPage::start() {
+    core::LabRequest request;
+    request.quick = m_quickly;
+    request.nodes = m_places->places();
+    request.device = m_places->device();
+    if (const auto started = core::startLabDetached(request); !started) {
         Q_EMIT failed(QString::fromStdString(started.error().message()));
         return;
     }
@@ -223,11 +252,7 @@ void LabPage::look() {
         m_asked = false;
     const int looks = m_look.property("looks").toInt() + 1;
     m_look.setProperty("looks", looks);
-    const QString words =
-        running
-            ? QStringLiteral("%1 %  %2").arg(int(running->fraction * 100)).arg(QString::fromStdString(running->what))
-        : m_asked ? tr("starts")
-                  : QString();
+    const QString words = running ? runningWords(*running) : m_asked ? tr("starts") : QString();
     const bool busy = running || m_asked;
     for (ProgressBar *bar : {m_progress, m_emptyBar}) {
         bar->setVisible(busy);
@@ -241,14 +266,15 @@ void LabPage::look() {
         stop->setVisible(running.has_value());
     m_measure->setVisible(!busy);
     m_quick->setVisible(!busy);
-    m_empty->setEnabled(!busy);
+    m_busy = busy;
+    restyle();
     const bool ended = (m_wasRunning && !running) || (m_asked && looks > startLimit);
     m_wasRunning = running.has_value();
     if (ended) {
-        const auto before = m_lab ? m_lab->id : std::string();
+        const std::string before = m_newest;
         m_asked = false;
         refresh();
-        if ((m_lab ? m_lab->id : std::string()) == before)
+        if (m_newest == before)
             Q_EMIT failed(QString::fromStdString(core::labConsoleTail()));
         look();
         return;
@@ -259,9 +285,56 @@ void LabPage::look() {
         m_look.stop();
 }
 
+/// What the empty page and the buttons offer, by what is chosen.
+void LabPage::restyle() {
+    const QString why = m_places->whyNot();
+    const QString go = m_places->asking()   ? tr("Asking the doctor…")
+                       : m_places->warned() ? tr("Measure anyway")
+                                            : QString();
+    const bool noNode = m_places->noNode();
+    if (noNode)
+        m_empty->setWords(
+            tr("No node yet"),
+            tr("Add a machine by the name under which ssh knows it; its devices then stand here to choose "
+               "from, and the lab measures how fast ranks on them talk to each other."),
+            tr("Add nodes"));
+    else if (!why.isEmpty())
+        m_empty->setWords(tr("Which devices?"), why, tr("Measure these nodes"));
+    else if (m_places->overNodes())
+        m_empty->setWords(tr("Nothing measured between these devices yet"),
+                          tr("How fast can ranks on them talk to each other over the network, and what would DDP "
+                             "or a parameter server cost there? The lab measures it: up to a minute for each "
+                             "number of ranks, best while nothing else runs there."),
+                          go.isEmpty() ? tr("Measure these nodes") : go);
+    else
+        m_empty->setWords(tr("Nothing measured yet"),
+                          tr("How fast can ranks on this machine's devices talk to each other, and what would DDP or a "
+                             "parameter server cost? The lab measures it: about half a minute, best while nothing "
+                             "else runs."),
+                          tr("Measure this machine"));
+    setWords(m_measure, go.isEmpty() ? tr("Measure again") : go);
+    m_measure->setEnabled(why.isEmpty() && !m_places->asking());
+    m_empty->button()->setEnabled(!m_busy && (noNode || m_measure->isEnabled()));
+}
+
+/// "42 %  2 ranks: our ring", and where, when that is not what is shown.
+QString LabPage::runningWords(const core::LabProgress &running) const {
+    QString words =
+        QStringLiteral("%1 %  %2").arg(int(running.fraction * 100)).arg(QString::fromStdString(running.what));
+    if (placesOf(running.nodes) != placesOf(m_places->places()))
+        words += QStringLiteral(", ") +
+                 (running.nodes.empty() ? tr("on this machine") : tr("over %1").arg(hostsOf(running.nodes)));
+    return words;
+}
+
 void LabPage::refresh() {
-    m_lab = core::newestLabOf({});
-    m_stack->setCurrentIndex(m_lab ? 1 : 0);
+    const std::vector<NodePlace> places = m_places->places();
+    const auto labs = core::listLabs();
+    m_newest = labs.empty() ? std::string() : labs.front();
+    m_lab = m_places->overNodes() && places.empty() ? std::nullopt : core::newestLabOf(places);
+    m_first->setVisible(!m_lab);
+    m_body->setVisible(m_lab.has_value());
+    restyle();
     if (!m_lab)
         return;
     m_model = core::fitLab(*m_lab);
@@ -273,7 +346,7 @@ void LabPage::refresh() {
         m_ranks->addItem(tr("%1 ranks").arg(n), n);
     m_ranks->setVisible(ranks.size() > 1);
     showLab();
-    showForecast();
+    m_forecast->show(places);
 }
 
 int LabPage::chosenRanks() const {
@@ -284,15 +357,21 @@ void LabPage::showLab() {
     if (!m_lab)
         return;
     const core::LabRecord &lab = *m_lab;
-    m_head->setTitle(tr("Lab of %1").arg(QString::fromStdString(lab.host)));
+    m_head->setTitle(lab.nodes.empty()       ? tr("Lab of %1").arg(QString::fromStdString(lab.host))
+                     : lab.nodes.size() == 1 ? tr("Lab of %1").arg(QString::fromStdString(titleOf(lab.nodes[0])))
+                                             : tr("Lab over %1 nodes").arg(lab.nodes.size()));
     m_head->setNote(core::wallTime(lab.startWallUs));
     QStringList about = {tr("%1 on %2 devices, %3 each, %4 sweeps, scheduling %5, measured in %6")
                              .arg(QString::fromStdString(lab.backend), QString::fromStdString(lab.device))
                              .arg(lab.coresPerDevice == 1 ? tr("1 core") : tr("%1 cores").arg(lab.coresPerDevice))
                              .arg(lab.rows.empty() ? 0 : lab.rows.front().sweeps)
                              .arg(QString::fromStdString(lab.scheduling), core::timeLeft(lab.durationS))};
+    if (!lab.nodes.empty())
+        about << tr("Measured between %1").arg(devicesOf(lab));
     if (lab.oversubscribed)
         about << tr("Ranks shared cores: these times tell nothing about ranks with cores of their own.");
+    for (const std::string &sentence : lab.leftOut)
+        about << tr("Left out: %1").arg(QString::fromStdString(sentence));
     for (const auto *sentences : {&lab.notRun, &lab.notOffered})
         for (const std::string &sentence : *sentences)
             about << tr("Not measured: %1").arg(QString::fromStdString(sentence));
@@ -304,61 +383,8 @@ void LabPage::showLab() {
     fitHeights();
 }
 
-void LabPage::showForecast() {
-    m_shownForecast = core::newestForecast();
-    m_forecasts->setVisible(m_shownForecast.has_value());
-    if (!m_shownForecast) {
-        m_forecastText->setText(
-            tr("None yet. Choose a recipe: single devices train for some seconds, and what DDP and a server "
-               "would take is predicted from that and the lab. When it has run, the forecast is graded "
-               "here."));
-        return;
-    }
-    const core::ForecastRecord &record = *m_shownForecast;
-    m_forecastModel.setTable(core::forecastTable(record, core::outcomesOf(record)));
-    QStringList words = {tr("%1, %2. One device alone: %3 a step. Gradient: %4 in %5 bucket(s).")
-                             .arg(QString::fromStdString(record.title), core::wallTime(record.startWallUs),
-                                  core::shortTime(record.forecast.oneDeviceStepS),
-                                  core::bytes(record.forecast.gradientBytes))
-                             .arg(record.forecast.bucketsBytes.size())};
-    if (record.forecast.bestDdp)
-        words << (*record.forecast.bestDdp == 1
-                      ? tr("DDP would not pay here: one device is best.")
-                      : tr("Best number of devices for DDP: %1.").arg(*record.forecast.bestDdp));
-    if (core::hasUngradable(record))
-        words
-            << tr("Server: %1.").arg(QString::fromUtf8(core::noServerYet.data(), qsizetype(core::noServerYet.size())));
-    for (const std::string &sentence : record.forecast.reservations)
-        words << QString::fromStdString(sentence);
-    m_forecastText->setText(words.join(u'\n'));
-    fitHeights();
-}
-
-void LabPage::startForecast() {
-    const auto ctl = core::findCtl();
-    if (!ctl) {
-        Q_EMIT failed(QString::fromStdString(ctl.error().message()));
-        return;
-    }
-    if (m_forecasting.state() != QProcess::NotRunning)
-        return;
-    m_forecast->setEnabled(false);
-    setWords(m_forecast, tr("Measuring…"));
-    m_forecasting.setStandardInputFile(QProcess::nullDevice());
-    m_forecasting.start(QString::fromStdString(*ctl), {QStringLiteral("forecast"), m_recipe->currentText()});
-}
-
-void LabPage::forecastOver() {
-    m_forecast->setEnabled(true);
-    setWords(m_forecast, tr("Forecast"));
-    if (m_forecasting.exitStatus() != QProcess::NormalExit || m_forecasting.exitCode() != 0)
-        Q_EMIT failed(QString::fromUtf8(m_forecasting.readAllStandardError()).trimmed().section(u'\n', -1));
-    m_forecasting.readAllStandardOutput();
-    showForecast();
-}
-
 void LabPage::fitHeights() {
-    for (QTableView *table : {m_fits, m_ring, m_forecasts}) {
+    for (QTableView *table : {m_fits, m_ring}) {
         fitColumns(table, 64, 320);
         fitHeight(table);
     }
@@ -367,7 +393,7 @@ void LabPage::fitHeights() {
 void LabPage::showEvent(QShowEvent *event) {
     QWidget::showEvent(event);
     if (m_lab)
-        showForecast(); // runs may have come out since
+        m_forecast->show(m_places->places()); // runs may have come out since
     look();
 }
 

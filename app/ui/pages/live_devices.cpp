@@ -39,6 +39,15 @@ double LivePage::addLanes(const RunLook &look, QList<Lane> &lanes, double &full)
     const auto metric = DeviceModel::Metric(m_metric->currentIndex());
     DeviceModel &model = m_workspace.devices();
     double end = 0;
+    // One axis for all devices of a run: seconds since its first sample, or before its last one.
+    std::optional<std::int64_t> first, last;
+    for (int row = 0; row < model.rowCount(); ++row)
+        if (const auto *history = model.history(row); model.runAt(row) == look.index && history && !history->empty()) {
+            first = std::min(first.value_or(history->front().wallUs), history->front().wallUs);
+            last = std::max(last.value_or(history->back().wallUs), history->back().wallUs);
+        }
+    if (first)
+        m_laneOrigin.insert(look.runId, whole ? *first : *last);
     for (int row = 0; row < model.rowCount(); ++row) {
         if (model.runAt(row) != look.index)
             continue;
@@ -47,9 +56,7 @@ double LivePage::addLanes(const RunLook &look, QList<Lane> &lanes, double &full)
         double sum = 0;
         std::optional<double> latest;
         if (history && !history->empty()) {
-            // One axis for all: seconds since each run's own first sample, or before its last one.
-            const std::int64_t origin = whole ? history->front().wallUs : history->back().wallUs;
-            m_laneOrigin.insert(look.runId, origin);
+            const std::int64_t origin = whole ? *first : *last;
             for (const core::LaneSample &sample : *history) {
                 const double at = double(sample.wallUs - origin) / 1e6;
                 const auto value = DeviceModel::valueOf(sample.sample, metric);
@@ -59,18 +66,23 @@ double LivePage::addLanes(const RunLook &look, QList<Lane> &lanes, double &full)
                 sum += *value;
                 full = std::max(full, *value);
             }
-            const DeviceSample &last = history->back().sample;
-            latest = DeviceModel::valueOf(last, metric);
-            if (metric == DeviceModel::Metric::Memory && last.memoryTotalBytes && latest)
-                full = std::max(full, *last.memoryTotalBytes);
-            lane.unknown = DeviceModel::whyUnknown(last.kind, metric);
+            const DeviceSample &newest = history->back().sample;
+            latest = DeviceModel::valueOf(newest, metric);
+            if (metric == DeviceModel::Metric::Memory && newest.memoryTotalBytes && latest)
+                full = std::max(full, *newest.memoryTotalBytes);
+            lane.unknown = DeviceModel::whyUnknown(newest.kind, metric);
         }
-        // A finished run's latest sample says nothing: its mean does.
-        const bool over = runs().at(look.index)->over();
+        // A finished run's latest sample says nothing: its mean does. Behind a lost link nothing is known of now.
+        const core::RunStore &run = *runs().at(look.index);
+        const bool over = run.over();
+        lane.unheard = run.whyUnheard(model.deviceAt(row).toStdString());
+        if (!lane.unheard.isEmpty())
+            latest.reset();
         lane.value = DeviceModel::text(
             over && !lane.samples.isEmpty() ? std::optional(sum / double(lane.samples.size())) : latest, metric);
         lane.hint = tr("<b>%1 %2</b><br>%3").arg(lane.run.toHtmlEscaped(), lane.device) +
-                    (lane.samples.isEmpty()
+                    (!lane.unheard.isEmpty() ? lane.unheard.toHtmlEscaped()
+                     : lane.samples.isEmpty()
                          ? lane.unknown
                          : (over ? tr("mean over the samples shown: ") : tr("latest sample: ")) + lane.value);
         if (!lane.samples.isEmpty())

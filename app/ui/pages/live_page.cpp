@@ -320,7 +320,7 @@ void LivePage::draw() {
         drawDuration();
     if (what & (RunStore::Changes(RunStore::Link) | RunStore::State | RunStore::Record))
         drawNodes();
-    if (what & (RunStore::Devices | RunStore::Record))
+    if (what & (RunStore::Changes(RunStore::Devices) | RunStore::Record | RunStore::Link | RunStore::State))
         drawLanes();
     if (what & (RunStore::Changes(RunStore::Devices) | RunStore::Epochs | RunStore::Alerts | RunStore::State |
                 RunStore::Link | RunStore::Record))

@@ -44,12 +44,18 @@ PlanDoctor::PlanDoctor(SshAsker &asker, QWidget *parent) : QFrame(parent), m_ask
     m_button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_O));
     m_button->setToolTip(
         tr("Looks at these nodes and tries every way between them: interfaces, ports, versions, data, disk, limits, "
-           "clocks (Alt+O). Start does so by itself"));
+           "clocks (Alt+O)"));
     connect(m_button, &QPushButton::clicked, this, [this] { looking() ? stop() : examine(); });
     line->addWidget(m_button, 0, Qt::AlignTop);
     rows->addLayout(line);
     m_list = new FindingList(this, FindingList::Width::Narrow);
     rows->addWidget(m_list);
+    setSubject(tr("Start asks the doctor about these nodes first."), tr("this run"));
+}
+
+void PlanDoctor::setSubject(const QString &before, const QString &subject) {
+    m_before = before;
+    m_subject = subject;
     restyle();
 }
 
@@ -146,10 +152,10 @@ void PlanDoctor::restyle() {
         warnings == 0 ? QString() : QStringLiteral(" · ") + counted(warnings, tr("warning"), tr("warnings"));
     m_sentence->setText(
         looking() ? m_progress
-        : !known  ? tr("Start asks the doctor about these nodes first.")
+        : !known  ? m_before
         : errors == 0
-            ? tr("The doctor found nothing that would stop this run.") + beside
-            : tr("The doctor found %1 that would stop this run.").arg(counted(errors, tr("error"), tr("errors"))) +
+            ? tr("The doctor found nothing that would stop %1.").arg(m_subject) + beside
+            : tr("The doctor found %1 that would stop %2.").arg(counted(errors, tr("error"), tr("errors")), m_subject) +
                   beside);
     setStyleProperty(m_sentence, "role", known && errors > 0 ? "wrong" : "secondary");
     setWords(m_button, looking() ? tr("Cancel") : known ? tr("Ask again") : tr("Ask the doctor"));

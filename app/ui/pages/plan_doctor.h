@@ -16,14 +16,16 @@ namespace lockstep::ui {
 class FindingList;
 class SshAsker;
 
-/// What the doctor says of the nodes that a run is to be put on, before it starts: one line, and each error and warning with
-/// its fix. It looks when it is asked to, on a thread of its own.
+/// What the doctor says of the nodes that a run (or a lab) is to be put on, before it starts: one line, and each error and
+/// warning with its fix. It looks when it is asked to, on a thread of its own.
 class PlanDoctor : public QFrame {
     Q_OBJECT
 public:
     explicit PlanDoctor(SshAsker &asker, QWidget *parent = nullptr);
     /// The nodes of the run, in its order, and its data set (empty: its folder is a person's own).
     void setRun(std::vector<core::NodeEntry> nodes, const std::string &dataset);
+    /// `before`: what stands there until it was asked; `subject`: what an error would stop, "this run".
+    void setSubject(const QString &before, const QString &subject);
     void examine();
     void stop();
     [[nodiscard]] bool looking() const { return m_job != nullptr; }
@@ -51,7 +53,7 @@ private:
     core::DoctorLook m_look; ///< the last one
     std::vector<core::Finding> m_found;
     QElapsedTimer m_age;
-    QString m_progress;
+    QString m_progress, m_before, m_subject;
     bool m_stopping = false;
     QLabel *m_sentence;
     QPushButton *m_button;

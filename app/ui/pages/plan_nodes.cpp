@@ -1,15 +1,14 @@
 // Plan, where the runs go: this machine's devices, or devices of the nodes in the book, which the doctor looks at first.
-#include <QButtonGroup>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPlainTextEdit>
-#include <QPushButton>
 
 #include <algorithm>
 
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/device_picker.h"
 #include "app/ui/pages/node_picker.h"
+#include "app/ui/pages/place_switch.h"
 #include "app/ui/pages/plan_doctor.h"
 #include "app/ui/pages/plan_page.h"
 #include "app/ui/pages/queue_place.h"
@@ -37,33 +36,10 @@ QWidget *PlanPage::buildWhere(QWidget *parent) {
     label->setFixedWidth(22 * grid);
     label->setToolTip(tr("This machine's devices, or any mix of devices of the nodes that were added"));
     line->addWidget(label);
-    auto *group = new QButtonGroup(row);
-    const auto add = [&](const QString &words, const char *place, const QKeySequence &keys, const QString &tip) {
-        auto *button = new QPushButton(words, row);
-        button->setObjectName(QStringLiteral("segment"));
-        button->setProperty("place", QString::fromLatin1(place));
-        button->setCheckable(true);
-        button->setShortcut(keys);
-        button->setToolTip(tip);
-        group->addButton(button);
-        return button;
-    };
-    auto *both = new QHBoxLayout;
-    both->setSpacing(0);
-    m_here = add(tr("This machine"), "left", QKeySequence(Qt::ALT | Qt::Key_M), tr("Devices of this machine (Alt+M)"));
-    m_elsewhere = add(tr("Nodes"), "right", QKeySequence(Qt::ALT | Qt::Key_E),
-                      tr("Devices of the nodes that were added, several at once (Alt+E)"));
-    m_here->setChecked(true);
-    both->addWidget(m_here, 1);
-    both->addWidget(m_elsewhere, 1);
-    auto *box = new QWidget(row);
-    box->setLayout(both);
-    both->setContentsMargins(0, 0, 0, 0);
-    box->setMaximumWidth(64 * grid);
-    line->addWidget(box, 4);
+    m_where = new PlaceSwitch(row);
+    line->addWidget(m_where, 4);
     line->addStretch(0);
-    connect(m_here, &QPushButton::clicked, this, [this] { runOverNodes(false); });
-    connect(m_elsewhere, &QPushButton::clicked, this, [this] { runOverNodes(true); });
+    connect(m_where, &PlaceSwitch::chosen, this, &PlanPage::runOverNodes);
     return row;
 }
 
@@ -90,6 +66,14 @@ void PlanPage::buildNodes(QWidget *parent) {
     });
 }
 
+QPushButton *PlanPage::hereButton() const {
+    return m_where->here();
+}
+
+QPushButton *PlanPage::nodesButton() const {
+    return m_where->nodes();
+}
+
 /// Back and forth keeps what was chosen.
 void PlanPage::runOverNodes(bool on) {
     if (on == m_overNodes)
@@ -113,7 +97,7 @@ std::vector<NodePlace> PlanPage::chosenPlaces() const {
 void PlanPage::showNodes(const core::Plan *plan) {
     if (!m_draft.value(nodesField()).value_or("").empty())
         m_overNodes = true;
-    (m_overNodes ? m_elsewhere : m_here)->setChecked(true);
+    m_where->setOverNodes(m_overNodes);
     m_devices->setVisible(!m_overNodes);
     m_nodes->setVisible(m_overNodes);
     const std::vector<NodePlace> places = m_overNodes ? chosenPlaces() : std::vector<NodePlace>();

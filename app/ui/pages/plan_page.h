@@ -20,6 +20,7 @@ class ConfigForm;
 class DataNotice;
 class DevicePicker;
 class NodePicker;
+class PlaceSwitch;
 class PlanDoctor;
 class QueuePlace;
 class RecipeList;
@@ -46,8 +47,8 @@ public:
     [[nodiscard]] NodePicker *nodePicker() const { return m_nodes; }
     [[nodiscard]] PlanDoctor *doctor() const { return m_doctor; }
     [[nodiscard]] QueuePlace *queuePlace() const { return m_queuePlace; }
-    [[nodiscard]] QPushButton *hereButton() const { return m_here; }
-    [[nodiscard]] QPushButton *nodesButton() const { return m_elsewhere; }
+    [[nodiscard]] QPushButton *hereButton() const;
+    [[nodiscard]] QPushButton *nodesButton() const;
     [[nodiscard]] QString mistakes() const;
     [[nodiscard]] QString commandText() const;
     [[nodiscard]] DataNotice *dataNotice() const { return m_data; }
@@ -102,7 +103,7 @@ private:
     NodePicker *m_nodes;
     PlanDoctor *m_doctor;
     QueuePlace *m_queuePlace;
-    QPushButton *m_here, *m_elsewhere;
+    PlaceSwitch *m_where;
     std::string m_keptNodes; ///< chosen before this machine was
     QCheckBox *m_quick;
     QComboBox *m_repeats, *m_sideBySide;

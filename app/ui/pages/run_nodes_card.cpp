@@ -40,10 +40,11 @@ void RunNodesCard::setRuns(const std::vector<const core::RunStore *> &runs) {
     }
     setNote(chosen->title());
     m_view->setTopology(core::topologyOf(*chosen));
-    m_state->setText(tr("Run: %1").arg(chosen->stateSentence()));
+    m_state->setText(core::runLine(*chosen));
     const QString links = core::linksLine(*chosen);
     m_links->setText(links);
-    setStyleProperty(m_links, "role", chosen->linkToNodeLost() ? "wrong" : "secondary");
+    setStyleProperty(m_links, "role",
+                     chosen->linkToNodeLost() || !chosen->whyUnheard().isEmpty() ? "wrong" : "secondary");
 }
 
 QString RunNodesCard::stateText() const {

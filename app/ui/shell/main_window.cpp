@@ -93,6 +93,7 @@ void MainWindow::connectPages() {
     connect(m_runs, &RunsPage::experimentWanted, this, [this](const QString &id) { openAndShow(id, false); });
     connect(m_runs, &RunsPage::runWanted, this, [this](const QString &id) { openAndShow(id, true); });
     connect(m_nodes, &NodesPage::failed, m_strip, &StatusStrip::showMessage);
+    connect(m_lab, &LabPage::nodesWanted, this, [this] { showPage(Page::Nodes); });
     connect(m_lab, &LabPage::failed, m_strip, &StatusStrip::showMessage);
     connect(m_strip, &StatusStrip::showRunning, this, [this] {
         if (m_workspace.attachToRunning())

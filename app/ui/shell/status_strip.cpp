@@ -126,12 +126,16 @@ void StatusStrip::refresh() {
     set(m_epoch, running ? strip.epoch : QString());
     m_bar->setVisible(running);
     m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
-    set(m_percent, running && strip.fraction ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100)) : QString());
+    set(m_percent, running && strip.fraction             ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
+                   : running && !strip.unheard.isEmpty() ? QStringLiteral("-")
+                                                         : QString());
+    m_percent->setToolTip(strip.unheard);
     set(m_left, running ? strip.left : QString());
     const QString elsewhere = m_workspace.runningElsewhere(), heldBy = m_workspace.heldBy();
     const bool paused = !strip.pausedBy.isEmpty();
     const QString lost = m_workspace.lostNodes();
-    set(m_state, !lost.isEmpty() && running          ? lost
+    set(m_state, !strip.unheard.isEmpty() && running ? strip.unheard
+                 : !lost.isEmpty() && running        ? lost
                  : !heldBy.isEmpty() && strip.active ? tr("read-only: %1 controls it").arg(heldBy)
                  : paused && !running                ? strip.state
                  : paused && any && strip.active     ? tr("pauses after this run")

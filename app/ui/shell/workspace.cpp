@@ -329,10 +329,11 @@ core::ExperimentModel::Strip Workspace::strip() const {
     core::ExperimentModel::Strip out;
     if (!m_run)
         return out;
-    const core::Progress progress = m_run->progress();
+    out.unheard = m_run->whyUnheard();
+    const core::Progress progress = out.unheard.isEmpty() ? m_run->progress() : core::Progress();
     out.title = m_run->title();
     out.name = m_run->title();
-    out.state = m_run->stateSentence();
+    out.state = out.unheard.isEmpty() ? m_run->stateSentence() : out.unheard;
     out.fraction = out.overall = progress.fraction;
     if (progress.epoch && progress.epochs)
         out.epoch = tr("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);

@@ -4,6 +4,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 
@@ -11,27 +13,40 @@ namespace lockstep::ui {
 
 EmptyState::EmptyState(const Theme &theme, const QString &icon, const QString &title, const QString &text,
                        const QString &button, QWidget *parent)
-    : QWidget(parent), m_theme(theme), m_icon(icon), m_picture(new QLabel(this)) {
-    auto *layout = new QVBoxLayout(this);
+    : QWidget(parent), m_theme(theme), m_icon(icon), m_layout(new QVBoxLayout(this)), m_picture(new QLabel(this)) {
+    QVBoxLayout *layout = m_layout;
     layout->setSpacing(grid);
     layout->addStretch(2);
     layout->addWidget(m_picture, 0, Qt::AlignHCenter);
     layout->addSpacing(grid);
-    layout->addWidget(makeLabel(title, "title", this), 0, Qt::AlignHCenter);
-    auto *words = makeLabel(text, "secondary", this);
-    words->setWordWrap(true);
-    words->setAlignment(Qt::AlignHCenter);
-    words->setFixedWidth(60 * grid);
-    words->setMinimumHeight(words->heightForWidth(60 * grid)); // a centred item would get one line only
-    layout->addWidget(words, 0, Qt::AlignHCenter);
+    m_title = makeLabel({}, "title", this);
+    layout->addWidget(m_title, 0, Qt::AlignHCenter);
+    m_words = makeLabel({}, "secondary", this);
+    m_words->setWordWrap(true);
+    m_words->setAlignment(Qt::AlignHCenter);
+    m_words->setFixedWidth(60 * grid);
+    layout->addWidget(m_words, 0, Qt::AlignHCenter);
     layout->addSpacing(grid);
-    auto *next = new QPushButton(button, this);
-    next->setMinimumWidth(200);
-    connect(next, &QPushButton::clicked, this, &EmptyState::clicked);
-    layout->addWidget(next, 0, Qt::AlignHCenter);
+    m_next = new QPushButton(this);
+    m_next->setMinimumWidth(200);
+    connect(m_next, &QPushButton::clicked, this, &EmptyState::clicked);
+    layout->addWidget(m_next, 0, Qt::AlignHCenter);
     layout->addStretch(3);
+    setWords(title, text, button);
     restyle();
     connect(&m_theme, &Theme::changed, this, &EmptyState::restyle);
+}
+
+void EmptyState::setWords(const QString &title, const QString &text, const QString &button) {
+    m_title->setText(title);
+    m_words->setText(text);
+    m_words->setMinimumHeight(
+        std::max(0, m_words->heightForWidth(60 * grid))); // a centred item would get one line only
+    m_next->setText(button);
+}
+
+void EmptyState::addBelow(QWidget *widget) {
+    m_layout->insertWidget(m_layout->count() - 1, widget, 0, Qt::AlignHCenter);
 }
 
 void EmptyState::restyle() {

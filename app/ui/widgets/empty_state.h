@@ -3,6 +3,7 @@
 
 class QLabel;
 class QPushButton;
+class QVBoxLayout;
 
 namespace lockstep::ui {
 class Theme;
@@ -13,6 +14,9 @@ class EmptyState : public QWidget {
 public:
     EmptyState(const Theme &theme, const QString &icon, const QString &title, const QString &text,
                const QString &button, QWidget *parent = nullptr);
+    void setWords(const QString &title, const QString &text, const QString &button);
+    void addBelow(QWidget *widget); ///< centred under the button
+    [[nodiscard]] QPushButton *button() const { return m_next; }
 
 Q_SIGNALS:
     void clicked();
@@ -20,7 +24,9 @@ Q_SIGNALS:
 private:
     const Theme &m_theme;
     QString m_icon;
-    QLabel *m_picture;
+    QVBoxLayout *m_layout;
+    QLabel *m_picture, *m_title, *m_words;
+    QPushButton *m_next;
     void restyle();
 };
 
