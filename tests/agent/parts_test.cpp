@@ -289,6 +289,12 @@ TEST_CASE("a trace goes over in pieces, begins anew after a cut, and is refused 
     auto first = *out.next();
     CHECK(!in.take(first, {2}));
     CHECK(!in.take(*out.next(), {3})); // its beginning is missing
+    TraceOutbox three;
+    three.add(3, text.substr(0, 40'000));
+    const auto one = *three.next(), two = *three.next(), last = *three.next();
+    CHECK_FALSE(in.take(one, {3}));
+    CHECK_FALSE(in.take(last, {3}));
+    CHECK_FALSE(in.take(two, {3}));
     first.total = std::size_t(1) << 40;
     CHECK(!in.take(first, {3}));
     first.total = first.text.size();
