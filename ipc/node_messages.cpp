@@ -15,7 +15,7 @@ using documents::Json;
 using What = NodeMessage::What;
 
 constexpr std::string_view start = "{\"type\":\"node\",";
-constexpr std::array<std::pair<What, std::string_view>, 11> names{{
+constexpr std::array<std::pair<What, std::string_view>, 15> names{{
     {What::Join, "join"},
     {What::Ack, "ack"},
     {What::Ping, "ping"},
@@ -25,7 +25,11 @@ constexpr std::array<std::pair<What, std::string_view>, 11> names{{
     {What::Stop, "stop"},
     {What::Trace, "trace"},
     {What::Failed, "failed"},
+    {What::Gone, "gone"},
+    {What::Settle, "settle"},
     {What::Over, "over"},
+    {What::TracePart, "trace_part"},
+    {What::TraceKept, "trace_kept"},
     {What::End, "end"},
 }};
 
@@ -56,7 +60,14 @@ std::string lineOf(const NodeMessage &message) {
         .put("steps", message.steps)
         .put("number", message.number)
         .put("mono_ns", message.monoNs)
-        .put("wall_us", message.wallUs);
+        .put("wall_us", message.wallUs)
+        .put("restarts", message.restarts)
+        .put("offset", message.offset)
+        .put("total", message.total)
+        .put("crc", message.crc)
+        .put("text", message.text);
+    if (message.peerLost)
+        out.put("peer_lost", true);
     if (message.what == What::Join)
         out.put("shared", message.shared).put("devices", Json(message.devices));
     if (message.machine)
@@ -116,6 +127,12 @@ Result<NodeMessage> decodeNodeMessage(std::string_view line) {
     reader.get("number", message.number);
     reader.get("mono_ns", message.monoNs);
     reader.get("wall_us", message.wallUs);
+    reader.get("restarts", message.restarts);
+    reader.get("offset", message.offset);
+    reader.get("total", message.total);
+    reader.get("crc", message.crc);
+    reader.get("text", message.text);
+    reader.get("peer_lost", message.peerLost);
     reader.get("shared", message.shared);
     reader.get("devices", message.devices);
     if (const Json *machine = reader.object("machine")) {

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/agent/follow_client.h"
 #include "tests/agent/nodes_run.h"
 #include "tests/agent/tcp_relay.h"
@@ -358,4 +360,144 @@ TEST_CASE("launches and stops in a row leave no process, socket, descriptor or t
     CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
     CHECK(countIn("/proc/self/fd") == descriptors);
     MESSAGE(rounds << " launches and stops");
+}
+
+namespace {
+/// `lockstep-agent run` on two nodes that share a home: 1 + 2 fake ranks.
+struct RunByHand {
+    RunByHand(std::vector<std::string> options, const Child::Environment &environment)
+        : id(makeRunId()), first(command("0", "1", options), environment),
+          second(command("1", "2", options), environment) {}
+    std::vector<std::string> command(const char *node, const char *processes,
+                                     const std::vector<std::string> &options) const {
+        std::vector<std::string> words = {agentBinary(), "run", "--nnodes",         "2",       "--node-rank", node,
+                                          "--run-id",    id,    "--nproc-per-node", processes, "--interface", "lo"};
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {"--", fakeRank()});
+        return words;
+    }
+    int wait() {
+        const int code = first.wait();
+        (void)second.wait();
+        return code;
+    }
+    [[nodiscard]] std::string log(int node) const { return contentsOf(runFolder(id).log(node)); }
+    std::string id;
+    Child first, second;
+};
+
+int restartsTold(const std::string &log) {
+    int count = 0;
+    for (const AlertFrame &alert : bodiesOf<AlertFrame>(framesIn(log)))
+        count += alert.kind == "restart" ? 1 : 0;
+    return count;
+}
+} // namespace
+
+TEST_CASE("a rank that dies on any node has the ranks of all nodes started again, counted once and told once") {
+    for (const char *dying : {"FAKE_RANK_0", "FAKE_RANK_2"}) {
+        const TestHome home;
+        RunByHand run({"--max-restarts", "2"},
+                      {{"FAKE_RANK", "epochs=1;steps=40;show_environment"}, {dying, "kill_at=5;first_time"}});
+        CHECK_MESSAGE(run.wait() == 0, run.first.errors());
+        const RunResult result = resultOf(runFolder(run.id));
+        CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+        REQUIRE(result.ranks.size() == 3); // as those ended that were started last
+        for (const RankExit &exit : result.ranks)
+            CHECK(exit.code == 0);
+        CHECK(restartsTold(run.log(0)) == 1);
+        CHECK(restartsTold(run.log(1)) == 0);
+        CHECK(hasAlert(run.log(0), "restart", "all ranks of all nodes are started again, 1 of 2 times, since rank "));
+        for (int rank = 0; rank < 3; ++rank) {
+            const std::string console = contentsOf(runFolder(run.id).console(rank));
+            CHECK_MESSAGE(console.find("TORCHELASTIC_RESTART_COUNT=1") != std::string::npos, console);
+        }
+    }
+}
+
+TEST_CASE("when no restart is left the run fails with the last cause, and nothing lives on") {
+    const TestHome home;
+    RunByHand run({"--max-restarts", "1"}, {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_1", "kill_at=5"}});
+    CHECK(run.wait() == 128 + SIGKILL);
+    const RunResult result = resultOf(runFolder(run.id));
+    CHECK((result.state == RunState::Failed));
+    CHECK_MESSAGE(result.reason.find("rank 1 on ") == 0, result.reason);
+    CHECK(restartsTold(run.log(0)) == 1);
+    CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
+}
+
+TEST_CASE("neither a stop nor bad arguments start ranks of several nodes again") {
+    const TestHome home;
+    RunByHand bad({"--max-restarts", "3"},
+                  {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_2", "exit_at=3;exit=2;last_words=no such data"}});
+    CHECK(bad.wait() == 2);
+    CHECK(restartsTold(bad.log(0)) == 0);
+    CHECK(resultOf(runFolder(bad.id)).reason == "no such data");
+    RunByHand stopped({"--max-restarts", "3"}, {{"FAKE_RANK", "epochs=1000"}});
+    CHECK(eventually([&] { return stopped.log(1).find("\"type\":\"steps\"") != std::string::npos; }));
+    Child stop({agentBinary(), "stop", stopped.id, "--by", "a test"});
+    CHECK(stop.wait() == 0);
+    CHECK(stopped.wait() == 130);
+    CHECK(restartsTold(stopped.log(0)) == 0);
+    CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
+}
+
+TEST_CASE("the cause is the rank that failed by itself, not one that lost it and was seen first, whichever node they "
+          "are on") {
+    const std::string lost = "exit_at=40;last_words=Gloo failed to recv: Connection closed by peer";
+    const std::string own = "exit_at=9;last_words=no space is left on the device;linger_ms=1200";
+    for (const bool here : {false, true}) {
+        const TestHome home;
+        NodesRun run(home, {{1, 2},
+                            {{"FAKE_RANK", "epochs=1;steps=1000"},
+                             {"FAKE_RANK_0", here ? own : lost},
+                             {"FAKE_RANK_2", here ? lost : own}},
+                            {}});
+        run.startAll();
+        const RunResult result = resultOf(run.folder(0));
+        CHECK((result.state == RunState::Failed));
+        CHECK_MESSAGE(result.reason.find("no space is left on the device") != std::string::npos, result.reason);
+        CHECK_MESSAGE(result.reason.find(here ? "rank 0 on " : "rank 2 on ") == 0, result.reason);
+        CHECK(eventually([&] { return run.allGone(); }));
+    }
+}
+
+TEST_CASE("the traces of other nodes' ranks come to agent 0, whose trace has all on one clock") {
+    const TestHome home;
+    NodesRun run(home, {{1, 2}, {{"FAKE_RANK", "epochs=1;steps=200;trace_at=20"}}, {}});
+    run.startAll();
+    const std::string trace = run.folder(0).traces() + "/trace.json";
+    CHECK(eventually([&] { return std::filesystem::exists(trace); })); // while they train
+    CHECK_FALSE(std::filesystem::exists(run.folder(0).result()));
+    CHECK((resultOf(run.folder(0)).state == RunState::Done));
+    for (const int rank : {1, 2}) {
+        const std::string name = "/rank-" + std::to_string(rank) + ".json";
+        CHECK(contentsOf(run.folder(0).traces() + name) == contentsOf(run.folder(1).traces() + name));
+    }
+    const auto events = nlohmann::json::parse(contentsOf(trace)).at("traceEvents");
+    std::map<int, double> first;
+    for (const auto &event : events)
+        if (event.at("ph") == "X")
+            first.try_emplace(event.at("pid").get<int>(), event.at("ts").get<double>());
+    REQUIRE(first.size() == 3);
+    const double own = first.at(0);
+    for (const int rank : {1, 2}) // on one machine the clocks are one: what was subtracted is next to nothing
+        CHECK(std::abs(first.at(rank) - own) < 3e6);
+    CHECK(contentsOf(trace).find("times are on node 0's clock") != std::string::npos);
+}
+
+TEST_CASE("a trace names the ranks whose node is away, and nobody waits for them") {
+    const TestHome home;
+    NodesRun run(
+        home, {{1, 1},
+               {{"FAKE_RANK", "epochs=1;steps=300"}, {"FAKE_RANK_0", "trace_at=150"}, {"FAKE_RANK_1", "trace_at=290"}},
+               {}});
+    run.startAll();
+    (void)run.pids();
+    ::kill(run.agent(1), SIGKILL);
+    const std::string trace = run.folder(0).traces() + "/trace.json";
+    CHECK(eventually(
+        [&] { return contentsOf(trace).find("rank 1 is missing: nothing came of it from ") != std::string::npos; }));
+    CHECK(eventually(
+        [&] { return run.log(0).find("lacks rank 1: the link to their node was lost") != std::string::npos; }));
 }

@@ -1,7 +1,13 @@
 // The agent's pure parts: tables of input and outcome.
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -9,12 +15,18 @@
 #include "tests/agent/agent_process.h"
 #include "tests/agent/follow_client.h"
 #include "trainer/agent/console_tap.h"
+#include "trainer/agent/event_loop.h"
 #include "trainer/agent/frame_gate.h"
+#include "trainer/agent/interface_meeting.h"
 #include "trainer/agent/launch_plan.h"
+#include "trainer/agent/master_port.h"
 #include "trainer/agent/nvml.h"
+#include "trainer/agent/peer_sight.h"
 #include "trainer/agent/proc_files.h"
 #include "trainer/agent/run_journal.h"
+#include "trainer/agent/supervisor.h"
 #include "trainer/agent/trace_merge.h"
+#include "trainer/agent/trace_transfer.h"
 #include "trainer/agent/use_history.h"
 
 using namespace lockstep;
@@ -188,18 +200,177 @@ TEST_CASE("the ranks' traces become one, once each has written a new one; what i
         return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":" + pid +
                "},\n{\"ph\":\"X\",\"pid\":" + pid + "}\n]}\n";
     };
-    CHECK(!*mergeTraces(home.path(), {0, 1}));
+    const std::vector<RankTrace> two = {{0, {}, 0, {}}, {1, {}, 0, {}}};
+    TraceMerge merge;
+    CHECK(!*merge.look(home.path(), two));
     write("rank-0.json", trace(0));
-    CHECK(!*mergeTraces(home.path(), {0, 1})); // rank 1 still records
+    CHECK(!*merge.look(home.path(), two)); // rank 1 still records
     write("rank-1.json", trace(1));
-    const auto merged = mergeTraces(home.path(), {0, 1});
+    const auto merged = merge.look(home.path(), two);
     REQUIRE(merged);
     REQUIRE(*merged);
-    const auto all = nlohmann::json::parse(*realFileSystem().readAll(**merged));
+    const auto all = nlohmann::json::parse(*realFileSystem().readAll((*merged)->path));
     CHECK(all.at("traceEvents").size() == 4);
     CHECK(all.at("traceEvents")[3].at("pid") == 1);
-    CHECK(!*mergeTraces(home.path(), {0, 1})); // nothing new
-    std::filesystem::remove(**merged);
+    CHECK(!*merge.look(home.path(), two)); // nothing new
+    std::filesystem::remove((*merged)->path);
     write("rank-1.json", "torn");
-    CHECK(!mergeTraces(home.path(), {0, 1}));
+    CHECK(!merge.look(home.path(), two));
+}
+
+TEST_CASE("a trace brings another node's times to our clock, names the ranks that are missing, and takes them in when "
+          "they come") {
+    const TestHome home;
+    const auto write = [&](int rank, const std::string &times) {
+        REQUIRE(realFileSystem()
+                    .writeAtomically(home.path() + "/rank-" + std::to_string(rank) + ".json",
+                                     "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{\"ph\":\"X\",\"pid\":" +
+                                         std::to_string(rank) + "," + times + "}\n]}\n")
+                    .has_value());
+    };
+    const std::vector<RankTrace> ranks = {
+        {0, {}, 0, {}}, {1, 5.25, 0.0001, {}}, {2, -1.0, 0.0001, "nothing came of it from hostB"}};
+    TraceMerge merge;
+    const auto events = [&] {
+        return nlohmann::json::parse(*realFileSystem().readAll(home.path() + "/trace.json")).at("traceEvents");
+    };
+    write(0, "\"ts\":1000.500,\"dur\":2.000");
+    CHECK(!*merge.look(home.path(), ranks)); // rank 1's node is there
+    write(1, "\"ts\":6250000.500,\"dur\":2.000,\"args\":{\"bytes\":7,\"ready\":6250001.000}");
+    auto merged = merge.look(home.path(), ranks);
+    REQUIRE(merged.value());
+    CHECK((*merged)->missing == "rank 2");
+    auto all = events();
+    REQUIRE(all.size() == 4);
+    CHECK(all[0].at("ts") == 1000.5);
+    CHECK(all[2].at("ts") == 1000000.5);
+    CHECK(all[2].at("dur") == 2.0);
+    CHECK(all[2].at("args").at("ready") == 1000001.0);
+    CHECK(all[3].at("args").at("name") == "rank 2 is missing: nothing came of it from hostB");
+    CHECK(!*merge.look(home.path(), ranks));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the file system's clock ticks
+    write(2, "\"ts\":1000.000,\"dur\":1.000");
+    merged = merge.look(home.path(), ranks);
+    REQUIRE(merged.value());
+    CHECK((*merged)->missing.empty());
+    all = events();
+    REQUIRE(all.size() == 5);
+    CHECK(all[4].at("ts") == 1001000.0);
+}
+
+TEST_CASE("a trace goes over in pieces, begins anew after a cut, and is refused when damaged, out of order or of no "
+          "rank there") {
+    std::string text;
+    for (int i = 0; text.size() < 100'000; ++i)
+        text += "{\"line\":" + std::to_string(i) + "}\n";
+    TraceOutbox out;
+    out.add(3, text);
+    TraceInbox in;
+    CHECK(!in.take(*out.next(), {3}));
+    out.startOver();
+    std::optional<TraceInbox::Whole> whole;
+    while (const auto piece = out.next()) {
+        const auto there = decodeNodeMessage(encode(*piece));
+        REQUIRE(there);
+        REQUIRE_FALSE(whole);
+        whole = in.take(*there, {3});
+    }
+    REQUIRE(whole);
+    CHECK(whole->good);
+    CHECK(whole->text == text);
+    CHECK(!out.empty());
+    NodeMessage kept;
+    kept.rank = 3;
+    kept.crc = whole->crc;
+    out.kept(kept);
+    CHECK(out.empty());
+
+    out.add(3, text);
+    auto first = *out.next();
+    CHECK(!in.take(first, {2}));
+    CHECK(!in.take(*out.next(), {3})); // its beginning is missing
+    TraceOutbox three;
+    three.add(3, text.substr(0, 40'000));
+    const auto one = *three.next(), two = *three.next(), last = *three.next();
+    CHECK_FALSE(in.take(one, {3}));
+    CHECK_FALSE(in.take(last, {3}));
+    CHECK_FALSE(in.take(two, {3}));
+    first.total = std::size_t(1) << 40;
+    CHECK(!in.take(first, {3}));
+    first.total = first.text.size();
+    first.text[5] ^= 1;
+    CHECK_FALSE(in.take(first, {3})->good);
+}
+
+TEST_CASE("a node that answers is alive, one that owes an answer for seconds is gone, and where nothing is owed nobody "
+          "knows") {
+    using std::chrono::milliseconds;
+    CHECK((judge({}) == PeerVerdict::Unknown));
+    CHECK((judge({3, 0, milliseconds(40)}) == PeerVerdict::Alive));
+    CHECK((judge({3, 1, milliseconds(40)}) == PeerVerdict::Alive)); // on its way
+    CHECK((judge({3, 1, milliseconds(3000)}) == PeerVerdict::Unknown));
+    CHECK((judge({3, 1, milliseconds(6100)}) == PeerVerdict::Gone));
+    CHECK((judge({3, 0, milliseconds(60'000)}) == PeerVerdict::Unknown)); // the ranks have nothing to say to each other
+    CHECK(addressOfPeer("10.0.0.2:51234") == "10.0.0.2");
+    CHECK(addressOfPeer("[fe80::1%eth0]:51234") == "fe80::1");
+    CHECK(addressOfPeer("[::ffff:10.0.0.2]:51234") == "10.0.0.2");
+}
+
+TEST_CASE("the kernel tells of a living connection that it is answered") {
+    auto port = bindMasterPort("127.0.0.1", 0);
+    REQUIRE(port);
+    const Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port->port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(client.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0);
+    const Fd server(::accept4(port->listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    REQUIRE(::send(client.get(), "x", 1, 0) == 1);
+    const PeerSight sight = lookAtPeer("127.0.0.1");
+    CHECK(sight.connections >= 2);
+    REQUIRE(sight.lastHeard);
+    CHECK(*sight.lastHeard < std::chrono::seconds(2));
+    CHECK_FALSE(lookAtPeer("203.0.113.7").lastHeard);
+}
+
+TEST_CASE("what is said by a rank that has lost another one is known from a failure of its own") {
+    for (const char *lost :
+         {"[enforce fail] ... Connection closed by peer [10.77.1.12]:4711", "Gloo failed to recv, rank 1",
+          "NCCL error: remote process exited or there was a network error", "Broken pipe"})
+        CHECK_MESSAGE(saysPeerLost(lost), lost);
+    for (const char *own : {"CUDA out of memory", "rank 2 lost the others or failed: no kernel image",
+                            "no space is left on the device", ""})
+        CHECK_MESSAGE(!saysPeerLost(own), own);
+}
+
+TEST_CASE("of the addresses that node 0 offers, the first that all nodes have reached is taken") {
+    CHECK(commonOffer(3, {{0, 1, 2}, {1, 2}}) == 1);
+    CHECK(commonOffer(3, {{2, 0}}) == 0);
+    CHECK(commonOffer(3, {{0}, {1}}) == -1);
+    CHECK(commonOffer(3, {{0, 1}, {}}) == -1);
+}
+
+TEST_CASE("an event loop that was stopped and goes on, does go on, whatever its handlers have done meanwhile") {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        EventLoop loop;
+        int beats = 0;
+        loop.every(std::chrono::milliseconds(20), [&] {
+            errno = EPIPE; // as a closed connection leaves it
+            if (++beats == 40)
+                loop.quit();
+        });
+        loop.run();
+        ::_exit(beats == 40 ? 0 : 1);
+    }
+    for (int i = 0; i < 5; ++i) {
+        ::usleep(50'000);
+        ::kill(child, SIGSTOP);
+        ::usleep(50'000);
+        ::kill(child, SIGCONT);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
 }

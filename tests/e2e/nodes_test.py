@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,52 @@ class ThreeHosts(unittest.TestCase):
         print("sha256 of both", alone["summary"]["parameters_sha256"][:16], file=sys.stderr)
         self.assert_nobody_left()
 
+    def by_hand(self, run, *trainer, options=()):
+        """`lockstep-agent run` on hostA (2 ranks) and hostB (1), each with a home and a folder of its own: nothing is shared."""
+        processes = []
+        for rank, (name, devices) in enumerate((("hostA", 2), ("hostB", 1))):
+            host = self.lab.hosts[name]
+            folder = host.folder / run
+            folder.mkdir()
+            command = [pathlib.Path(arguments.bin) / "lockstep-agent", "run", "--run-id", run, "--nnodes", "2", "--node-rank", rank,
+                       "--nproc-per-node", devices, "--interface", host.interface, "--join", f"{self.lab.hosts['hostA'].data_address}:4711",
+                       *options, "--", "lockstep-trainer", "--method=ddp", "--train-samples=6300", "--batch-size=63", "--oversubscribe",
+                       "--nodes=hostA%bond0:0,1;hostB%eno1:0", *trainer]
+            environment = {**os.environ, "LOCKSTEP_HOME": str(host.home), "LOCKSTEP_JOIN_TOKEN": "0123456789abcdef",
+                           "PATH": f"{arguments.bin}:{os.environ['PATH']}"}
+            if arguments.trainer:
+                environment["LOCKSTEP_TRAINER"] = arguments.trainer
+            processes.append(self.lab.start(command, name, cwd=folder, env=environment))
+        return processes
+
+    def test_ranks_of_all_nodes_start_again_from_the_first_nodes_checkpoint_and_end_as_an_unbroken_run(self):
+        sums = []
+        for run, broken in (("20260102T030405Z-00000001", False), ("20260102T030405Z-00000002", True)):
+            options = ("--max-restarts", "1")
+            processes = self.by_hand(run, "--epochs=6", "--checkpoint-dir=checkpoints", "--resume", options=options)
+            folder = self.lab.hosts["hostA"].home / "runs" / run
+            if broken:
+                kept = self.lab.hosts["hostA"].folder / run / "checkpoints"
+                wait_for(lambda: list(kept.glob("*.safetensors")), 90, "a checkpoint")
+                self.assertFalse(list((self.lab.hosts["hostB"].folder / run).glob("checkpoints/*")), "nothing is shared")
+                [rank] = [pid for pid, name in self.lab.processes("hostB").items() if name.startswith("lockstep-train")]
+                os.kill(rank, 9)
+            for process in processes:
+                self.finish(process)
+            result = json.loads((folder / "result.json").read_text())
+            self.assertEqual(result["state"], "done", result)
+            sums.append(result["summary"]["parameters_sha256"])
+            log = [json.loads(line) for line in (folder / "node-0.ndjson").read_text().splitlines()]
+            told = [line["message"] for line in log if line["type"] == "alert" and line["kind"] == "restart"]
+            self.assertEqual(len(told), int(broken), told)
+            if broken:
+                self.assertRegex(told[0], "1 of 1 times, since rank 2 on [^ ]+ was killed by SIGKILL")
+                self.assertIn("got checkpoints/", (self.lab.hosts["hostB"].home / "runs" / run / "node-1.ndjson").read_text())
+                second = [line for line in log if line["type"] == "epoch" and line["rank"] == 0]
+                self.assertLess(len(second), 2 * 6, "the second start began where the first had come to")
+        self.assertEqual(sums[0], sums[1])
+        self.assert_nobody_left()
+
     def test_the_traffic_stays_on_the_named_interfaces(self):
         process = self.start(self.recipe(epochs=50), "--set", f"nodes={self.nodes()}")
         sockets = wait_for(
@@ -153,6 +200,11 @@ class ThreeHosts(unittest.TestCase):
         first = run / "node-0.ndjson"
         wait_for(lambda: b'"link":"lost"' in first.read_bytes(), 15, "the link to be called lost")
         print(f"lost after {time.monotonic() - started:.1f} s", file=sys.stderr)
+        # No connection was closed: packets just vanish, as when the power goes. What the ranks' peers see tells.
+        wait_for(lambda: b'"kind":"node_gone"' in first.read_bytes(), 15, "the node to be called gone")
+        print(f"gone after {time.monotonic() - started:.1f} s", file=sys.stderr)
+        self.assertLess(time.monotonic() - started, 10)
+        self.assertIn(b"hostB is gone without a word or cut off: ", first.read_bytes())
         self.assertIn(b"its training state unknown", first.read_bytes())
         self.assertNotIn(b'"state":"failed"', first.read_bytes())
         self.lab.restore("hostB")
@@ -161,6 +213,23 @@ class ThreeHosts(unittest.TestCase):
         run, result = self.result_on("hostA")
         self.assertEqual(result["state"], "done", result)
         self.assert_copies_are_whole(run)
+        self.assert_nobody_left()
+
+    def test_an_agent_that_is_silent_on_a_living_node_is_told_apart_from_a_node_that_is_gone(self):
+        process = self.start(self.recipe(epochs=200), "--set", f"nodes={self.nodes()}")
+        run = self.training_run()
+        [agent] = [pid for pid, name in self.lab.processes("hostB").items() if name == "lockstep-agent"]
+        os.kill(agent, signal.SIGSTOP)
+        first = run / "node-0.ndjson"
+        try:
+            wait_for(lambda: b'"kind":"node_alive"' in first.read_bytes(), 15, "the node to be seen alive")
+            self.assertIn(b"hostB still answers the ranks here", first.read_bytes())
+            self.assertNotIn(b'"kind":"node_gone"', first.read_bytes())
+        finally:
+            os.kill(agent, signal.SIGCONT)
+        # Stopped in this moment: the agent there hears of it when it has found back.
+        process.terminate()
+        process.communicate(timeout=60)
         self.assert_nobody_left()
 
     def test_a_stop_leaves_no_process_on_any_host(self):

@@ -14,6 +14,9 @@
 ///   ignore_term | ignore_control   SIGTERM | a stop on the socket is not heard (ignore_term: neither)
 ///   exit=N                         exit code at the end
 ///   exit_at=S | crash_at=S | kill_at=S | hang_at=S   at step S: exits with `exit` (1), aborts, SIGKILLs itself, hangs
+///   last_words=TEXT linger_ms=N    with exit_at: a line to stderr, then N ms till it exits, whatever it is sent
+///   first_time                     the four above only until it is started again (TORCHELASTIC_RESTART_COUNT)
+///   trace_at=S                     at step S it writes a trace of one span that begins now
 ///   say=TEXT | complain=TEXT       a line to stdout | to stderr before it trains
 ///   print=N                        N lines to stdout as fast as they go
 ///   flood=N                        N log frames as fast as they go

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -76,6 +77,7 @@ private:
     /// False when a stop was heard.
     bool trainEpoch(int epoch);
     void misbehaveAt(long step);
+    void writeTrace();
     void work(std::int64_t ms);
     [[nodiscard]] PhaseTimes workStep();
     void sendSteps(int epoch, PhaseTimes phases);
@@ -170,7 +172,34 @@ void FakeRank::beforeTraining() {
     sendState(RunState::Training);
 }
 
+/// As the trainer writes it, 100 KB of it.
+void FakeRank::writeTrace() {
+    const char *folder = std::getenv("LOCKSTEP_TRACES");
+    std::filesystem::create_directories(folder);
+    const std::string path = std::string(folder) + "/rank-" + std::to_string(m_rank) + ".json";
+    char event[160];
+    std::ofstream out(path + ".part");
+    out << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+    for (int i = 0; i < 1000; ++i) {
+        std::snprintf(event, sizeof event,
+                      R"(%s{"ph":"X","name":"step","pid":%d,"tid":0,"ts":%.3f,"dur":1.000,"args":{"step":%d}})",
+                      i == 0 ? "" : ",\n", m_rank, static_cast<double>(m_clock.monoNs()) * 1e-3, i);
+        out << event;
+    }
+    out << "\n]}\n";
+    out.close();
+    std::filesystem::rename(path + ".part", path);
+}
+
 void FakeRank::misbehaveAt(long step) {
+    if (m_behaviour.at("trace_at", step))
+        writeTrace();
+    if (m_behaviour.has("first_time") && environmentNumber("TORCHELASTIC_RESTART_COUNT", 0) > 0)
+        return;
+    if (m_behaviour.at("exit_at", step) && m_behaviour.has("last_words")) {
+        std::fprintf(stderr, "%s\n", m_behaviour.text("last_words").c_str());
+        std::this_thread::sleep_for(std::chrono::milliseconds(m_behaviour.number("linger_ms", 0)));
+    }
     if (m_behaviour.at("exit_at", step))
         std::_Exit(static_cast<int>(m_behaviour.number("exit", 1)));
     if (m_behaviour.at("crash_at", step))

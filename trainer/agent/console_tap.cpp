@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "ipc/clock.h"
+
 namespace lockstep::agent {
 
 namespace {
@@ -132,8 +134,10 @@ void ConsoleTap::takeLine(Stream stream, std::string_view raw) {
     const std::string line = cleanLine(raw);
     if (line.find_first_not_of(" \t") != std::string::npos) {
         m_lastLine = line;
-        if (stream == Stream::Err)
+        if (stream == Stream::Err) {
             m_lastErrorLine = line;
+            m_lastErrorNs = SystemClock().monoNs();
+        }
     }
     m_onEvery(stream, line);
     if (m_linesThisSecond < linesPerSecond) {

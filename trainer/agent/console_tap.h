@@ -31,6 +31,7 @@ public:
 
     [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr, not blank
     [[nodiscard]] const std::string &lastLine() const { return m_lastLine; }           ///< of either, not blank
+    [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; }           ///< CLOCK_MONOTONIC; 0: none
     [[nodiscard]] bool diskRefused() const { return m_refusedBytes > 0; }
 
 private:
@@ -57,6 +58,7 @@ private:
     int m_linesThisSecond = 0;
     std::uint64_t m_leftOut = 0, m_refusedBytes = 0;
     std::string m_lastErrorLine, m_lastLine;
+    std::int64_t m_lastErrorNs = 0;
 };
 
 /// Clean UTF-8: bytes that are none become U+FFFD, escape sequences and control characters go, a line redrawn with

@@ -97,6 +97,7 @@ void EventLoop::run() {
     m_quit = false;
     while (!m_quit) {
         const int n = epoll_wait(m_epoll.get(), events.data(), events.size(), millisecondsToNextTimer());
+        const bool broken = n < 0 && errno != EINTR; // asked now: the handlers have an errno of their own
         for (int i = 0; i < n && !m_quit; ++i) {
             const auto &event = events[static_cast<std::size_t>(i)];
             const auto found = m_watches.find(event.data.u64);
@@ -109,7 +110,7 @@ void EventLoop::run() {
             runDueTimers();
         if (m_afterBatch && !m_quit)
             m_afterBatch();
-        if (n < 0 && errno != EINTR)
+        if (broken)
             return;
     }
 }

@@ -177,8 +177,6 @@ Errors mistakesIn(const CommandOptions &options) {
     if (options.joins() && options.nodeRank == 0 && options.join.empty() && options.interface.empty())
         mistake("node 0 of " + std::to_string(options.nodes) + " does not know where to listen",
                 "give --interface IF or --join HOST:PORT, or leave both out on all nodes");
-    if (options.joins() && options.maxRestarts > 0)
-        mistake("ranks on several nodes are not started again by their agents", "leave --max-restarts out");
     if (options.nodes > 1 && !options.joins() && (options.masterAddress.empty() || options.masterPort == 0))
         mistake("a run on " + std::to_string(options.nodes) + " nodes needs a meeting point",
                 "give --run-id and --join, or --master-addr and --master-port of node 0 for a run a node");
@@ -354,6 +352,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         if (!plan)
             return plan;
         plan->echoConsole = true;
+        plan->maxRestarts = options.maxRestarts;
         if (auto joined = joinByOptions(*plan, options); !joined)
             return tl::unexpected(Errors{joined.error()});
         return plan;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
@@ -53,14 +54,15 @@ std::string makeToken() {
 struct NodeHub::Node {
     enum class Link { Absent, Up, Lost, Ended };
     int number = 1;
-    std::string host;
+    std::string host, peer;
     Link link = Link::Absent;
     std::shared_ptr<LineSocket> socket;
     std::unique_ptr<NodeLog> log;
-    std::optional<NodeMessage> join, over;
+    std::optional<NodeMessage> join, over, gone;
     std::int64_t lostNs = 0, pingNs = 0, pingWallUs = 0, pingNumber = 0;
     bool closed = false; ///< lost by the other side's closing it
-    ClockOffset clock;
+    ClockOffset clock, mono;
+    TraceInbox traces;
     std::optional<double> toldOffsetS;
 };
 
@@ -174,6 +176,7 @@ void NodeHub::adopt(Node &node, std::shared_ptr<LineSocket> socket, const Hello 
     if (!hello.name.empty())
         node.host = hello.name;
     node.socket = std::move(socket);
+    node.peer = node.socket->peer();
     node.socket->setHandlers({[this, &node](std::string_view line) { takeLine(node, line); },
                               [this, &node](const std::string &why) { lose(node, why, true); },
                               {}});
@@ -225,6 +228,8 @@ void NodeHub::takeLogLine(Node &node, std::string_view line) {
                 m_handlers.onExit({*frame->rank, exit->host, exit->code, exit->signal, exit->signalName});
     if (node.over)
         checkEnded(node);
+    else if (node.gone)
+        m_handlers.onGone();
 }
 
 void NodeHub::takeMessage(Node &node, const NodeMessage &message) {
@@ -234,10 +239,17 @@ void NodeHub::takeMessage(Node &node, const NodeMessage &message) {
     case What::Pong:
         return takePong(node, message);
     case What::Failed:
-        return m_handlers.onFailed(node.number, message);
+        return isPast(message) ? void() : m_handlers.onFailed(node.number, message);
+    case What::Gone:
+        if (isPast(message))
+            return;
+        node.gone = message;
+        return m_handlers.onGone();
     case What::Over:
         node.over = message;
         return checkEnded(node);
+    case What::TracePart:
+        return takeTrace(node, message);
     case What::Stop:
         return m_handlers.onControl({"stop", message.by, {}});
     case What::Trace:
@@ -245,6 +257,22 @@ void NodeHub::takeMessage(Node &node, const NodeMessage &message) {
     default:
         return;
     }
+}
+
+void NodeHub::takeTrace(Node &node, const NodeMessage &piece) {
+    const std::vector<int> counts = processes(), first = firstRanks(counts);
+    std::set<int> ranks;
+    for (int i = 0; i < counts[static_cast<std::size_t>(node.number)]; ++i)
+        ranks.insert(first[static_cast<std::size_t>(node.number)] + i);
+    auto whole = node.traces.take(piece, ranks);
+    if (!whole)
+        return;
+    NodeMessage kept;
+    kept.what = What::TraceKept;
+    kept.rank = whole->rank;
+    kept.crc = whole->crc;
+    send(node, kept); // a damaged one, too: it would come no better
+    m_handlers.onTrace(node.number, std::move(*whole));
 }
 
 void NodeHub::takeJoin(Node &node, const NodeMessage &message) {
@@ -264,7 +292,7 @@ void NodeHub::takeJoin(Node &node, const NodeMessage &message) {
     ping(node);
     if (m_go) // what it may have missed
         sendGo(node);
-    for (const auto *said : {&m_abort, &m_stop, &m_end})
+    for (const auto *said : {&m_abort, &m_settle, &m_stop, &m_end})
         if (said->has_value())
             send(node, **said);
     if (!first || m_allJoined || !absent().empty())
@@ -285,7 +313,10 @@ void NodeHub::ping(Node &node) {
 void NodeHub::takePong(Node &node, const NodeMessage &message) {
     if (message.number != node.pingNumber || !message.wallUs)
         return;
-    node.clock.take(node.pingWallUs, m_clock.monoNs() - node.pingNs, *message.wallUs);
+    const std::int64_t tripNs = m_clock.monoNs() - node.pingNs;
+    node.clock.take(node.pingWallUs, tripNs, *message.wallUs);
+    if (message.monoNs)
+        node.mono.take(node.pingNs / 1000, tripNs, *message.monoNs / 1000);
     if (node.clock.trips() < firstTrips)
         return ping(node);
     const auto now = node.clock.estimate();
@@ -339,13 +370,39 @@ void NodeHub::sendAll(const NodeMessage &message) {
         send(*node, message);
 }
 
-void NodeHub::go(const std::string &masterAddress, int masterPort) {
+void NodeHub::go(const std::string &masterAddress, int masterPort, int number, int restarts) {
+    m_abort.reset(); // of the ranks before these
     m_go.emplace();
     m_go->what = What::Go;
     m_go->masterAddress = masterAddress;
     m_go->masterPort = masterPort;
-    for (const auto &node : m_nodes)
+    m_go->number = number;
+    m_go->restarts = restarts;
+    for (const auto &node : m_nodes) {
+        node->gone.reset();
         sendGo(*node);
+    }
+}
+
+void NodeHub::settle() {
+    if (m_settle)
+        return;
+    m_settle.emplace();
+    m_settle->what = What::Settle;
+    sendAll(*m_settle);
+}
+
+/// Said of ranks that have been started again since.
+bool NodeHub::isPast(const NodeMessage &message) const {
+    return m_go && message.number.value_or(0) != m_go->number;
+}
+
+bool NodeHub::isGone(const Node &node) {
+    return node.gone && node.log && node.log->nextSeq() >= node.gone->nextSeq.value_or(0);
+}
+
+bool NodeHub::allGone() const {
+    return std::all_of(m_nodes.begin(), m_nodes.end(), [](const auto &node) { return !node->over && isGone(*node); });
 }
 
 void NodeHub::sendGo(Node &node) {
@@ -361,6 +418,7 @@ void NodeHub::abort(const std::string &reason) {
     m_abort.emplace();
     m_abort->what = What::Abort;
     m_abort->reason = reason;
+    m_abort->number = m_go ? m_go->number : std::nullopt;
     sendAll(*m_abort);
 }
 
@@ -444,8 +502,26 @@ bool NodeHub::onlyLostFor(std::chrono::milliseconds closed, std::chrono::millise
     const std::int64_t now = m_clock.monoNs();
     return std::all_of(m_nodes.begin(), m_nodes.end(), [&](const auto &node) {
         const auto limit = std::chrono::nanoseconds(node->closed ? closed : silent).count();
-        return node->link == Node::Link::Ended || (node->link == Node::Link::Lost && now - node->lostNs > limit);
+        return node->link == Node::Link::Ended || (!m_settle && isGone(*node)) ||
+               (node->link == Node::Link::Lost && now - node->lostNs > limit);
     });
+}
+
+std::optional<ClockOffset::Estimate> NodeHub::monoClock(int node) const {
+    return m_nodes[static_cast<std::size_t>(node - 1)]->mono.estimate();
+}
+
+const std::string &NodeHub::peer(int node) const {
+    return m_nodes[static_cast<std::size_t>(node - 1)]->peer;
+}
+
+bool NodeHub::isLost(int node) const {
+    return m_nodes[static_cast<std::size_t>(node - 1)]->link == Node::Link::Lost;
+}
+
+bool NodeHub::isAway(int node) const {
+    const Node &one = *m_nodes[static_cast<std::size_t>(node - 1)];
+    return one.link == Node::Link::Lost || one.link == Node::Link::Ended;
 }
 
 std::string NodeHub::lostNodes() const {

@@ -16,6 +16,7 @@
 #include "trainer/agent/line_socket.h"
 #include "trainer/agent/master_port.h"
 #include "trainer/agent/node_log.h"
+#include "trainer/agent/trace_transfer.h"
 
 namespace lockstep::agent {
 
@@ -31,6 +32,8 @@ public:
         std::function<void(int node, const NodeMessage &failed)> onFailed; ///< a rank there failed, or could not start
         std::function<void(const LinkFrame &link)> onLink;
         std::function<void(const RankExit &exit)> onExit;
+        std::function<void(int node, TraceInbox::Whole trace)> onTrace;
+        std::function<void()> onGone; ///< the ranks of a node are gone, which may be started again
         std::function<void(const Control &control)> onControl; ///< somebody on that machine asks
         std::function<void(std::string message)> onRefused;    ///< of a stranger
     };
@@ -58,15 +61,26 @@ public:
     [[nodiscard]] std::vector<MachineRecord> machines() const;
     [[nodiscard]] std::vector<std::string> devices() const;
 
-    void go(const std::string &masterAddress, int masterPort);
+    /// Has all start their ranks, for the first time or again: `number` from 0, `restarts` are left after it.
+    void go(const std::string &masterAddress, int masterPort, int number, int restarts);
+    void settle(); ///< nothing is started again: each says how it has ended
+    /// Whether the ranks of all nodes are gone since the last go(), their logs whole to that point, and none is over.
+    [[nodiscard]] bool allGone() const;
     void abort(const std::string &reason); ///< once; what comes back later is told, too
     void stop(const std::string &by);
     void trace(const Control &control);
     void end(RunState state, const std::string &reason, int exitCode);
 
     [[nodiscard]] bool allEnded() const;
-    /// Whether all that have not ended have been lost for longer than `closed` (the connection was closed) or `silent`.
+    /// Whether all that have not ended, nor are gone before settle(), have been lost for longer than `closed` (the connection was closed) or `silent`.
     [[nodiscard]] bool onlyLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const;
+    /// How far a node's monotonic clock is ahead of ours, and the round trip by which that is known.
+    [[nodiscard]] std::optional<ClockOffset::Estimate> monoClock(int node) const;
+    [[nodiscard]] std::string title(int node) const { return titleOf(*m_nodes[static_cast<std::size_t>(node - 1)]); }
+    [[nodiscard]] const std::string &peer(int node) const; ///< "10.0.0.2:51234" of its last connection
+    [[nodiscard]] bool isLost(int node) const;
+    /// Whether nothing comes from a node for now, or any more.
+    [[nodiscard]] bool isAway(int node) const;
     [[nodiscard]] std::string lostNodes() const; ///< "hostB, hostC"; empty: none
     /// A node whose connection was closed from there within `aroundNs` of a moment, and which did not come back.
     [[nodiscard]] std::string closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
@@ -89,9 +103,12 @@ private:
     void takeLogLine(Node &node, std::string_view line);
     void takeMessage(Node &node, const NodeMessage &message);
     void takeJoin(Node &node, const NodeMessage &message);
+    void takeTrace(Node &node, const NodeMessage &piece);
     void takePong(Node &node, const NodeMessage &message);
     void lose(Node &node, const std::string &why, bool closed);
     void checkEnded(Node &node);
+    [[nodiscard]] bool isPast(const NodeMessage &message) const;
+    [[nodiscard]] static bool isGone(const Node &node);
     void tell(Node &node, const std::string &link, const std::string &reason = {});
     void ping(Node &node);
     void sendGo(Node &node);
@@ -114,7 +131,7 @@ private:
     std::vector<std::unique_ptr<Node>> m_nodes; ///< node K at K - 1
     std::list<std::unique_ptr<Stranger>> m_strangers;
     bool m_allJoined = false;
-    std::optional<NodeMessage> m_go, m_abort, m_stop, m_end;
+    std::optional<NodeMessage> m_go, m_abort, m_settle, m_stop, m_end;
 };
 
 /// 128 random bits in hexadecimal digits.

@@ -147,6 +147,8 @@ void NodeLink::takeLine(std::string_view line) {
         m_socket->send(encode(pong) + "\n");
     } else if (message->what == What::Ack) {
         m_acked = std::max(m_acked, message->nextSeq.value_or(0));
+    } else if (message->what == What::TraceKept) {
+        m_traces.kept(*message);
     } else {
         m_handlers.onTold(*message);
     }
@@ -168,6 +170,9 @@ void NodeLink::takeHello(std::string_view line) {
     m_position.nextSeq = hello->nextSeq;
     const auto socket = m_socket; // a handler may close us
     socket->send(encode(m_options.join) + "\n");
+    m_traces.startOver();
+    if (!m_kept.empty()) // over is behind them
+        sendAllTraces();
     for (const NodeMessage &message : m_kept)
         socket->send(encode(message) + "\n");
     if (std::exchange(m_joined, true))
@@ -201,17 +206,27 @@ void NodeLink::pump() {
         lines.clear();
         m_journal.read(m_position, lines, bytesATurn);
         if (lines.empty())
+            if (const auto piece = m_traces.next())
+                lines = encode(*piece) + "\n";
+        if (lines.empty())
             return;
         m_socket->send(lines);
     }
 }
 
+void NodeLink::sendAllTraces() {
+    while (const auto piece = m_socket ? m_traces.next() : std::nullopt)
+        m_socket->send(encode(*piece) + "\n");
+}
+
 void NodeLink::say(const NodeMessage &message) {
-    if (message.what == What::Over || message.what == What::Failed)
+    if (message.what == What::Over || message.what == What::Failed || message.what == What::Gone)
         m_kept.push_back(message);
     if (!m_up)
         return;
     pump(); // what was written before is said before
+    if (message.what == What::Over)
+        sendAllTraces();
     if (m_socket)
         m_socket->send(encode(message) + "\n");
 }

@@ -9,6 +9,7 @@
 #include "trainer/agent/event_loop.h"
 #include "trainer/agent/line_socket.h"
 #include "trainer/agent/run_journal.h"
+#include "trainer/agent/trace_transfer.h"
 
 namespace lockstep::agent {
 
@@ -37,8 +38,11 @@ public:
 
     void start(Handlers handlers);
     void pump(); ///< sends what is new of the log; call after each batch of the loop
-    /// Says a message; a lost link says it again when it is back (over, failed). stop and trace are said now or never.
+    /// Says a message; a lost link says it again when it is back (over, failed, gone). stop and trace are said now or never.
     void say(const NodeMessage &message);
+    /// Sends a rank's trace behind the log, and again after a cut, till agent 0 has it. Before over, all of it.
+    void sendTrace(int rank, std::string text) { m_traces.add(rank, std::move(text)); }
+    void forgetSaid() { m_kept.clear(); } ///< what was said is said again after a cut no more
 
     [[nodiscard]] bool up() const { return m_up; }
     /// For how long agent 0 has not been there; 0 while it is.
@@ -60,6 +64,7 @@ private:
     void lose(const std::string &why);
     void retry();
     void look();
+    void sendAllTraces();
 
     EventLoop &m_loop;
     const Clock &m_clock;
@@ -71,6 +76,7 @@ private:
     std::shared_ptr<LineSocket> m_socket;
     RunJournal::Position m_position;
     std::vector<NodeMessage> m_kept; ///< said again after a cut
+    TraceOutbox m_traces;
     std::string m_lastFailure;
     std::int64_t m_lostNs = 0, m_refusedNs = 0;
     std::chrono::milliseconds m_backoff;

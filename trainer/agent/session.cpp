@@ -14,7 +14,6 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "trainer/agent/machine.h"
-#include "trainer/agent/trace_merge.h"
 
 namespace lockstep::agent {
 
@@ -130,6 +129,7 @@ void Session::makeSupervisor() {
     };
     handlers.onRestart = [this] { m_intake->startOver(); };
     handlers.onOver = [this] { onOver(); };
+    handlers.onGone = [this] { onGone(); };
     m_supervisor = std::make_unique<Supervisor>(
         Supervisor::Parts{m_loop, m_clock, m_plan, folder(), *m_journal, *m_socket, m_keeper, m_host},
         std::move(handlers));
@@ -185,16 +185,6 @@ void Session::askForTrace(const Control &control) {
         m_hub->trace(control);
     const auto reached = m_socket->sendControl(control);
     m_journal->append(LogFrame{"info", what + ": " + std::to_string(reached.size()) + " ranks record it", "agent"});
-}
-
-void Session::mergeTraces() {
-    const auto merged = agent::mergeTraces(folder().traces(), ranksOf(m_plan));
-    if (!merged)
-        m_journal->append(
-            LogFrame{"warning", "the ranks' traces can't be put together: " + merged.error().message(), "agent"});
-    else if (*merged)
-        m_journal->append(
-            LogFrame{"info", "the trace of all ranks is " + **merged + "; ui.perfetto.dev opens it", "agent"});
 }
 
 void Session::watchSignals() {
@@ -320,7 +310,8 @@ void Session::alert(std::string severity, std::string kind, std::string message)
 }
 
 void Session::endTimers() {
-    for (EventLoop::Token *timer : {&m_sampleTimer, &m_secondTimer, &m_quietTimer, &m_joinTimer, &m_nodesTimer})
+    for (EventLoop::Token *timer :
+         {&m_sampleTimer, &m_secondTimer, &m_quietTimer, &m_joinTimer, &m_nodesTimer, &m_sightTimer})
         m_loop.cancel(*timer);
 }
 
@@ -348,6 +339,7 @@ void Session::settle() {
     if (std::exchange(m_settled, true))
         return;
     endTimers();
+    mergeTraces();
     if (!m_link) // another node's has been said when its ranks were gone
         say(m_outcome, m_ending.reason);
     conclude();

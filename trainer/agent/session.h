@@ -1,6 +1,9 @@
 #pragma once
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ipc/clock.h"
@@ -16,6 +19,7 @@
 #include "trainer/agent/sampler.h"
 #include "trainer/agent/supervisor.h"
 #include "trainer/agent/surroundings_meter.h"
+#include "trainer/agent/trace_merge.h"
 #include "trainer/agent/watching_meter.h"
 
 namespace lockstep::agent {
@@ -62,6 +66,9 @@ private:
     void takeControl(const Control &control);
     void askForTrace(const Control &control);
     void mergeTraces();
+    void sendTraces();
+    [[nodiscard]] std::vector<RankTrace> tracesOfAll() const;
+    void takeTrace(int node, TraceInbox::Whole trace);
     void watchSignals();
     void onSignals();
     void sampleDevices();
@@ -77,22 +84,29 @@ private:
     void conclude();
     void leave();
 
-    // Several nodes, in session_nodes.cpp:
+    // Several nodes, in session_nodes.cpp and session_failures.cpp:
     Result<void> openHub();
     Result<void> joinRun();
     void openLink();
     void startHub();
     void writeJoinFile();
     void startAll();
+    void tellGo();
     void takeFailure(int node, const NodeMessage &failed);
     void tellFailure(int rank, const ProcessExit &exit, const std::string &reason);
     void takeLink(const LinkFrame &link);
+    void lookAtLostNodes();
+    bool tellSight(int node);
     void takeOrder(const NodeMessage &message);
     void takeGo(const NodeMessage &message);
     void onLinkLost(const std::string &why);
     void watchLease();
     void waitForNodes();
     void lookAtNodes();
+    void onGone();
+    void lookAtRestart();
+    void restart(const std::string &reason);
+    [[nodiscard]] bool isCause(const NodeMessage &failed) const;
     void adoptNodesOutcome();
     void tellOver();
     void lookAtLink();
@@ -119,14 +133,19 @@ private:
     OnConsoleLine m_onConsoleLine;
     Fd m_signals;
     EventLoop::Token m_sampleTimer = 0, m_secondTimer = 0, m_quietTimer = 0, m_resultTimer = 0, m_signalToken = 0,
-                     m_joinTimer = 0, m_nodesTimer = 0;
+                     m_joinTimer = 0, m_nodesTimer = 0, m_sightTimer = 0;
     bool m_saidTraining = false, m_logBehind = false, m_diskLow = false, m_over = false, m_settled = false;
     std::uint64_t m_lostSaid = 0;
     int m_seconds = 0, m_resultTries = 0, m_leaveLooks = 0, m_refusals = 0;
     std::int64_t m_endWallUs = 0, m_stopNumber = 0;
     bool m_stopAsked = false;
     std::optional<Error> m_joinError;
-    std::optional<NodeMessage> m_nodeFailure; ///< the first that another node told
+    std::optional<NodeMessage> m_nodeFailure; ///< that another node told and that is the cause, as far as is known
+    std::int64_t m_nodeFailureNs = 0;
+    std::set<int> m_unseen; ///< nodes whose link is lost, while it is not told what their ranks' peers see
+    TraceMerge m_traceMerge;
+    std::map<int, std::filesystem::file_time_type> m_tracesSent; ///< of another node, by rank
+    int m_start = 0; ///< how often the ranks of all nodes were started again
     RunState m_outcome = RunState::Failed;
     double m_runTimeS = 0;
     std::vector<RankExit> m_exits;

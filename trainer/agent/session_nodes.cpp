@@ -8,21 +8,17 @@
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "trainer/agent/node_plan.h"
+#include "trainer/agent/peer_sight.h"
 #include "trainer/agent/session.h"
+#include "trainer/agent/session_nodes_detail.h"
 
 namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::chrono::milliseconds lookInterval{100};
-/// How long a node is waited for that is lost when the ranks here have ended: when its connection was closed (its agent died,
-/// or would have come back by now), and when the run has failed anyway.
-constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000};
 /// After this long of "nobody listens there" agent 0 is gone, and a node whose ranks have ended need not wait for it.
 constexpr std::chrono::milliseconds agent0Gone{3000};
-/// Failures on two nodes this close may come in any order: the one by a signal is the cause.
-constexpr std::int64_t sameMomentNs = 1'000'000'000;
-constexpr int failedCode = 1, badArguments = 2, stoppedCode = 130, mostRefusalsTold = 50;
+constexpr int mostRefusalsTold = 50;
 
 std::string seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
@@ -88,6 +84,8 @@ void Session::startHub() {
     handlers.onFailed = [this](int other, const NodeMessage &failed) { takeFailure(other, failed); };
     handlers.onLink = [this](const LinkFrame &link) { takeLink(link); };
     handlers.onExit = [this](const RankExit &exit) { m_exits.push_back(exit); };
+    handlers.onTrace = [this](int node, TraceInbox::Whole trace) { takeTrace(node, std::move(trace)); };
+    handlers.onGone = [this] { lookAtRestart(); };
     handlers.onControl = [this](const Control &control) { takeControl(control); };
     handlers.onRefused = [this](const std::string &message) {
         if (++m_refusals <= mostRefusalsTold) // a scanner must not fill the log
@@ -134,8 +132,7 @@ void Session::startAll() {
                                begun.error().kind == ErrorKind::BadArgument ? badArguments : failedCode,
                                begun.error().message());
     }
-    m_hub->go(m_plan.nodes.announce.empty() ? m_plan.master.address : m_plan.nodes.announce,
-              m_supervisor->masterPort());
+    tellGo();
     m_journal->append(LogFrame{"info",
                                "all " + std::to_string(counts.size()) +
                                    " nodes have joined: " + std::to_string(worldSize) + " ranks start",
@@ -148,18 +145,49 @@ void Session::takeLink(const LinkFrame &link) {
         alert("warning", "link_lost",
               "the link to " + link.host + " is lost, its training state unknown: " + link.reason);
     m_journal->requestSync();
+    if (link.link != "lost") {
+        m_unseen.erase(link.ofNode);
+        return;
+    }
+    m_unseen.insert(link.ofNode);
+    if (m_sightTimer == 0 && !m_over)
+        m_sightTimer = m_loop.every(lookInterval, [this] { lookAtLostNodes(); });
 }
 
-void Session::takeFailure(int, const NodeMessage &failed) {
-    const auto own = m_supervisor ? m_supervisor->failure() : std::nullopt;
-    const bool theirsIsTheCause =
-        !own || (failed.signal && !own->bySignal && m_clock.monoNs() - own->monoNs < sameMomentNs);
-    if (theirsIsTheCause && (!m_nodeFailure || (failed.signal && !m_nodeFailure->signal)))
-        m_nodeFailure = failed;
-    if (!m_supervisor)
-        return concludeUnbegun(RunState::Failed, failed.exitCode.value_or(failedCode), failed.reason);
-    m_supervisor->endWithOthers(failed.reason);
-    m_hub->abort(failed.reason);
+/// A lost link may be the link alone, or the node: the connections of the ranks here with those there tell which.
+void Session::lookAtLostNodes() {
+    std::erase_if(m_unseen, [this](int node) { return !m_hub->isLost(node) || tellSight(node); });
+    if (m_unseen.empty())
+        m_loop.cancel(m_sightTimer);
+}
+
+bool Session::tellSight(int node) {
+    const std::string address = addressOfPeer(m_hub->peer(node)), host = m_hub->title(node);
+    const auto &own = m_plan.record.machines.front().interfaces;
+    if (std::any_of(own.begin(), own.end(), [&](const auto &one) { return one.second == address; }))
+        return true; // this machine itself
+    const PeerSight sight = lookAtPeer(address);
+    switch (judge(sight)) {
+    case PeerVerdict::Gone:
+        alert("error", "node_gone",
+              host + " is gone without a word or cut off: neither its agent nor its ranks are heard, and " +
+                  std::to_string(sight.unanswered) + " of " + std::to_string(sight.connections) +
+                  " connections of the ranks here with it have had no answer for " +
+                  seconds(std::chrono::duration_cast<std::chrono::seconds>(*sight.lastHeard)));
+        return true;
+    case PeerVerdict::Alive:
+        alert("warning", "node_alive",
+              "only the link between the agents is lost: " + host + " still answers the ranks here");
+        return true;
+    case PeerVerdict::Unknown:
+        break;
+    }
+    return false;
+}
+
+void Session::tellGo() {
+    m_hub->go(m_plan.nodes.announce.empty() ? m_plan.master.address : m_plan.nodes.announce, m_supervisor->masterPort(),
+              m_start, m_plan.maxRestarts - m_start);
 }
 
 void Session::waitForNodes() {
@@ -269,6 +297,8 @@ void Session::takeOrder(const NodeMessage &message) {
     case What::Go:
         return takeGo(message);
     case What::Abort:
+        if (message.number.value_or(0) != m_start)
+            return;
         if (m_supervisor)
             return m_supervisor->endWithOthers(message.reason);
         return concludeUnbegun(RunState::Failed, failedCode, message.reason);
@@ -280,6 +310,9 @@ void Session::takeOrder(const NodeMessage &message) {
         if (m_supervisor)
             return m_supervisor->stop(message.by);
         return;
+    case What::Settle:
+        m_plan.maxRestarts = m_start;
+        return m_supervisor ? m_supervisor->settle() : void();
     case What::Trace:
         return askForTrace({"trace", message.by, message.steps});
     case What::End:
@@ -291,42 +324,37 @@ void Session::takeOrder(const NodeMessage &message) {
 }
 
 void Session::takeGo(const NodeMessage &message) {
-    if (m_supervisor || m_over)
+    const int number = static_cast<int>(message.number.value_or(0));
+    const bool again = m_supervisor && m_supervisor->state() == Supervisor::State::Gone && number > m_start;
+    if (m_over || (m_supervisor && !again))
         return;
-    placeRanks(m_plan, message.firstRank.value_or(0), message.worldSize.value_or(m_plan.worldSize));
+    m_start = number;
+    m_plan.maxRestarts = number + message.restarts.value_or(0);
     m_plan.master.bindHere = false;
     m_plan.master.address = message.masterAddress;
     m_plan.master.port = message.masterPort.value_or(0);
-    if (auto begun = begin(); !begun) {
-        alert("error", "start_failed", begun.error().message());
-        NodeMessage failed;
-        failed.what = What::Failed;
-        failed.reason = "on " + m_host + ": " + begun.error().message();
-        failed.exitCode = begun.error().kind == ErrorKind::BadArgument ? badArguments : failedCode;
-        m_link->say(failed);
-        m_outcome = RunState::Failed;
-        m_ending = {*failed.exitCode, *failed.exitCode, failed.reason};
-        m_over = true;
-        endTimers();
-        tellOver();
-    }
-}
-
-void Session::tellFailure(int rank, const ProcessExit &exit, const std::string &reason) {
-    if (exit.code == stoppedCode) // it stopped by itself: so do all
-        return m_hub ? m_hub->stop("rank " + std::to_string(rank)) : void();
-    if (m_hub)
-        return m_hub->abort(reason);
-    if (!m_link)
+    m_link->forgetSaid(); // of the ranks before
+    if (!again)
+        placeRanks(m_plan, message.firstRank.value_or(0), message.worldSize.value_or(m_plan.worldSize));
+    auto begun = again ? m_supervisor->again(number) : begin();
+    if (begun)
         return;
+    alert("error", "start_failed", begun.error().message());
     NodeMessage failed;
     failed.what = What::Failed;
-    failed.rank = rank;
-    failed.code = exit.code;
-    failed.signal = exit.signal;
-    failed.exitCode = exit.code == 2 ? 2 : failedCode;
-    failed.reason = reason;
+    failed.number = m_start;
+    failed.reason = "on " + m_host + ": " + begun.error().message();
+    failed.exitCode = begun.error().kind == ErrorKind::BadArgument ? badArguments : failedCode;
     m_link->say(failed);
+    if (again) {
+        m_plan.maxRestarts = m_start;
+        return m_supervisor->settle();
+    }
+    m_outcome = RunState::Failed;
+    m_ending = {*failed.exitCode, *failed.exitCode, failed.reason};
+    m_over = true;
+    endTimers();
+    tellOver();
 }
 
 void Session::onLinkLost(const std::string &why) {
@@ -372,6 +400,8 @@ void Session::concludeWith(RunState state, int code, const std::string &reason) 
     if (!m_supervisor && !m_over)
         return concludeUnbegun(state, code, reason);
     if (!m_over) { // it gave this node up, and is reached again now
+        m_plan.maxRestarts = m_start;
+        m_supervisor->settle();
         m_supervisor->endWithOthers(reason.empty() ? "the run has ended without this node" : reason);
         return;
     }

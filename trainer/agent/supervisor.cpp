@@ -33,18 +33,22 @@ Result<void> Supervisor::start() {
     m_startNs = m_parts.clock.monoNs();
     auto spawned = spawnAll();
     if (!spawned) {
-        for (Rank &rank : m_ranks)
-            if (rank.process) {
-                rank.process->killGroup();
-                while (!rank.process->reap()) // SIGKILL: a moment
-                    ::usleep(1000);
-                m_parts.loop.unwatch(rank.exitToken);
-                m_parts.keeper.remove(rank.process->pid());
-            }
+        killWhatLives();
         return spawned;
     }
     m_state = State::Running;
     return {};
+}
+
+void Supervisor::killWhatLives() {
+    for (Rank &rank : m_ranks)
+        if (rank.process && !rank.exit) {
+            rank.process->killGroup();
+            while (!(rank.exit = rank.process->reap())) // SIGKILL: a moment
+                ::usleep(1000);
+            m_parts.loop.unwatch(rank.exitToken);
+            m_parts.keeper.remove(rank.process->pid());
+        }
 }
 
 Result<int> Supervisor::prepareMaster(std::vector<std::pair<std::string, std::string>> &environment) {
@@ -177,14 +181,36 @@ void Supervisor::reportExit(Rank &rank) {
     m_parts.journal.append(std::move(body), rank.plan->rank);
 }
 
+/// What has lost a peer fails after it, and may be seen before it.
+bool Supervisor::lostAPeer(const Rank &rank) const {
+    return rank.exit->code && saysPeerLost(detailOf(rank));
+}
+
+/// It had said what is wrong before it was asked to end with the others.
+bool Supervisor::failedByItself(const Rank &rank) const {
+    return rank.exit->code && *rank.exit->code != stoppedCode && !rank.killedByUs && rank.console->lastErrorNs() > 0 &&
+           rank.console->lastErrorNs() < rank.askedNs && !lostAPeer(rank);
+}
+
+bool Supervisor::isBetterCause(const Rank &rank) const {
+    if (!m_cause)
+        return true;
+    const Rank &cause = m_ranks[*m_cause];
+    if (rank.exit->signal)
+        return cause.exit->code && m_parts.clock.monoNs() - m_causeNs < sameMomentNs;
+    return lostAPeer(cause) && !lostAPeer(rank) && *rank.exit->code != stoppedCode;
+}
+
 void Supervisor::considerFailure(const Rank &rank) {
     const bool ours = rank.killedByUs || (rank.askedToEnd && rank.exit->signal == SIGTERM);
-    if (rank.exit->good() || ours || m_stopAsked || m_abandoned)
+    if (rank.exit->good() || ours || m_stopAsked || !isBetterCause(rank))
         return;
+    if (rank.askedToEnd && !rank.exit->signal && !failedByItself(rank))
+        return; // it fails because it was asked to end
+    if (m_abandoned && !rank.exit->signal && !failedByItself(rank))
+        return; // the others' failure is told by them
     const std::int64_t now = m_parts.clock.monoNs();
-    const bool first = !m_cause;
-    if (!first && !(rank.exit->signal && m_ranks[*m_cause].exit->code && now - m_causeNs < sameMomentNs))
-        return;
+    const bool first = !m_cause && !m_abandoned;
     m_cause = static_cast<std::size_t>(&rank - m_ranks.data());
     m_causeNs = now;
     const std::string detail = detailOf(rank);
@@ -204,7 +230,9 @@ void Supervisor::endOthers(std::chrono::milliseconds grace) {
     m_state = State::Ending;
     for (Rank &rank : m_ranks)
         if (rank.process && !rank.exit) {
+            rank.console->drain(); // what it has said by now, it has said by itself
             rank.askedToEnd = true;
+            rank.askedNs = m_parts.clock.monoNs();
             rank.process->signal(SIGTERM);
         }
     m_killTimer = m_parts.loop.after(grace, [this] { killAll(); });
@@ -227,6 +255,11 @@ void Supervisor::killAll() {
 }
 
 void Supervisor::stop(const std::string &by) {
+    if (m_state == State::Gone) { // between two starts
+        m_stopAsked = true;
+        m_stopBy = by;
+        return finish();
+    }
     if (m_state != State::Running && m_state != State::Ending)
         return;
     if (m_stopAsked && m_parts.clock.monoNs() - m_stopNs < sameStopNs)
@@ -260,11 +293,13 @@ void Supervisor::stop(const std::string &by) {
 }
 
 void Supervisor::abandon(const std::string &kind, const std::string &reason) {
-    if (m_state != State::Running)
+    if (m_state != State::Running && m_state != State::Gone)
         return;
     m_abandoned = true;
     m_reason = reason;
     alert("error", kind, reason);
+    if (m_state == State::Gone)
+        return finish();
     endOthers(graceAfterFailure);
 }
 
@@ -277,15 +312,30 @@ void Supervisor::endWithOthers(const std::string &reason) {
     endOthers(graceAfterFailure);
 }
 
+bool saysPeerLost(std::string_view words) {
+    for (const char *known : {"onnection closed by peer", "onnection reset by peer", "failed to recv", "failed to send",
+                              "recvBytes", "sendBytes", "Broken pipe", "remote process exited", "onnection refused",
+                              "onnection was likely closed", "Timed out waiting", "Socket Timeout", "ncclRemoteError"})
+        if (words.find(known) != std::string_view::npos)
+            return true;
+    return false;
+}
+
 std::optional<Supervisor::Failure> Supervisor::failure() const {
     if (!m_cause)
         return std::nullopt;
-    return Failure{m_causeNs, m_ranks[*m_cause].exit->signal.has_value()};
+    return Failure{m_causeNs, m_ranks[*m_cause].exit->signal.has_value(), lostAPeer(m_ranks[*m_cause])};
 }
 
 void Supervisor::allGone() {
     m_parts.loop.cancel(m_killTimer);
     m_parts.loop.cancel(m_termTimer);
+    if (m_parts.plan.nodes.count > 1) {
+        if (m_stopAsked || m_restarts >= m_parts.plan.maxRestarts)
+            return finish();
+        m_state = State::Gone;
+        return m_handlers.onGone();
+    }
     const bool again = m_cause && !m_stopAsked && m_restarts < m_parts.plan.maxRestarts &&
                        m_ranks[*m_cause].exit->code != badArgumentsCode && !stoppedByItself();
     if (!again)
@@ -309,6 +359,26 @@ void Supervisor::allGone() {
         return;
     }
     m_state = State::Running;
+}
+
+Result<void> Supervisor::again(int number) {
+    m_restarts = number;
+    m_cause.reset();
+    m_reason.clear();
+    m_abandoned = false;
+    m_handlers.onRestart();
+    if (auto spawned = spawnAll(); !spawned) {
+        killWhatLives();
+        m_reason = spawned.error().message();
+        return spawned;
+    }
+    m_state = State::Running;
+    return {};
+}
+
+void Supervisor::settle() {
+    if (m_state == State::Gone)
+        finish();
 }
 
 bool Supervisor::stoppedByItself() const {

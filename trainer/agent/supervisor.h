@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ipc/clock.h"
@@ -22,10 +23,11 @@ namespace lockstep::agent {
 
 /// The ranks of one run on this node, from spawn to the last one reaped:
 ///   Idle → Running → (Ending: a rank failed or a stop was asked; grace, then SIGKILL) → Over
-/// A failed group is started again while restarts are left. Nothing here ever waits.
+/// A failed group is started again while restarts are left; of a run on several nodes it is Gone till again() or settle(), since
+/// agent 0 decides for all. Nothing here ever waits.
 class Supervisor {
 public:
-    enum class State { Idle, Running, Ending, Over };
+    enum class State { Idle, Running, Ending, Gone, Over };
     static constexpr std::chrono::milliseconds graceAfterFailure{2000}, graceAfterStop{5000}, termAfterStop{2500};
 
     struct Parts {
@@ -44,6 +46,7 @@ public:
         /// The failure that ends this node's ranks, when it is known; a death by a signal may come after a mere failure.
         std::function<void(int rank, const ProcessExit &exit, const std::string &reason)> onFailure;
         std::function<void()> onOver;
+        std::function<void()> onGone; ///< of several nodes: in Gone now
     };
     Supervisor(Parts parts, Handlers handlers);
     ~Supervisor();
@@ -56,11 +59,15 @@ public:
     void abandon(const std::string &kind, const std::string &reason);
     /// The same for what has happened on another node, whose own log tells it.
     void endWithOthers(const std::string &reason);
+    /// In Gone: starts all ranks for the `number`th time again (from 1). On error nothing is left running, and it is Gone still.
+    Result<void> again(int number);
+    void settle();                                                 ///< in Gone: the ranks have ended as they have
     [[nodiscard]] int masterPort() const { return m_master.port; } ///< after start()
     /// The failure of a rank here that ends the ranks, if there is one.
     struct Failure {
         std::int64_t monoNs = 0;
         bool bySignal = false;
+        bool peerLost = false; ///< the rank itself says that it has lost another one: the cause lies there
     };
     [[nodiscard]] std::optional<Failure> failure() const;
 
@@ -68,7 +75,7 @@ public:
     [[nodiscard]] std::vector<Sampler::Watched> livingRanks() const;
     [[nodiscard]] ConsoleTap *console(int rank);
 
-    // In Over only:
+    // In Gone and Over only:
     [[nodiscard]] RunState outcome() const;
     [[nodiscard]] int exitCode() const;    ///< 0, 1, 2, 130: result.json's
     [[nodiscard]] int commandCode() const; ///< the failing rank's own, 128 + signal when it was killed
@@ -84,6 +91,7 @@ private:
         EventLoop::Token exitToken = 0;
         std::optional<ProcessExit> exit;
         bool killedByUs = false, askedToEnd = false;
+        std::int64_t askedNs = 0; ///< when it was asked to end
     };
 
     Result<void> spawnAll();
@@ -92,6 +100,10 @@ private:
     void collectExits();
     void reportExit(Rank &rank);
     void considerFailure(const Rank &rank);
+    [[nodiscard]] bool isBetterCause(const Rank &rank) const;
+    [[nodiscard]] bool failedByItself(const Rank &rank) const;
+    [[nodiscard]] bool lostAPeer(const Rank &rank) const;
+    void killWhatLives();
     void endOthers(std::chrono::milliseconds grace);
     void killAll();
     void allGone();
@@ -114,5 +126,9 @@ private:
     std::optional<std::size_t> m_cause; ///< index of the rank whose failure ends the run
     int m_restarts = 0;
 };
+
+/// Whether a rank's last words say that the connection to another rank went away, as Gloo, NCCL, c10d's store and sockets say
+/// it: then the cause is what happened to that one.
+[[nodiscard]] bool saysPeerLost(std::string_view words);
 
 } // namespace lockstep::agent

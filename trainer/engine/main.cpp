@@ -82,15 +82,16 @@ Result<void> writeSummary(const RunConfig &config, const Summary &summary) {
     return realFileSystem().writeAtomically(config.summary, toJson(summary) + "\n");
 }
 
-Result<int> train(const RunConfig &config, const RankEnvironment &env, const Placement &placement,
-                  FrameSender &frames) {
-    auto session = openSession(config, env, placement, frames);
-    if (!session)
-        return fail(session.error());
+Result<int> train(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames,
+                  std::unique_ptr<Session> &session) {
+    auto opened = openSession(config, env, placement, frames);
+    if (!opened)
+        return fail(opened.error());
+    session = std::move(*opened);
     keepFreedMemory();
-    const c10::Device device = (*session)->device();
+    const c10::Device device = session->device();
     const c10::OptionalDeviceGuard onDevice(device.is_cuda() ? std::optional(device) : std::nullopt);
-    Training training(**session);
+    Training training(*session);
     const auto outcome = training.run();
     if (!outcome)
         return fail(outcome.error());
@@ -101,7 +102,7 @@ Result<int> train(const RunConfig &config, const RankEnvironment &env, const Pla
         if (auto written = writeSummary(config, summary); !written)
             return fail(written.error());
     }
-    (*session)->communicator->barrier(); // rank 0 serves the store: it leaves last
+    session->communicator->barrier(); // rank 0 serves the store: it leaves last
     StateFrame done;
     done.state = RunState::Done;
     frames.send(done);
@@ -118,8 +119,9 @@ void sendFailure(FrameSender &frames, const Error &error) {
 /// The rank's edge: the one place where torch's exceptions end.
 int runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames) {
     Error error;
+    std::unique_ptr<Session> session; // goes after the reason is told: then the others lose this rank, and say so
     try {
-        const auto code = train(config, env, placement, frames);
+        const auto code = train(config, env, placement, frames, session);
         if (code)
             return *code;
         error = code.error();

@@ -1,6 +1,7 @@
 #include "trainer/engine/session.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -10,6 +11,8 @@
 #include <c10/core/DeviceGuard.h>
 #include <torch/utils.h>
 
+#include "ipc/crc32c.h"
+#include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/step_graphs.h"
@@ -113,6 +116,41 @@ Result<std::shared_ptr<Model>> freshModel(const Session &session) {
     return model;
 }
 
+/// More than this is not sent from rank to rank: it goes through the memory of rank 0's store.
+constexpr std::uintmax_t largestSentCheckpoint = 256ULL << 20;
+
+/// A run over nodes without shared storage has its checkpoints where rank 0 is: who lacks the chosen one, or has another by its
+/// name, gets it and keeps a copy.
+Result<void> bringCheckpoint(Session &session, const std::string &file) {
+    if (session.env.localWorldSize == session.env.worldSize)
+        return {};
+    const auto own = realFileSystem().readAll(file);
+    const std::string mark = own ? std::to_string(own->size()) + " " + crcText(crc32c(*own)) : "-";
+    const auto marks = session.communicator->exchange("checkpoint_marks", mark);
+    std::string lacking;
+    for (std::size_t rank = 1; rank < marks.size(); ++rank)
+        if (marks[rank] != marks.front())
+            lacking += (lacking.empty() ? "rank " : ", ") + std::to_string(rank);
+    if (lacking.empty())
+        return {};
+    if (const auto size = std::strtoull(marks.front().c_str(), nullptr, 10); size > largestSentCheckpoint)
+        return fail(Error::failed("the checkpoint " + file + " (" + std::to_string(size >> 20) +
+                                      " MiB) lies on rank 0's node alone; " + lacking + " can't read it",
+                                  "put --checkpoint-dir on storage that all nodes see, or copy it there"));
+    const auto sent = session.communicator->exchange("checkpoint_bytes", session.isRank0() && own ? *own : "").front();
+    if (mark == marks.front())
+        return {};
+    FileSystem &disk = realFileSystem();
+    auto written = disk.makeFolders(std::filesystem::path(file).parent_path().string());
+    if (written)
+        written = disk.writeAtomically(file, sent);
+    if (!written)
+        return fail(Error::failed("the checkpoint of rank 0 can't be kept here: " + written.error().message(),
+                                  "make --checkpoint-dir writable on every node"));
+    logInfo("got " + file + " from rank 0's node");
+    return {};
+}
+
 Result<void> takeUp(Session &session) {
     if (!session.config.resume)
         return {};
@@ -135,6 +173,8 @@ Result<void> takeUp(Session &session) {
         logInfo("no checkpoint in " + session.config.checkpointDir + ": training starts from the beginning");
         return {};
     }
+    if (auto there = bringCheckpoint(session, chosen); !there)
+        return there;
     auto checkpoint = readCheckpoint(chosen);
     if (!checkpoint)
         return fail(checkpoint.error());
