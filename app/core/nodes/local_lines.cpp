@@ -14,22 +14,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Empty: it does not run.
-std::string versionOf(const std::string &trainer) {
+/// What the trainer says of itself; empty: it does not run.
+std::string factsOf(const std::string &trainer) {
     QProcess process;
     process.start(QString::fromStdString(trainer), {QStringLiteral("--facts")});
     if (!process.waitForFinished(60'000) || process.exitCode() != 0)
         return {};
-    const QByteArray out = process.readAllStandardOutput();
-    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
-    return json.is_object() ? json.value("torch", "") : std::string();
+    return process.readAllStandardOutput().toStdString();
 }
 
 void add(std::vector<LocalLine> &lines, const std::string &agent, const std::string &trainer) {
     std::error_code error;
     if (!fs::exists(agent, error) || !fs::exists(trainer, error))
         return;
-    LocalLine line{versionOf(trainer), agent, trainer};
+    LocalLine line{{}, agent, trainer, factsOf(trainer)};
+    const auto json = nlohmann::json::parse(line.facts, nullptr, false);
+    line.version = json.is_object() ? json.value("torch", "") : std::string();
     const auto same = [&](const LocalLine &one) { return lineOf(one.version) == lineOf(line.version); };
     if (!line.version.empty() && std::none_of(lines.begin(), lines.end(), same))
         lines.push_back(std::move(line));

@@ -11,6 +11,7 @@ namespace lockstep::core {
 struct LocalLine {
     std::string version; ///< of its PyTorch: "2.11.0+cu130"
     std::string agent, trainer;
+    std::string facts = {}; ///< what the trainer said of itself (--facts, without CUDA): one JSON object
 };
 /// One for each line of PyTorch that is built here: the one beside the agent first, then those of `./run --lines` in
 /// LOCKSTEP_LINES, ../lines or ../lib/lockstep/lines from the agent. Asks each trainer for its version: about 0.3 s. Blocks.

@@ -107,6 +107,24 @@ void addPython(const std::string &agent, std::vector<SyncFile> &files) {
         }
 }
 
+Error unclear(const std::string &program, const std::string &why) {
+    return Error::failed(program + " does not say what it runs with: " + why,
+                         "build it with ./run, or install Lockstep again");
+}
+
+/// Those of CUDA's libraries, too, which it has to load for the answer.
+Result<std::string> factsWithCuda(const std::string &program) {
+    QProcess process;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert(QStringLiteral("LOCKSTEP_FACTS"), QStringLiteral("cuda"));
+    process.setProcessEnvironment(environment);
+    process.start(QString::fromStdString(program), {QStringLiteral("--facts")});
+    if (!process.waitForFinished(120'000) || process.exitCode() != 0)
+        return fail(unclear(
+            program, QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1).toStdString()));
+    return process.readAllStandardOutput().toStdString();
+}
+
 } // namespace
 
 std::int64_t SyncBundle::bytes() const {
@@ -151,20 +169,12 @@ Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files) {
 
 Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda) {
     const std::string &program = line.trainer;
-    QProcess process;
-    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    if (cuda)
-        environment.insert(QStringLiteral("LOCKSTEP_FACTS"), QStringLiteral("cuda"));
-    process.setProcessEnvironment(environment);
-    process.start(QString::fromStdString(program), {QStringLiteral("--facts")});
-    const bool over = process.waitForFinished(120'000);
-    const QByteArray out = process.readAllStandardOutput();
-    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
-    if (!over || !json.is_object() || !json.contains("libraries"))
-        return fail(Error::failed(
-            program + " does not say what it runs with: " +
-                QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1).toStdString(),
-            "build it with ./run, or install Lockstep again"));
+    const auto told = cuda ? factsWithCuda(program) : Result<std::string>(line.facts);
+    if (!told)
+        return fail(told.error());
+    const auto json = nlohmann::json::parse(*told, nullptr, false);
+    if (!json.is_object() || !json.contains("libraries"))
+        return fail(unclear(program, "no libraries are named"));
     LocalTrainer trainer;
     trainer.agent = line.agent;
     trainer.program = json.value("program", program);
