@@ -24,6 +24,7 @@
 #include "launch/machine_facts.h"
 #include "launch/script_check.h"
 #include "loaded_runs.h"
+#include "nodes/node_choice.h"
 #include "output.h"
 #include "progress_printer.h"
 #include "result_text.h"
@@ -35,6 +36,12 @@ namespace lockstep::cli {
 namespace {
 
 using Errors = std::vector<Error>;
+
+/// By the list of nodes as it is when the run starts; a list that can't be read says nothing.
+std::string torchReason(const RunConfig &config) {
+    const auto book = core::readNodes();
+    return book ? core::torchReasonOf(config.nodes, *book) : std::string();
+}
 
 tl::expected<core::Recipe, Errors> readRecipe(const std::string &name) {
     if (name != "-")
@@ -301,6 +308,7 @@ int runCommand(const RunOptions &options) {
         return ownInBackground(id, options.json);
     }
     core::ExperimentRunner runner;
+    runner.setTorchReason(torchReason);
     if (const auto owned = runner.own(id); !owned)
         return complain(owned.error());
     return ownInForeground(runner, options);
@@ -308,6 +316,7 @@ int runCommand(const RunOptions &options) {
 
 int ownCommand(const std::string &experiment) {
     core::ExperimentRunner runner;
+    runner.setTorchReason(torchReason);
     if (const auto owned = runner.own(experiment); !owned)
         return complain(owned.error());
     const StopSignals signals([&] { runner.stop(QString::fromStdString(whoAsks())); });
