@@ -127,6 +127,7 @@ Json toValue(const RunRecord &record) {
         .put("device_names", record.deviceNames)
         .list("machines", record.machines, [](const MachineRecord &machine) { return toValue(machine); })
         .put("free_cores", record.freeCores)
+        .put("torch_reason", record.torchReason)
         .put("lockstep_version", record.lockstepVersion)
         .put("start_wall_us", record.startWallUs)
         .take();
@@ -157,6 +158,7 @@ void readRecord(Reader &reader, RunRecord &record, UnknownKeys unknown, const ch
             reader.adopt(*inner.error());
     });
     reader.get("free_cores", record.freeCores);
+    reader.get("torch_reason", record.torchReason);
     reader.get("lockstep_version", record.lockstepVersion);
     reader.get("start_wall_us", record.startWallUs);
 }

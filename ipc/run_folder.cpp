@@ -34,29 +34,6 @@ std::string homeFolder() {
     return entry && entry->pw_dir ? entry->pw_dir : "/tmp";
 }
 
-/// Another user could have made it first, or made it a link: then it isn't ours to use.
-Result<void> makePrivateFolder(const std::string &path) {
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-        return fail(Error::system("can't make the socket folder " + path, errno));
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0)
-        return fail(Error::system("can't use the socket folder " + path, errno));
-    if (!S_ISDIR(status.st_mode))
-        return fail(Error::failed("the socket folder " + path + " is no folder", "remove it"));
-    if (status.st_uid != ::geteuid())
-        return fail(Error::failed("the socket folder " + path + " belongs to uid " + std::to_string(status.st_uid),
-                                  "remove it, or set XDG_RUNTIME_DIR to a folder of yours"));
-    if ((status.st_mode & 077) != 0)
-        return fail(Error::failed("the socket folder " + path + " is open to others",
-                                  "make it yours alone: chmod 700 " + path));
-    return {};
-}
-
-bool isFolder(const std::string &path) {
-    struct stat status {};
-    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 bool exists(const std::string &path) {
     return ::access(path.c_str(), F_OK) == 0;
 }
@@ -105,29 +82,15 @@ std::string dataHome() {
     return homeFolder() + "/.local/share/lockstep";
 }
 
+std::string nodesFile() {
+    return dataHome() + "/nodes.json";
+}
+
 std::string runsFolder() {
     return dataHome() + "/runs";
 }
 std::string experimentsFolder() {
     return dataHome() + "/experiments";
-}
-
-Result<std::string> socketFolder() {
-    std::string name = "lockstep";
-    if (auto home = environment("LOCKSTEP_HOME"); !home.empty())
-        name += "-" + crcText(crc32c(home));
-    // A socket's path has at most 107 bytes, so a deep runtime folder is of no use.
-    constexpr std::size_t longestFolder = 60;
-    const std::string runtime = environment("XDG_RUNTIME_DIR");
-    if (runtime.starts_with('/') && runtime.size() + 1 + name.size() <= longestFolder && isFolder(runtime)) {
-        const std::string path = runtime + "/" + name;
-        if (makePrivateFolder(path))
-            return path;
-    }
-    const std::string path = "/tmp/lockstep-" + std::to_string(::geteuid()) + name.substr(8);
-    if (auto made = makePrivateFolder(path); !made)
-        return fail(std::move(made.error()));
-    return path;
 }
 
 Result<std::string> runSocketPath(std::string_view runId, int node) {

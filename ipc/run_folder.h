@@ -26,6 +26,8 @@ namespace lockstep {
 
 /// $XDG_DATA_HOME/lockstep, or ~/.local/share/lockstep. LOCKSTEP_HOME replaces it whole (tests).
 [[nodiscard]] std::string dataHome();
+[[nodiscard]] std::string
+nodesFile(); ///< dataHome()/nodes.json: the machines that a person added (core/nodes/node_book)
 [[nodiscard]] std::string runsFolder();        ///< dataHome()/runs
 [[nodiscard]] std::string experimentsFolder(); ///< dataHome()/experiments
 /// A folder for sockets, 0700, short path: $XDG_RUNTIME_DIR/lockstep, else /tmp/lockstep-UID. LOCKSTEP_HOME is hashed
@@ -107,6 +109,8 @@ struct RunRecord {
     /// Of the cores that the agent may use, how many no rank and no loading worker of the run is bound to. Absent: unknown,
     /// e.g. ranks that may run anywhere because only GPUs were named.
     std::optional<int> freeCores;
+    /// Why the nodes' line of PyTorch was chosen, one sentence, as the sync that chose it said; empty: unknown, or one node.
+    std::string torchReason = {};
     std::string lockstepVersion;
     std::int64_t startWallUs = 0;
 };

@@ -1,7 +1,6 @@
 // What looks at results and changes nothing: recipes, show, compare.
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
 #include <nlohmann/json.hpp>
 #include <QFile>
@@ -17,6 +16,7 @@
 #include "launch/queue_origin.h"
 #include "launch/recipe.h"
 #include "loaded_runs.h"
+#include "models/run_topology.h"
 #include "output.h"
 #include "result_text.h"
 
@@ -29,19 +29,10 @@ std::string dump(const Json &json) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// The line that the nodes of a run trained with, as their trainers said it.
+/// The line of PyTorch that the nodes of a run trained with, and why that one.
 std::string torchText(const core::RunStore &store) {
-    if (!store.record() || store.record()->machines.empty() || store.record()->machines.front().torchVersion.empty())
-        return {};
-    std::map<std::string, std::string> hosts;
-    for (const MachineRecord &machine : store.record()->machines) {
-        std::string &names = hosts[machine.torchVersion.empty() ? "an unknown version" : machine.torchVersion];
-        names += (names.empty() ? "" : ", ") + machine.host;
-    }
-    std::string text = "  PyTorch";
-    for (const auto &[version, names] : hosts)
-        text += (text.ends_with("PyTorch") ? " " : "; ") + version + " on " + names;
-    return text + "\n";
+    const QString sentence = store.record() ? core::torchSentence(*store.record()) : QString();
+    return sentence.isEmpty() ? std::string() : "  " + sentence.toStdString() + "\n";
 }
 
 /// Whether this machine's copy of a queue elsewhere lacks nothing: it was seen over, with all its results.

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "history_options.h"
 #include "ipc/logging.h"
+#include "ipc/socket_folder.h"
 #include "job_commands.h"
 #include "launch/side_by_side.h"
 #include "nodes_options.h"
@@ -189,6 +190,7 @@ int main(int argc, char **argv) {
     // ssh starts its SSH_ASKPASS with the question as the only word; a subcommand could not be named there.
     if (argc == 2 && qEnvironmentVariableIsSet("LOCKSTEP_ASKPASS"))
         return core::askForSsh(argv[1]);
+    const SocketFolderLeaver leaver;
     QCoreApplication application(argc, argv);
     QCoreApplication::setApplicationName(QStringLiteral("lockstepctl"));
     LoggingOptions logging;

@@ -21,6 +21,7 @@
 #include "launch/experiment_time.h"
 #include "launch/queue_origin.h"
 #include "loaded_runs.h"
+#include "nodes/node_choice.h"
 #include "output.h"
 #include "prepared.h"
 #include "progress_printer.h"
@@ -29,6 +30,12 @@
 
 namespace lockstep::cli {
 namespace {
+
+/// By the list of nodes as it is when the run starts; a list that can't be read says nothing.
+std::string torchReason(const RunConfig &config) {
+    const auto book = core::readNodes();
+    return book ? core::torchReasonOf(config.nodes, *book) : std::string();
+}
 
 std::string consoleTail(const std::string &path) {
     const auto text = realFileSystem().readAll(path);
@@ -237,6 +244,7 @@ int runCommand(const RunOptions &options) {
         return ownInBackground(id, options.json);
     }
     core::ExperimentRunner runner;
+    runner.setTorchReason(torchReason);
     if (const auto owned = runner.own(id); !owned)
         return complain(owned.error());
     return ownInForeground(runner, options);
@@ -244,6 +252,7 @@ int runCommand(const RunOptions &options) {
 
 int ownCommand(const std::string &experiment) {
     core::ExperimentRunner runner;
+    runner.setTorchReason(torchReason);
     if (const auto owned = runner.own(experiment); !owned)
         return complain(owned.error());
     const StopSignals signals([&] { runner.stop(QString::fromStdString(whoAsks())); });

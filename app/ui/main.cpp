@@ -4,6 +4,7 @@
 
 #include "app/ui/app.h"
 #include "ipc/logging.h"
+#include "ipc/socket_folder.h"
 
 using namespace lockstep;
 
@@ -37,6 +38,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     QApplication::setDesktopFileName(QStringLiteral("lockstep"));
+    const SocketFolderLeaver leaver;
     QApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("lockstep"));
     QApplication::setApplicationDisplayName(QStringLiteral("Lockstep"));

@@ -1,9 +1,12 @@
 // Which line of PyTorch nodes use together: drivers, GPUs and what is there already decide, and the reason is told.
+#include <QFile>
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include "core_support.h"
 #include "nodes/doctor_checks.h"
 #include "nodes/node_book.h"
+#include "nodes/sync_bundle.h"
 #include "nodes/torch_line.h"
 
 using namespace lockstep;
@@ -104,6 +107,42 @@ private Q_SLOTS:
             QVERIFY2(said.starts_with("PyTorch " + choice->line.version + " (CUDA "), said.c_str());
         else
             QVERIFY(!choice.error().wayOut.empty());
+    }
+
+    void aTrainerIsAskedOnceForAllThatIsBroughtWithIt() {
+        QTemporaryDir folder;
+        const auto script = [&](const char *name, const QByteArray &text) {
+            QFile file(folder.filePath(QLatin1String(name)));
+            if (file.open(QIODevice::WriteOnly))
+                file.write("#!/bin/sh\n" + text);
+            file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+            return file.fileName().toUtf8();
+        };
+        const QByteArray asked = folder.filePath(QStringLiteral("asked")).toUtf8();
+        qputenv("LOCKSTEP_AGENT", script("lockstep-agent", ""));
+        qputenv("LOCKSTEP_LINES", folder.path().toUtf8());
+        qputenv("LOCKSTEP_TRAINER",
+                script("lockstep-trainer",
+                       "echo \"asked $LOCKSTEP_FACTS\" >> " + asked +
+                           "\necho '{\"torch\":\"2.11.0+cpu\",\"libraries\":[\"/lib/libtorch.so\"]}'\n"));
+        const auto lines = localLines();
+        const auto count = [&] {
+            QFile file(QString::fromUtf8(asked));
+            return file.open(QIODevice::ReadOnly) ? file.readAll().count('\n') : 0;
+        };
+        QCOMPARE(int(lines.size()), 1);
+        QCOMPARE(lines[0].version, std::string("2.11.0+cpu"));
+        for (int node = 0; node < 3; ++node) {
+            const auto trainer = localTrainer(lines[0], false);
+            QVERIFY2(trainer, trainer ? "" : trainer.error().message().c_str());
+            QCOMPARE(trainer->torchVersion, std::string("2.11.0+cpu"));
+            QCOMPARE(trainer->libraries, std::vector<std::string>{"/lib/libtorch.so"});
+        }
+        QCOMPARE(int(count()), 1);
+        QVERIFY(localTrainer(lines[0], true).has_value());
+        QCOMPARE(int(count()), 2);
+        for (const char *name : {"LOCKSTEP_AGENT", "LOCKSTEP_LINES", "LOCKSTEP_TRAINER"})
+            qunsetenv(name);
     }
 
     void theOrderOfNodesDecidesNothing() {

@@ -54,6 +54,20 @@ RunRecord record() {
 class CoreNodeChoiceTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void whyALineOfPyTorchWasChosenIsSaidOnceOrByNode() {
+        std::vector<NodeEntry> book = {node("hostA", "bond0"), node("hostB", "eno1"), node("hostC", "eth0")};
+        const auto places = *nodesFromText("hostA%bond0:0;hostB%eno1:0");
+        QCOMPARE(torchReasonOf(places, book), std::string());
+        book[0].lineReason = book[1].lineReason = "PyTorch 2.11.0 (CUDA 13.0): the newest";
+        book[2].lineReason = "not of this run";
+        QCOMPARE(torchReasonOf(places, book), std::string("PyTorch 2.11.0 (CUDA 13.0): the newest"));
+        book[1].lineReason = "another";
+        QCOMPARE(torchReasonOf(places, book),
+                 std::string("hostA: PyTorch 2.11.0 (CUDA 13.0): the newest; hostB: another"));
+        book[1].lineReason.clear(); // its agent was named by hand: what one sync chose says nothing of it
+        QCOMPARE(torchReasonOf(places, book), std::string("hostA: PyTorch 2.11.0 (CUDA 13.0): the newest"));
+    }
+
     void theFirstChosenIsTheMasterAndKeepsItsTurn() {
         const NodeEntry a = node("hostA", "bond0"), b = node("hostB", "eno1");
         auto places = withDevices({}, b, "cpu", {"0"});

@@ -8,6 +8,7 @@
 #include "follow/run_follower.h"
 #include "launch/nodes_launcher.h"
 #include "launch/plan.h"
+#include "models/run_topology.h"
 #include "store/node_lines.h"
 #include "store/nodes_replay.h"
 #include "store/run_store.h"
@@ -182,6 +183,29 @@ private Q_SLOTS:
         QVERIFY(!store.linkToNodeLost());
         QCOMPARE(store.links().at(1).losses, 1);
         QVERIFY(store.links().at(1).clockOffsetS.has_value());
+    }
+
+    void theLineOfPyTorchIsToldWithTheReasonThatChoseIt() {
+        RunRecord record;
+        QVERIFY(torchSentence(record).isEmpty());
+        for (const char *host : {"hostA", "hostB"}) {
+            MachineRecord &machine = record.machines.emplace_back();
+            machine.host = host;
+        }
+        QVERIFY(torchSentence(record).isEmpty()); // no trainer told
+        for (MachineRecord &machine : record.machines)
+            machine.torchVersion = "2.7.1+cu126";
+        QCOMPARE(torchSentence(record), QStringLiteral("PyTorch 2.7.1+cu126 on all nodes"));
+        record.torchReason = "PyTorch 2.7.1 (CUDA 12.6): since 2.11.0 is not built here";
+        QCOMPARE(torchSentence(record),
+                 QStringLiteral("PyTorch 2.7.1+cu126 on all nodes: since 2.11.0 is not built here"));
+        const auto again = runRecordFromJson(toJson(record)); // it is in config.json
+        QVERIFY(again.has_value());
+        QCOMPARE(torchSentence(*again), torchSentence(record));
+        record.torchReason = "PyTorch 2.11.0 (CUDA 13.0): the newest, and every node can use it"; // of an older sync
+        QCOMPARE(torchSentence(record), QStringLiteral("PyTorch 2.7.1+cu126 on all nodes"));
+        record.machines[1].torchVersion.clear();
+        QCOMPARE(torchSentence(record), QStringLiteral("PyTorch 2.7.1+cu126 on hostA; an unknown version on hostB"));
     }
 
     void aRecipeOnNodesTrainsItsBaselineOnOneDeviceAndLeavesDpOut() {

@@ -8,6 +8,7 @@
 #include "ipc/log.h"
 #include "ipc/run_config.h"
 #include "ipc/run_folder.h"
+#include "ipc/socket_folder.h"
 
 namespace lockstep::test {
 
@@ -15,6 +16,9 @@ namespace lockstep::test {
 class Home {
 public:
     Home() { qputenv("LOCKSTEP_HOME", m_folder.path().toUtf8()); }
+    ~Home() { leaveSocketFolder(); } // of this home, which nobody will name again
+    Home(const Home &) = delete;
+    Home &operator=(const Home &) = delete;
     [[nodiscard]] std::string path() const { return m_folder.path().toStdString(); }
 
 private:

@@ -13,6 +13,7 @@
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
+#include "ipc/socket_folder.h"
 #include "launch/experiment.h"
 #include "launch/plan.h"
 #include "launch/recipe.h"
@@ -23,6 +24,9 @@ namespace lockstep::uitest {
 class Home {
 public:
     Home() { qputenv("LOCKSTEP_HOME", m_folder.path().toUtf8()); }
+    ~Home() { leaveSocketFolder(); } // of this home, which nobody will name again
+    Home(const Home &) = delete;
+    Home &operator=(const Home &) = delete;
     [[nodiscard]] QString path() const { return m_folder.path(); }
 
 private:

@@ -7,7 +7,11 @@ import shutil
 import statistics
 import subprocess
 import tempfile
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waiting import wait_for  # noqa: E402, F401  (for the measures of living programs)
 
 # Long enough to watch for half a minute, whatever the machine; stopped when the watching is over.
 WATCHED = {
@@ -113,16 +117,6 @@ def place(options):
         yield here
     finally:
         here.close()
-
-
-def wait_for(what, seconds, condition):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise SystemExit(f"run_bench: waited {seconds} s in vain for {what}")
 
 
 def spread(values, unit, digits=1, scale=1):

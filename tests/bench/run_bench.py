@@ -75,7 +75,7 @@ def measure_cpu(options):
     with place(options) as here:
         here.run_detached(here.watched_recipe())
         window = here.start("lockstep")
-        wait_for("two ranks' steps", 120, lambda: min(here.log_frames().get(rank, 0) for rank in (0, 1)) >= 20)
+        wait_for(lambda: min(here.log_frames().get(rank, 0) for rank in (0, 1)) >= 20, 120, "two ranks' steps")
         watching = cpu_share(window.pid, options.seconds)
         if window.poll() is not None:
             raise SystemExit("run_bench: the window ended while it was looked at")

@@ -94,14 +94,14 @@ def watched_run(options, method, devices):
         path.write_text(json.dumps(recipe(method, devices)))
         here.run_detached(path)
         window = here.start("lockstep")
-        wait_for("steps", 120, lambda: here.log_frames().get(0, 0) >= 50)
+        wait_for(lambda: here.log_frames().get(0, 0) >= 50, 120, "steps")
         taken = turns(window, options.turns, options.turn_seconds)
         if window.poll() is not None:
             raise SystemExit("run_bench: the window ended while it watched")
         for each in json.loads(here.control("list", "--json"))["experiments"]:
             here.control("stop", each["experiment"])
-        result = wait_for("the run's end", 60, lambda: [json.loads(found.read_text()) for found in
-                                                        (here.home / "home/runs").glob("*/result.json")])[0]
+        result = wait_for(lambda: [json.loads(found.read_text()) for found in (here.home / "home/runs").glob("*/result.json")],
+                          60, "the run's end")[0]
         return ratios_of(taken, step_windows(here.home)), result["watching"]
 
 

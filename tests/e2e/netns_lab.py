@@ -19,7 +19,8 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "ssh"))
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "ssh"), str(pathlib.Path(__file__).resolve().parents[1])]
+from waiting import wait_for  # noqa: E402, F401  (for the tests over these hosts)
 
 SBIN = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 _labs = 0
@@ -31,17 +32,6 @@ def tool(name):
 
 def ip(*words):
     subprocess.run([tool("ip"), *words], check=True, capture_output=True, text=True)
-
-
-def wait_for(condition, seconds, what):
-    """What the condition gives once it is true."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"waited {seconds} s for {what}")
 
 
 def runs_in(home):

@@ -11,23 +11,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
 from slurm_lab import SlurmLab, why_not  # noqa: E402
+from waiting import wait_for  # noqa: E402
 
 BIN, LONG = None, False
-
-
-def wait_for(condition, seconds, what, lab=None):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"waited {seconds} s for {what}" + (lab.logs() if lab else ""))
 
 
 def long_test(test):
@@ -62,7 +52,7 @@ class SlurmTest(unittest.TestCase):
     def tearDown(self):
         with_jobs = subprocess.run(["scancel", "--user", str(os.getuid())], env=self.environment, capture_output=True)
         self.assertEqual(with_jobs.returncode, 0)
-        wait_for(lambda: not self.lab.call("squeue", "-h").strip(), 60, "an empty queue", self.lab)
+        wait_for(lambda: not self.lab.call("squeue", "-h").strip(), 60, "an empty queue", self.lab.logs)
         for child in self.children:
             if child.poll() is None:
                 child.kill()
@@ -178,7 +168,7 @@ class Slurm(SlurmTest):
         first = self.begun(broken)
         wait_for(lambda: self.frames(first, "epoch"), 60, "an epoch's end")
         self.lab.call("scontrol", "requeue", job)
-        wait_for(lambda: "PENDING" in self.lab.call("squeue", "-h", "-o", "%T"), 40, "the requeued job", self.lab)
+        wait_for(lambda: "PENDING" in self.lab.call("squeue", "-h", "-o", "%T"), 40, "the requeued job", self.lab.logs)
         self.assertEqual(self.result(first)["state"], "stopped")
         wait_for(lambda: self.experiment(broken)["entries"][0]["state"] == "queued", 20, "the entry to wait again")
         listed = json.loads(self.ctl("slurm", "list", "--json"))

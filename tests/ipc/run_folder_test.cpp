@@ -2,12 +2,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <QtTest>
+#include <thread>
 
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
+#include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
 
 using namespace lockstep;
@@ -157,6 +160,45 @@ private Q_SLOTS:
         QVERIFY(apart.has_value() && *apart != *folder);
         QDir(QString::fromStdString(*apart)).removeRecursively();
         qputenv("LOCKSTEP_HOME", m_home->path().toUtf8());
+    }
+
+    void theSocketFolderGoesWhenItIsEmptyAndNobodyHoldsIt() {
+        const std::string folder = socketFolder().value();
+        const auto isThere = [&] { return QDir(QString::fromStdString(folder)).exists(); };
+        {
+            const auto hold = holdSocketFolder(); // as whoever is about to bind
+            QVERIFY(hold.has_value());
+            leaveSocketFolder();
+            QVERIFY(isThere());
+            const auto listener = UnixListener::bind(runSocketPath("20260102T030405Z-89abcdef").value());
+            QVERIFY(listener.has_value());
+        }
+        {
+            const auto listener = UnixListener::bind(runSocketPath("20260102T030405Z-89abcdef").value());
+            leaveSocketFolder();
+            QVERIFY(isThere()); // somebody's socket is in it
+        }
+        leaveSocketFolder();
+        QVERIFY(!isThere());
+        leaveSocketFolder(); // nothing to do
+        QVERIFY(socketFolder().has_value() && isThere());
+    }
+
+    void whoeverBindsWhileOthersLeaveNeverFindsTheFolderGone() {
+        std::atomic<bool> over = false;
+        std::thread leaver([&] {
+            while (!over)
+                leaveSocketFolder();
+        });
+        int failures = 0;
+        for (int i = 0; i < 2000; ++i) {
+            const auto hold = holdSocketFolder();
+            const auto path = runSocketPath("20260102T030405Z-89abcdef");
+            failures += !(hold && path && UnixListener::bind(*path).has_value());
+        }
+        over = true;
+        leaver.join();
+        QCOMPARE(failures, 0);
     }
 
     void aSocketFolderOfSomeoneElseIsRefused() {

@@ -5,10 +5,12 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from waiting import wait_for  # noqa: E402, F401  (for the tests that share this)
+
 RESOURCES = HERE.parents[1] / "resources/python"
 BIN = None  # set by main()
 ADDITIVE = ("load", "h2d", "forward", "backward", "exposed", "optimizer", "other")
@@ -63,16 +65,6 @@ class Case(unittest.TestCase):
 
     def result(self, run):
         return json.loads((run / "result.json").read_text())
-
-
-def wait_for(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"waited {seconds} s for {what}")
 
 
 def main():

@@ -6,7 +6,9 @@ import pwd
 import shutil
 import socket
 import subprocess
+import sys
 import time
+import unittest
 
 from local_sshd import LocalSshd
 
@@ -15,6 +17,15 @@ SEARCH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 def missing_programs(*names):
     return [name for name in names if not shutil.which(name, path=SEARCH)]
+
+
+def run_tests(words, *programs):
+    """unittest's own main() over real sshds, with these programs besides: the exit status, 77 (with the reason) where one lacks."""
+    if missing := missing_programs("sshd", "ssh", "ssh-keygen", *programs):
+        print(f"skipped: no {missing[0]} here; install {', '.join(('openssh-server', 'openssh-client', *programs))}")
+        return 77
+    result = unittest.main(argv=[sys.argv[0], *words], exit=False, verbosity=2).result
+    return 0 if result.wasSuccessful() else 1
 
 
 class Host(LocalSshd):

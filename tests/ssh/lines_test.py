@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from lab_hosts import Lab, missing_programs  # noqa: E402
+from lab_hosts import Lab, run_tests  # noqa: E402
 
 arguments = None
 NEW, OLD = "2.11.0", "2.7.1"
@@ -191,11 +191,7 @@ def main():
     parser.add_argument("--fake-nvml", required=True, help="the folder of libnvidia-ml.so.1's stand-in")
     parser.add_argument("--soak", action="store_true")
     arguments, rest = parser.parse_known_args()
-    if missing := missing_programs("sshd", "ssh", "ssh-keygen", "tar"):
-        print(f"skipped: no {missing[0]} here; install openssh-server, openssh-client and tar")
-        return 77
-    result = unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2).result
-    return 0 if result.wasSuccessful() else 1
+    return run_tests(rest, "tar")
 
 
 if __name__ == "__main__":

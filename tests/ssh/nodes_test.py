@@ -16,7 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from lab_hosts import Lab, missing_programs  # noqa: E402
+from lab_hosts import Lab, run_tests  # noqa: E402
 
 arguments = None
 FACTS = '{{"version":"{version}","torch":"{torch}","nccl":"","libraries":[]}}'
@@ -322,11 +322,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=os.path.abspath)
     arguments, rest = parser.parse_known_args()
-    if missing := missing_programs("sshd", "ssh", "ssh-keygen"):
-        print(f"skipped: no {missing[0]} here; install openssh-server and openssh-client")
-        return 77
-    result = unittest.main(argv=[sys.argv[0], *rest], exit=False, verbosity=2).result
-    return 0 if result.wasSuccessful() else 1
+    return run_tests(rest)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
 from local_sshd import LocalSshd  # noqa: E402
+from waiting import wait_for  # noqa: E402
 
 arguments = None
 
@@ -22,16 +23,6 @@ arguments = None
 def run_folders(home):
     runs = pathlib.Path(home) / "runs"
     return sorted(runs.iterdir()) if runs.is_dir() else []
-
-
-def wait_for(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"waited {seconds} s for {what}")
 
 
 class OneOtherHost(unittest.TestCase):

@@ -11,6 +11,7 @@
 #include "ipc/log.h"
 #include "ipc/messages.h"
 #include "ipc/run_folder.h"
+#include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
 #include "trainer/agent/attach_target.h"
 #include "trainer/agent/commands.h"
@@ -187,6 +188,7 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
             forwardStdin(target->socket.get());
         }
         copyToStdout(target->socket.get());
+        leaveSocketFolder();
         ::_exit(0); // the thread that reads stdin may wait for ever
     }
     if (!target)

@@ -13,6 +13,7 @@
 
 #include "ipc/line_framer.h"
 #include "trainer/agent/master_port.h"
+#include "trainer/agent/read_lines.h"
 
 namespace lockstep::agent {
 
@@ -149,20 +150,15 @@ void FrameListener::acceptAll() {
 bool FrameListener::readPeer(Peer &peer) {
     if (peer.gone)
         return false;
-    char buffer[65536];
-    const ssize_t n = ::recv(peer.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    const ReadLines read = readLines(peer.fd.get(), peer.framer, [&](std::string_view line) { takeLine(peer, line); });
+    if (read.kind == ReadLines::Kind::Nothing)
         return false;
-    if (n <= 0) {
+    if (read.kind == ReadLines::Kind::Closed) {
         close(peer);
-        return false;
-    }
-    const auto fed =
-        peer.framer.feed({buffer, static_cast<std::size_t>(n)}, [&](std::string_view line) { takeLine(peer, line); });
-    if (!fed && !peer.gone) {
+    } else if (read.kind == ReadLines::Kind::Endless && !peer.gone) {
         if (peer.rank)
-            m_handlers.onCut(*peer.rank, fed.error());
-        refuse(peer, fed.error());
+            m_handlers.onCut(*peer.rank, read.error);
+        refuse(peer, read.error);
     }
     return !peer.gone;
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "ipc/logging.h"
+#include "ipc/socket_folder.h"
 #include "trainer/agent/machine.h"
 #include "trainer/agent/rank_process.h"
 
@@ -142,6 +143,9 @@ Result<void> ListenSession::openRun(const Frame &first) {
     if (!journal)
         return fail(journal.error());
     m_journal = std::move(*journal);
+    const auto hold = holdSocketFolder();
+    if (!hold)
+        return fail(hold.error());
     const auto path = runSocketPath(m_record.run);
     if (!path)
         return fail(path.error());

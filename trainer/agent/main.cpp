@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ipc/logging.h"
+#include "ipc/socket_folder.h"
 #include "trainer/agent/commands.h"
 #include "trainer/agent/listen_session.h"
 #include "trainer/agent/machine.h"
@@ -107,6 +108,7 @@ void raiseDescriptorLimit() {
 } // namespace
 
 int main(int argc, char **argv) {
+    const SocketFolderLeaver leaver;
     LoggingOptions logging;
     logging.program = "lockstep-agent";
     logging.level = LogLevel::Warning;

@@ -10,7 +10,9 @@
 
 #include "ipc/clock.h"
 #include "ipc/run_folder.h"
+#include "ipc/socket_folder.h"
 #include "trainer/agent/proc_files.h"
+#include "trainer/agent/read_lines.h"
 
 namespace lockstep::agent {
 
@@ -116,20 +118,15 @@ void RunSocket::onPeerEvent(Peer &peer, std::uint32_t events) {
 bool RunSocket::readPeer(Peer &peer) {
     if (peer.role == Peer::Role::Gone)
         return false;
-    char buffer[65536];
-    const ssize_t n = ::recv(peer.fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    const ReadLines read = readLines(peer.fd.get(), peer.framer, [&](std::string_view line) { takeLine(peer, line); });
+    if (read.kind == ReadLines::Kind::Nothing)
         return false;
-    if (n <= 0) {
+    if (read.kind == ReadLines::Kind::Closed) {
         closePeer(peer);
-        return false;
-    }
-    const auto fed =
-        peer.framer.feed({buffer, static_cast<std::size_t>(n)}, [&](std::string_view line) { takeLine(peer, line); });
-    if (!fed && peer.role != Peer::Role::Gone) {
+    } else if (read.kind == ReadLines::Kind::Endless && peer.role != Peer::Role::Gone) {
         if (peer.role == Peer::Role::Rank)
-            m_handlers.onRankCut(peer.rank, fed.error());
-        refuse(peer, fed.error());
+            m_handlers.onRankCut(peer.rank, read.error);
+        refuse(peer, read.error);
     }
     return peer.role != Peer::Role::Gone;
 }
@@ -297,8 +294,9 @@ void RunSocket::rebindIfLost() {
         return;
     m_loop.unwatch(m_listenToken);
     m_listener.reset();
+    const auto hold = holdSocketFolder();
     const auto path = runSocketPath(m_runId);
-    if (!path)
+    if (!hold || !path)
         return; // tried again at the next beat
     if (auto listener = UnixListener::bind(*path)) {
         m_listener.emplace(std::move(*listener));

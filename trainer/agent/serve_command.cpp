@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ipc/logging.h"
+#include "ipc/socket_folder.h"
 #include "trainer/agent/commands.h"
 #include "trainer/agent/session.h"
 #include "trainer/agent/stdout_pump.h"
@@ -172,6 +173,7 @@ Answer receiveAnswer(int pipe) {
     ::close(pipe);
     const int code = session ? session->run().resultCode : answer.exitCode;
     session.reset();
+    leaveSocketFolder(); // main()'s own comes to no end here
     ::_exit(code);
 }
 

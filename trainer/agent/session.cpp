@@ -13,6 +13,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/socket_folder.h"
 #include "trainer/agent/machine.h"
 
 namespace lockstep::agent {
@@ -70,6 +71,9 @@ Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLi
     if (!journal)
         return fail(journal.error());
     m_journal = std::move(*journal);
+    const auto hold = holdSocketFolder();
+    if (!hold)
+        return fail(hold.error());
     const auto path = runSocketPath(runId(), node());
     if (!path)
         return fail(path.error());

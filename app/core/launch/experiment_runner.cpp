@@ -153,7 +153,10 @@ void ExperimentRunner::launch(int entry) {
     });
     connect(run.launcher.get(), &NodesLauncher::failed, this,
             [this, entry](const Error &error, int exitCode) { launchFailed(entry, error, exitCode); });
-    run.launcher->start(m_prefix, requestFor(m_experiment, at(entry)));
+    LaunchRequest request = requestFor(m_experiment, at(entry));
+    if (m_torchReason)
+        request.record.torchReason = m_torchReason(at(entry).config());
+    run.launcher->start(m_prefix, request);
 }
 
 void ExperimentRunner::check(int entry) {

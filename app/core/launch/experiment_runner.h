@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,8 @@ public:
 
     /// Takes the lock and reads the experiment; an error names the owner's pid. Nothing is started yet.
     [[nodiscard]] Result<void> own(const std::string &experimentId);
+    /// Says why the nodes of a run use the line of PyTorch that they do (RunRecord::torchReason); without it nothing is recorded.
+    void setTorchReason(std::function<std::string(const RunConfig &)> reason) { m_torchReason = std::move(reason); }
     void start();
     /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows.
     void stop(const QString &by);
@@ -88,6 +91,7 @@ private:
 
     Experiment m_experiment;
     CommandPrefix m_prefix;
+    std::function<std::string(const RunConfig &)> m_torchReason;
     std::optional<FileLock> m_lock;
     HeldFolder m_folder;
     std::map<int, UnderWay> m_underWay; ///< by entry

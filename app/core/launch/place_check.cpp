@@ -23,7 +23,7 @@ std::string fileOfPlaces() {
 
 /// The book of nodes as it is now. Only whether it is still the same matters here.
 std::string bookNow() {
-    const auto text = realFileSystem().readAll(dataHome() + "/nodes.json");
+    const auto text = realFileSystem().readAll(nodesFile());
     return QCryptographicHash::hash(QByteArray::fromStdString(text.value_or("")), QCryptographicHash::Sha256)
         .toHex()
         .toStdString();

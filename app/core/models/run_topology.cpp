@@ -1,8 +1,12 @@
 #include "models/run_topology.h"
 
 #include <algorithm>
+#include <map>
+
+#include <QStringList>
 
 #include "models/cells.h"
+#include "nodes/torch_line.h"
 
 namespace lockstep::core {
 namespace {
@@ -87,6 +91,28 @@ QString linksLine(const RunStore &run) {
     if (const QString why = run.whyUnheard(); !why.isEmpty())
         return QStringLiteral("Links: unknown, ") + why;
     return QStringLiteral("Links: ") + (run.linkToNodeLost() ? run.linksSentence() : QStringLiteral("all up"));
+}
+
+QString torchSentence(const RunRecord &record) {
+    std::map<std::string, QStringList> hosts;
+    bool told = false;
+    for (const MachineRecord &machine : record.machines) {
+        told = told || !machine.torchVersion.empty();
+        hosts[machine.torchVersion.empty() ? "an unknown version" : machine.torchVersion] << qs(machine.host);
+    }
+    if (!told)
+        return {};
+    QStringList parts;
+    for (const auto &[version, names] : hosts)
+        parts << qs(version) + QStringLiteral(" on ") +
+                     (hosts.size() == 1 && names.size() > 1 ? QStringLiteral("all nodes")
+                                                            : names.join(QStringLiteral(", ")));
+    const QString text = QStringLiteral("PyTorch ") + parts.join(QStringLiteral("; "));
+    const TorchLine *line = hosts.size() == 1 ? lineOf(hosts.begin()->first) : nullptr;
+    // The book's reason names the line that a sync chose; of another one than was met it would say nothing true.
+    const QString head = line ? qs(titleOf(*line)) + QStringLiteral(": ") : QString();
+    const QString reason = qs(record.torchReason);
+    return !head.isEmpty() && reason.startsWith(head) ? text + QStringLiteral(": ") + reason.mid(head.size()) : text;
 }
 
 QString runLine(const RunStore &run) {

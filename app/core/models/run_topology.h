@@ -16,6 +16,9 @@ namespace lockstep::core {
 /// The links apart from the run: "Links: hostB lost, its training state unknown (…)", "Links: all up"; empty for one node. While
 /// nothing is heard of the run by this viewer they are unknown, as its state is.
 [[nodiscard]] QString linksLine(const RunStore &run);
+/// "PyTorch 2.11.0+cu130 on all nodes: the newest, and every node can use it"; with the nodes named when they differ, without a
+/// reason where none was recorded. Empty: no trainer told its version.
+[[nodiscard]] QString torchSentence(const RunRecord &record);
 [[nodiscard]] QString runLine(const RunStore &run); ///< "Run: training", "Run: state unknown"
 
 } // namespace lockstep::core

@@ -14,24 +14,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `key` of what it tells of itself; empty: it does not run, or does not know.
-std::string factOf(const std::string &trainer, const char *key, const QProcessEnvironment &environment) {
+/// What the trainer says of itself; empty: it does not run.
+std::string factsOf(const std::string &trainer, const QProcessEnvironment &environment) {
     QProcess process;
     process.setProcessEnvironment(environment);
     process.start(QString::fromStdString(trainer), {QStringLiteral("--facts")});
     if (!process.waitForFinished(60'000) || process.exitCode() != 0)
         return {};
-    const QByteArray out = process.readAllStandardOutput();
-    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
+    return process.readAllStandardOutput().toStdString();
+}
+
+std::string textIn(const std::string &facts, const char *key) {
+    const auto json = nlohmann::json::parse(facts, nullptr, false);
     return json.is_object() ? json.value(key, "") : std::string();
 }
 
 LocalLine ask(const std::string &agent, const std::string &trainer) {
-    LocalLine line{factOf(trainer, "torch", QProcessEnvironment::systemEnvironment()), agent, trainer};
+    LocalLine line{{}, agent, trainer, factsOf(trainer, QProcessEnvironment::systemEnvironment())};
+    line.version = textIn(line.facts, "torch");
     if (!line.version.empty())
         return line;
     line.torchHere = false;
-    if (const TorchLine *built = lineOf(factOf(trainer, "line", environmentWith({{"LOCKSTEP_FACTS", "line"}}))))
+    if (const TorchLine *built =
+            lineOf(textIn(factsOf(trainer, environmentWith({{"LOCKSTEP_FACTS", "line"}})), "line")))
         line.version = built->version;
     return line;
 }

@@ -11,6 +11,7 @@ namespace lockstep::core {
 struct LocalLine {
     std::string version; ///< of its PyTorch: "2.11.0+cu130"
     std::string agent, trainer;
+    std::string facts = {}; ///< what the trainer said of itself (--facts, without CUDA): one JSON object
     bool torchHere =
         true; ///< false: an installed trainer whose PyTorch is not on this machine; it serves nodes that have theirs
 };

@@ -16,10 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using namespace std::chrono_literals;
 
-std::string bookPath() {
-    return dataHome() + "/nodes.json";
-}
-
 bool isNodeName(std::string_view name) {
     constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     return !name.empty() && name.size() <= 64 && name.front() != '-' && name.front() != '.' &&
@@ -61,7 +57,7 @@ Result<std::vector<NodeEntry>> nodesFromJson(std::string_view text) {
         }
         return nodes;
     } catch (const std::exception &exception) {
-        return fail(Error::failed(bookPath() + " is not understood: " + exception.what(),
+        return fail(Error::failed(nodesFile() + " is not understood: " + exception.what(),
                                   "move it away and add the nodes again"));
     }
 }
@@ -82,17 +78,17 @@ std::string toJson(const std::vector<NodeEntry> &nodes) {
 }
 
 Result<std::vector<NodeEntry>> readNodes() {
-    const auto text = realFileSystem().readAll(bookPath());
+    const auto text = realFileSystem().readAll(nodesFile());
     return text ? nodesFromJson(*text) : Result<std::vector<NodeEntry>>();
 }
 
 Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change) {
     if (auto made = realFileSystem().makeFolders(dataHome()); !made)
         return made;
-    auto lock = FileLock::acquire(bookPath() + ".lock");
+    auto lock = FileLock::acquire(nodesFile() + ".lock");
     for (int tries = 0; !lock && tries < 50; ++tries) { // whoever holds it does so for milliseconds
         std::this_thread::sleep_for(20ms);
-        lock = FileLock::acquire(bookPath() + ".lock");
+        lock = FileLock::acquire(nodesFile() + ".lock");
     }
     if (!lock)
         return fail(lock.error());
@@ -101,7 +97,7 @@ Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry>
         return fail(nodes.error());
     if (auto changed = change(*nodes); !changed)
         return changed;
-    return realFileSystem().writeAtomically(bookPath(), toJson(*nodes));
+    return realFileSystem().writeAtomically(nodesFile(), toJson(*nodes));
 }
 
 Result<void> checkNode(const NodeEntry &node) {

@@ -83,6 +83,20 @@ bool lacksInterface(const std::vector<NodePlace> &places, const std::vector<Node
            });
 }
 
+std::string torchReasonOf(const std::vector<NodePlace> &places, const std::vector<NodeEntry> &book) {
+    std::vector<std::pair<std::string, std::string>> told; // name, reason
+    for (const NodePlace &place : places)
+        if (const NodeEntry *entry = entryFor(place, book); entry && !entry->lineReason.empty())
+            told.emplace_back(entry->name, entry->lineReason);
+    const auto same = [&](const auto &one) { return one.second == told.front().second; };
+    if (!told.empty() && told.size() == places.size() && std::all_of(told.begin(), told.end(), same))
+        return told.front().second;
+    std::string text;
+    for (const auto &[name, reason] : told)
+        text += (text.empty() ? "" : "; ") + name + ": " + reason;
+    return text;
+}
+
 std::string whyNotChosen(const NodeEntry &node) {
     return node.how == "slurm" ? "lent by Slurm's partition " + node.partition +
                                      ": lockstepctl slurm submit RECIPE --partition " + node.partition

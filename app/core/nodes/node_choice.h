@@ -28,6 +28,10 @@ namespace lockstep::core {
 /// Whether the run reaches over hosts and a node that the book knows has no interface yet: the doctor finds it.
 [[nodiscard]] bool lacksInterface(const std::vector<NodePlace> &places, const std::vector<NodeEntry> &book);
 
+/// Why the nodes of these places use the line of PyTorch that they do, as the book has it: one sentence of all of them, or what
+/// each says. Empty: no sync chose one for any.
+[[nodiscard]] std::string torchReasonOf(const std::vector<NodePlace> &places, const std::vector<NodeEntry> &book);
+
 /// Why a run can't be put on this node from here; empty when it can.
 [[nodiscard]] std::string whyNotChosen(const NodeEntry &node);
 

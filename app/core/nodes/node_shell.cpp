@@ -12,6 +12,7 @@
 #include <QRegularExpression>
 
 #include "ipc/run_folder.h"
+#include "ipc/socket_folder.h"
 
 namespace lockstep::core {
 namespace {
@@ -144,6 +145,10 @@ tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers
     const auto unreachable = [](const Error &error) {
         return tl::unexpected(NodeError{NodeTrouble::Unreachable, error});
     };
+    auto hold = holdSocketFolder(); // ssh binds its socket there in its own time
+    if (!hold)
+        return unreachable(hold.error());
+    m_folder = std::move(*hold);
     const auto folder = socketFolder();
     if (!folder)
         return unreachable(folder.error());

@@ -9,6 +9,7 @@
 #include <QByteArray>
 #include <QProcess>
 
+#include "ipc/unix_socket.h"
 #include "launch/command_prefix.h"
 #include "nodes/node_book.h"
 #include "nodes/ssh_questions.h"
@@ -80,6 +81,7 @@ private:
     CommandPrefix m_prefix;
     std::stop_token m_stop;
     std::unique_ptr<QProcess> m_master;
+    Fd m_folder;           ///< keeps the sockets' folder there
     std::string m_control; ///< the master's socket
 };
 

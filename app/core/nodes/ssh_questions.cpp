@@ -11,6 +11,7 @@
 #include <QRegularExpression>
 
 #include "ipc/run_folder.h"
+#include "ipc/socket_folder.h"
 #include "launch/command_prefix.h"
 
 namespace lockstep::core {
@@ -129,6 +130,9 @@ SshQuestionServer::SshQuestionServer(QObject *parent) : QObject(parent) {}
 SshQuestionServer::~SshQuestionServer() = default;
 
 Result<SshAnswers> SshQuestionServer::start() {
+    const auto hold = holdSocketFolder();
+    if (!hold)
+        return fail(hold.error());
     const auto folder = socketFolder();
     if (!folder)
         return fail(folder.error());

@@ -131,6 +131,37 @@ Result<void> addQueueOwner(std::vector<SyncFile> &files, std::vector<std::string
     return {};
 }
 
+Error unclear(const std::string &program, const std::string &why) {
+    return Error::failed(program + " does not say what it runs with: " + why,
+                         "build it with ./run, or install Lockstep again");
+}
+
+/// Those of CUDA's libraries, too, which it has to load for the answer.
+Result<std::string> factsWithCuda(const std::string &program) {
+    QProcess process;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert(QStringLiteral("LOCKSTEP_FACTS"), QStringLiteral("cuda"));
+    process.setProcessEnvironment(environment);
+    process.start(QString::fromStdString(program), {QStringLiteral("--facts")});
+    if (!process.waitForFinished(120'000) || process.exitCode() != 0)
+        return fail(unclear(
+            program, QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1).toStdString()));
+    return process.readAllStandardOutput().toStdString();
+}
+
+/// An installed trainer whose PyTorch is not here: what lies behind the launcher, with the libraries that a node may lack.
+Result<LocalTrainer> withoutTorch(const LocalLine &line) {
+    LocalTrainer trainer;
+    trainer.agent = line.agent;
+    trainer.program = normal(line.trainer + "/../../libexec/lockstep/lockstep-trainer");
+    trainer.torchVersion = line.version;
+    auto libraries = librariesOf(trainer.program);
+    if (!libraries)
+        return fail(libraries.error());
+    trainer.libraries = std::move(*libraries);
+    return trainer;
+}
+
 } // namespace
 
 std::int64_t SyncBundle::bytes() const {
@@ -173,41 +204,16 @@ Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files) {
     return bundle;
 }
 
-namespace {
-
-/// An installed trainer whose PyTorch is not here: what lies behind the launcher, with the libraries that a node may lack.
-Result<LocalTrainer> withoutTorch(const LocalLine &line) {
-    LocalTrainer trainer;
-    trainer.agent = line.agent;
-    trainer.program = normal(line.trainer + "/../../libexec/lockstep/lockstep-trainer");
-    trainer.torchVersion = line.version;
-    auto libraries = librariesOf(trainer.program);
-    if (!libraries)
-        return fail(libraries.error());
-    trainer.libraries = std::move(*libraries);
-    return trainer;
-}
-
-} // namespace
-
 Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda) {
     if (!line.torchHere)
         return withoutTorch(line);
     const std::string &program = line.trainer;
-    QProcess process;
-    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    if (cuda)
-        environment.insert(QStringLiteral("LOCKSTEP_FACTS"), QStringLiteral("cuda"));
-    process.setProcessEnvironment(environment);
-    process.start(QString::fromStdString(program), {QStringLiteral("--facts")});
-    const bool over = process.waitForFinished(120'000);
-    const QByteArray out = process.readAllStandardOutput();
-    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
-    if (!over || !json.is_object() || !json.contains("libraries"))
-        return fail(Error::failed(
-            program + " does not say what it runs with: " +
-                QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1).toStdString(),
-            "build it with ./run, or install Lockstep again"));
+    const auto told = cuda ? factsWithCuda(program) : Result<std::string>(line.facts);
+    if (!told)
+        return fail(told.error());
+    const auto json = nlohmann::json::parse(*told, nullptr, false);
+    if (!json.is_object() || !json.contains("libraries"))
+        return fail(unclear(program, "no libraries are named"));
     LocalTrainer trainer;
     trainer.agent = line.agent;
     trainer.program = json.value("program", program);

@@ -39,7 +39,7 @@ struct LocalTrainer {
     std::string agent, program, torchVersion, torchFolder;
     std::vector<std::string> libraries, cudaLibraries;
 };
-/// Asks it; with `cuda` also what GPUs want, which takes seconds.
+/// What the line said of itself; with `cuda` the trainer is asked once more, for what GPUs want, which takes seconds.
 [[nodiscard]] Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda);
 
 /// Agent, launcher, trainer, its Python files, lockstepctl (so that a queue may live there) and the libraries they need that are

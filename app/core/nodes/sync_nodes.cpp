@@ -80,7 +80,7 @@ public:
             return fail(line.error());
         if (isHere(met.entry))
             return settleHere(met.entry, *line, choice);
-        const auto trainer = localTrainer(*line, met.survey.gpus);
+        const auto &trainer = trainerFor(*line, met.survey.gpus);
         if (!trainer)
             return fail(trainer.error());
         const auto programs = programBundle(*trainer);
@@ -113,6 +113,15 @@ public:
     }
 
 private:
+    /// Asked once for all nodes of a kind: with CUDA's libraries the answer takes seconds.
+    const Result<LocalTrainer> &trainerFor(const LocalLine &line, bool cuda) {
+        const auto key = std::pair(line.trainer, cuda);
+        auto found = m_trainers.find(key);
+        if (found == m_trainers.end())
+            found = m_trainers.emplace(key, localTrainer(line, cuda)).first;
+        return found->second;
+    }
+
     Result<LineChoice> wished(const std::vector<LineFacts> &facts) const {
         const TorchLine *line = lineOf(m_options.line);
         if (!line)
@@ -171,6 +180,7 @@ private:
     const SyncOptions &m_options;
     const SyncEvents &m_events;
     std::vector<LocalLine> m_lines;
+    std::map<std::pair<std::string, bool>, Result<LocalTrainer>> m_trainers; ///< by program, and whether for GPUs
 };
 
 } // namespace

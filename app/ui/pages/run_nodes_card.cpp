@@ -41,8 +41,8 @@ void RunNodesCard::setRuns(const std::vector<const core::RunStore *> &runs) {
     setNote(chosen->title());
     m_view->setTopology(core::topologyOf(*chosen));
     m_state->setText(core::runLine(*chosen));
-    const QString links = core::linksLine(*chosen);
-    m_links->setText(links);
+    const QString torch = core::torchSentence(*chosen->record());
+    m_links->setText(torch.isEmpty() ? core::linksLine(*chosen) : core::linksLine(*chosen) + u'\n' + torch);
     setStyleProperty(m_links, "role",
                      chosen->linkToNodeLost() || !chosen->whyUnheard().isEmpty() ? "wrong" : "secondary");
 }

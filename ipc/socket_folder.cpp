@@ -1,0 +1,114 @@
+#include "ipc/socket_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "ipc/crc32c.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep {
+namespace {
+
+std::string environment(const char *name) {
+    const char *value = std::getenv(name);
+    return value ? value : "";
+}
+
+bool isFolder(const std::string &path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/// Another user could have made it first, or made it a link: then it isn't ours to use.
+Result<void> makePrivateFolder(const std::string &path) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+        return fail(Error::system("can't make the socket folder " + path, errno));
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0)
+        return fail(Error::system("can't use the socket folder " + path, errno));
+    if (!S_ISDIR(status.st_mode))
+        return fail(Error::failed("the socket folder " + path + " is no folder", "remove it"));
+    if (status.st_uid != ::geteuid())
+        return fail(Error::failed("the socket folder " + path + " belongs to uid " + std::to_string(status.st_uid),
+                                  "remove it, or set XDG_RUNTIME_DIR to a folder of yours"));
+    if ((status.st_mode & 077) != 0)
+        return fail(Error::failed("the socket folder " + path + " is open to others",
+                                  "make it yours alone: chmod 700 " + path));
+    return {};
+}
+
+/// Where it may be, the better place first.
+std::vector<std::string> places() {
+    std::string name = "lockstep";
+    if (auto home = environment("LOCKSTEP_HOME"); !home.empty())
+        name += "-" + crcText(crc32c(home));
+    // A socket's path has at most 107 bytes, so a deep runtime folder is of no use.
+    constexpr std::size_t longestFolder = 60;
+    const std::string runtime = environment("XDG_RUNTIME_DIR");
+    std::vector<std::string> out;
+    if (runtime.starts_with('/') && runtime.size() + 1 + name.size() <= longestFolder && isFolder(runtime))
+        out.push_back(runtime + "/" + name);
+    out.push_back("/tmp/lockstep-" + std::to_string(::geteuid()) + name.substr(8));
+    return out;
+}
+
+Fd openFolder(const std::string &path) {
+    return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/// Whether the path still leads to what was opened.
+bool isStill(const Fd &fd, const std::string &path) {
+    struct stat there {
+    }, opened{};
+    return ::fstat(fd.get(), &opened) == 0 && ::lstat(path.c_str(), &there) == 0 && there.st_ino == opened.st_ino &&
+           there.st_dev == opened.st_dev;
+}
+
+} // namespace
+
+Result<std::string> socketFolder() {
+    const std::vector<std::string> all = places();
+    if (all.size() > 1 && makePrivateFolder(all.front()))
+        return all.front();
+    if (auto made = makePrivateFolder(all.back()); !made)
+        return fail(std::move(made.error()));
+    return all.back();
+}
+
+Result<Fd> holdSocketFolder() {
+    constexpr int mostTries = 100; // whoever leaves it may remove it between any two steps
+    Error why = Error::failed("the folder for sockets is removed again and again", "try again");
+    for (int tries = 0; tries < mostTries; ++tries) {
+        const auto path = socketFolder();
+        Fd fd = path ? openFolder(*path) : Fd();
+        if (fd.valid() && ::flock(fd.get(), LOCK_SH) == 0 && isStill(fd, *path))
+            return fd;
+        if (!path)
+            why = path.error();
+    }
+    return fail(std::move(why));
+}
+
+void leaveSocketFolder() {
+    constexpr int mostTries = 10, betweenUs = 5000; // another that leaves holds it for a moment; who binds, for longer
+    for (const std::string &path : places()) {
+        const Fd fd = openFolder(path);
+        bool ours = false;
+        for (int tries = 0; fd.valid() && !ours && tries < mostTries; ++tries) {
+            ours = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+            if (!ours)
+                ::usleep(betweenUs);
+        }
+        if (ours && isStill(fd, path))
+            ::rmdir(path.c_str()); // only when it is empty
+    }
+}
+
+} // namespace lockstep
