@@ -464,7 +464,7 @@ TEST_CASE("the cause is the rank that failed by itself, not one that lost it and
 
 TEST_CASE("the traces of other nodes' ranks come to agent 0, whose trace has all on one clock") {
     const TestHome home;
-    NodesRun run(home, {{1, 2}, {{"FAKE_RANK", "epochs=1;steps=200;trace_at=20"}}, {}});
+    NodesRun run(home, {{1, 2}, {{"FAKE_RANK", "epochs=1;steps=600;trace_at=20"}}, {}});
     run.startAll();
     const std::string trace = run.folder(0).traces() + "/trace.json";
     CHECK(eventually([&] { return std::filesystem::exists(trace); })); // while they train

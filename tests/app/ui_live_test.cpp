@@ -284,6 +284,18 @@ private Q_SLOTS:
         QTRY_COMPARE(table->model()->rowCount(), 6);
     }
 
+    void theVerdictsLinkIsReadableAfterTheThemeHasChanged() {
+        const auto labels = page()->findChildren<WrappedLabel *>();
+        const auto verdict = std::find_if(labels.begin(), labels.end(), [](const WrappedLabel *label) {
+            return label->text().contains(QStringLiteral("href='verdict'"));
+        });
+        QVERIFY(verdict != labels.end());
+        for (const ThemeMode mode : {ThemeMode::Dark, ThemeMode::Light}) {
+            m_theme.setMode(mode);
+            QVERIFY((*verdict)->text().contains(m_theme.palette().text.name()));
+        }
+    }
+
     void everyXAxisShowsTheSameRunsOnItsOwnScale() {
         const core::RunStore *store = m_workspace->runs().at(0);
         const core::LossPoint last = store->loss().points().back();

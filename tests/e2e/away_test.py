@@ -9,13 +9,14 @@ import contextlib
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from netns_lab import Lab, runs_in, wait_for  # noqa: E402
+from netns_lab import Lab, run_tests, runs_in, wait_for  # noqa: E402
 
 arguments = None
 
@@ -45,6 +46,20 @@ class Away(unittest.TestCase):
         path.write_text(json.dumps({"name": "away", "title": "Away", "summary": "Away.", "question": "Does it go on?",
                                     "base": base, "runs": [{"method": "ddp", "devices": [0, 1]}], "repeats": repeats}))
         return path
+
+    def lab_that_trains(self):
+        """Nothing of ours on the hosts but what the laptop brings; PyTorch is the machine's own."""
+        facts = json.loads(subprocess.run([arguments.trainer, "--facts"], capture_output=True, text=True, check=True).stdout)
+        environment = {"LOCKSTEP_TORCH": facts["torch_folder"], "LOCKSTEP_SSH_OPTIONS": f"-F {self.root}/lab/ssh_config"}
+        self.lab = Lab(self.root / "lab", {"hostA": "bond0", "hostB": "eno1"}, environment)
+        self.lab.__enter__()
+        self.addCleanup(self.lab.close)
+        self.environment = self.lab.laptop_environment()
+        for host in self.lab.hosts:
+            self.laptop("nodes", "add", host)
+        self.laptop("nodes", "sync", *self.lab.hosts, timeout=200)
+        book = json.loads((self.lab.laptop_home / "nodes.json").read_text())["nodes"]
+        return {node["name"]: node["agent"] for node in book}
 
     def laptop(self, *words, code=0, timeout=60):
         said = self.lab.run([self.ctl, *words], env=self.environment, timeout=timeout)
@@ -151,6 +166,32 @@ class Away(unittest.TestCase):
             self.assert_whole(run)
         self.assert_nobody_left()
 
+    def test_programs_that_a_sync_brought_keep_the_queue_and_train(self):
+        if not arguments.trainer:
+            self.skipTest("there is no trainer")
+        agents = self.lab_that_trains()
+        for host, agent in agents.items():
+            self.assertTrue(agent.startswith(f"{self.lab.hosts[host].home}/sync/programs/current/"), agent)
+        path = self.recipe()
+        recipe = json.loads(path.read_text())
+        recipe["base"]["nodes"] = f"hostA%bond0:0 agent={agents['hostA']};hostB%eno1:1 agent={agents['hostB']}"
+        recipe["base"]["train_samples"] = 1280
+        path.write_text(json.dumps(recipe))
+        answer = json.loads(self.laptop("run", path, "--queue-on", "hostA", "--detach", "--json", timeout=100).stdout)
+        owner = wait_for(lambda: [pid for pid, name in self.lab.processes("hostA").items() if "lockstepctl" in str(name)], 20, "the queue's owner")
+        self.assertIn("/sync/programs/versions/", os.readlink(f"/proc/{owner[0]}/exe"))
+        self.laptop("attach", answer["experiment"], timeout=150)
+        runs = [run.name for run in runs_in(self.lab.hosts["hostA"].home)]
+        self.assertEqual(len(runs), 2)
+        hashes = set()
+        for run in runs:
+            self.assert_whole(run)
+            result = json.loads((self.lab.laptop_home / "runs" / run / "result.json").read_text())
+            self.assertEqual([rank["host"] for rank in result["ranks"]], ["hostA", "hostB"])
+            hashes.add(result["summary"]["parameters_sha256"])
+        self.assertEqual(len(hashes), 1, "the same seed gave other parameters")
+        self.assert_nobody_left()
+
     def test_an_attached_viewer_outlives_a_cut_and_misses_nothing(self):
         self.lab_with(epochs=4)
         experiment = self.begin()
@@ -238,11 +279,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--fake-rank", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--trainer", default="")
     arguments, rest = parser.parse_known_args()
-    if reason := Lab.missing():
-        print("skipped: " + reason)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    run_tests(rest)
 
 
 if __name__ == "__main__":

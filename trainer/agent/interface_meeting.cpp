@@ -36,7 +36,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
-constexpr milliseconds tryLimit{2000}, answerLimit{1000}, lookInterval{100};
+constexpr milliseconds tryLimit{2000}, answerLimit{1000}, lookInterval{100}, betweenTries{1000};
 constexpr std::size_t mostCallers = 4096;
 constexpr int tries = 5;
 
@@ -459,10 +459,24 @@ Result<std::vector<std::string>> hearInterfaces(int fd, double limitS) {
     return interfaces;
 }
 
-Result<std::vector<std::string>> attend(const CommandOptions &options, const Invitation &invitation) {
+/// False: a signal of a session came meanwhile.
+bool pause(milliseconds time) {
+    const sigset_t signals = endingSignals();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+    const timespec left{seconds.count(), std::chrono::nanoseconds(time - seconds).count()};
+    return ::sigtimedwait(&signals, nullptr, &left) <= 0;
+}
+
+/// The file may be one that an agent 0 which was killed has left, until its successor (a requeued job's) writes it anew.
+Result<std::vector<std::string>> attend(const CommandOptions &options, Invitation invitation) {
     Found found;
-    for (int i = 0; i < tries && found.offers.empty(); ++i)
+    for (int i = 0; i < tries && found.offers.empty(); ++i) {
+        if (i > 0 && !pause(betweenTries))
+            return fail(stoppedEarly());
+        if (auto fresh = readInvitation(options.runId))
+            invitation = std::move(*fresh);
         found = tryAll(invitation.offers);
+    }
     if (found.offers.empty())
         return fail(
             Error::failed("node 0 is reached from " + hostName() + " at none of its addresses: " + found.problems,
@@ -506,10 +520,9 @@ Result<std::string> findInterfaces(CommandOptions &options) {
     }
     const auto until =
         std::chrono::steady_clock::now() + milliseconds(static_cast<std::int64_t>(options.joinLimitS * 1000));
-    const sigset_t signals = endingSignals();
     for (;;) {
-        if (const auto invitation = readInvitation(options.runId)) {
-            const auto interfaces = attend(options, *invitation);
+        if (auto invitation = readInvitation(options.runId)) {
+            const auto interfaces = attend(options, std::move(*invitation));
             if (!interfaces)
                 return fail(interfaces.error());
             if (interfaces->size() != static_cast<std::size_t>(options.nodes))
@@ -524,8 +537,7 @@ Result<std::string> findInterfaces(CommandOptions &options) {
             return std::string(); // agent 0 was told where to listen
         if (std::chrono::steady_clock::now() > until)
             return std::string(); // waitForAgent0 says it
-        const timespec pause{0, std::chrono::nanoseconds(lookInterval).count()};
-        if (::sigtimedwait(&signals, nullptr, &pause) > 0)
+        if (!pause(lookInterval))
             return fail(stoppedEarly());
     }
 }

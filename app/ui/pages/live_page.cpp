@@ -95,7 +95,10 @@ LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
     connect(&runs(), &core::RunSet::changed, this, [this](int, RunStore::Changes what) { mark(what); });
     connect(&m_workspace.pictured().choice(), &core::RunChoiceModel::shownChanged, this,
             [this] { mark(RunStore::All); });
-    connect(&m_theme, &Theme::changed, this, [this] { mark(RunStore::All); });
+    connect(&m_theme, &Theme::changed, this, [this] {
+        mark(RunStore::All);
+        drawVerdict();
+    });
     m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &LivePage::tick);
     m_phasesRest.setSingleShot(true);
@@ -365,9 +368,11 @@ void LivePage::drawVerdict() {
     const QString link = reservations == 0   ? tr("Why?")
                          : reservations == 1 ? tr("Why? One reservation")
                                              : tr("Why? %1 reservations").arg(reservations);
-    m_verdict->setWords((m_workspace.complete() ? tr("<b>Verdict:</b> %1 %2") : tr("<b>Verdict so far:</b> %1 %2"))
-                            .arg(QString::fromStdString(verdict.speedUps).toHtmlEscaped(),
-                                 QStringLiteral("<a href='verdict'>%1</a>").arg(link)));
+    m_verdict->setWords(
+        (m_workspace.complete() ? tr("<b>Verdict:</b> %1 %2") : tr("<b>Verdict so far:</b> %1 %2"))
+            .arg(QString::fromStdString(verdict.speedUps).toHtmlEscaped(),
+                 // by name: a label keeps the colour of a link from when its text was laid out
+                 QStringLiteral("<a href='verdict' style='color:%2'>%1</a>").arg(link, m_theme.palette().text.name())));
     m_verdict->setToolTip(QStringLiteral("<p>%1</p><p>%2</p>")
                               .arg(QString::fromStdString(verdict.sentence).toHtmlEscaped(),
                                    tr("Reference's time ÷ run's time, both measured. More on Verdict (Ctrl+3)")));

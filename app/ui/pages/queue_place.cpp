@@ -52,9 +52,19 @@ QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
     m_note->setWordWrap(true);
     below->addWidget(m_note, 1);
     rows->addLayout(below);
-    m_here->setText(tr("This machine"));
+    setWords(m_here, tr("This machine"));
     m_here->setToolTip(tr("It must stay on and connected until the last run is over (Alt+H)"));
     m_here->setChecked(true);
+    sayWhere({});
+}
+
+void QueuePlace::sayWhere(const QString &node) {
+    setWords(m_there, node.isEmpty() ? tr("The first node") : node);
+    const QString who = node.isEmpty() ? tr("The first node") : tr("%1, the first node,").arg(node);
+    m_there->setToolTip(
+        m_whyNot.isEmpty()
+            ? tr("%1 starts the runs: this machine may leave, and finds them when it is back (Alt+L)").arg(who)
+            : m_whyNot);
 }
 
 void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<core::NodeEntry> &book) {
@@ -69,12 +79,8 @@ void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<co
     const QString name = node != book.end() ? QString::fromStdString(node->name) : m_host;
     const bool here = std::any_of(places.begin(), places.end(), [](const auto &one) { return one.host.empty(); });
     m_whyNot = here ? tr("This machine is one of the nodes, so it can't leave while they run.") : QString();
-    m_there->setText(m_host.isEmpty() ? tr("The first node") : name);
+    sayWhere(name);
     m_there->setEnabled(!here);
-    m_there->setToolTip(here ? m_whyNot
-                             : tr("%1, the first node, starts the runs: this machine may leave, and finds them when it "
-                                  "is back (Alt+L)")
-                                   .arg(name));
     if (here)
         m_here->setChecked(true);
     tell();

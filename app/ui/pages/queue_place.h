@@ -27,6 +27,7 @@ public:
 
 private:
     void tell();
+    void sayWhere(const QString &node);
     QPushButton *m_here, *m_there;
     QLabel *m_note;
     QString m_host, m_whyNot;
