@@ -197,6 +197,8 @@ class Away(unittest.TestCase):
         experiment = self.begin()
         attached = self.lab.start([self.ctl, "attach", experiment], env=self.environment)
         first = self.trains(0)
+        wait_for(lambda: list(self.lab.processes("hostA").values()).count("lockstepctl") == 2, 10, "the viewer's bridge beside the queue's owner")
+        time.sleep(1)  # it has told the viewer how the queue stands
         self.lab.cut_laptop()
         wait_for(lambda: self.states(experiment)[0] == "done", 60, "the first run's end")
         second = self.trains(1)
