@@ -4,7 +4,8 @@
 A unit's state is the sha256 of the tool's version, .clang-tidy, its compile command, and its own text and that of every
 header of ours that it includes, however indirectly; clean states are remembered as empty files in the cache folder.
 In a fresh clone, where none is remembered, only units are looked at that one of the last commits changed, or a header of
-theirs beside them (--all: every unit): all of them take longer than all tests do.
+theirs beside them, and of those as many as MOST, the latest first (--all: every unit): all of them take longer than all
+tests do.
 """
 import argparse
 import concurrent.futures
@@ -21,6 +22,7 @@ import time
 from source_files import ROOT, included_file, source_files
 
 SKIPPED = 77
+MOST = 60
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 GCC_ONLY = ("-Winvalid-pch", "-fconcepts-diagnostics-depth", "-mno-direct-extern-access", "-fno-gnu-unique")
 
@@ -51,14 +53,18 @@ class Closure:
 
 
 def lately_changed(commits):
-    """Files that differ from the state `commits` commits ago; None without git."""
+    """How many commits ago each file changed that differs from the state `commits` commits ago; None without git."""
     command = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
     try:
-        shown = subprocess.run([*command, "log", f"-{commits}", "--format=", "--name-only", "--no-renames"], check=True,
-                               capture_output=True, text=True).stdout
-        shown += subprocess.run([*command, "diff", "HEAD", "--name-only"], check=True, capture_output=True,
-                                text=True).stdout
-        return set(shown.split("\n"))
+        changed = subprocess.run([*command, "diff", "HEAD", "--name-only"], check=True, capture_output=True,
+                                 text=True).stdout
+        shown = subprocess.run([*command, "log", f"-{commits}", "--format=%x00", "--name-only", "--no-renames"],
+                               check=True, capture_output=True, text=True).stdout
+        ago = {}
+        for age, names in enumerate([changed, *shown.split("\0")[1:]]):
+            for name in names.split("\n"):
+                ago.setdefault(name, age)
+        return ago
     except (OSError, subprocess.CalledProcessError):
         return None
 
@@ -69,18 +75,24 @@ def beside(unit, files):
     return {name for name in files if name.startswith(folder)}
 
 
+def sources_of(entry):
+    """What an entry of the compile database compiles: a file, or those that CMake's unity build put together."""
+    path = pathlib.Path(entry["file"])
+    if path.parent.name != "Unity":
+        return [path]
+    return [pathlib.Path(name) for name in INCLUDE.findall(path.read_text())] if path.exists() else []
+
+
 def units(build):
-    """(name, command) of each source of ours in the compile database, once."""
+    """(name, command, folder) of each source of ours in the compile database, once."""
     ours = set(source_files(".cpp"))
     seen = set()
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["file"])
-        if not path.is_relative_to(ROOT):
-            continue
-        name = str(path.relative_to(ROOT))
-        if name in ours and name not in seen:
-            seen.add(name)
-            yield name, shlex.split(entry["command"]), entry["directory"]
+        for path in sources_of(entry):
+            name = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else None
+            if name in ours and name not in seen:
+                seen.add(name)
+                yield name, shlex.split(entry["command"]), entry["directory"]
 
 
 def flags_of(command, cache):
@@ -133,7 +145,7 @@ def main():
     options.cache.mkdir(parents=True, exist_ok=True)
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
     rules = (ROOT / ".clang-tidy").read_text()
-    closure, todo, clean, behind = Closure(), [], 0, compilers_headers()
+    closure, todo, late, clean, behind = Closure(), [], [], 0, compilers_headers()
     passed_over, lately = 0, lately_changed(4)
     for name, command, directory in units(options.build):
         if options.only and not any(part in name for part in options.only):
@@ -143,15 +155,22 @@ def main():
         texts = [closure.texts[each] for each in files]
         state = options.cache / hashlib.sha256("\0".join([version, rules, name, *flags, *texts]).encode()).hexdigest()
         known = options.cache / ("known-" + name.replace("/", "-"))
+        ages = [lately[each] for each in beside(name, files) if each in lately] if lately is not None else [0]
         if state.exists():
             clean += 1
-        elif not (options.all or known.exists() or lately is None or lately & beside(name, files)):
+        elif options.all or known.exists():
+            todo.append((name, flags, directory, state))
+        else:
+            late.append((min(ages, default=None), (name, flags, directory, state), known))
+    late.sort(key=lambda each: (each[0] is None, each[0] or 0))
+    for i, (age, unit, known) in enumerate(late):
+        if age is not None and i < MOST:
+            todo.append(unit)
+        else:
             passed_over += 1
             known.touch()
-            state.touch()
-        else:
-            todo.append((name, flags, directory, state))
-    print(f"{clean} units unchanged since they were found clean, {passed_over} that no late commit changed, "
+            unit[3].touch()
+    print(f"{clean} units unchanged since they were found clean, {passed_over} passed over in a fresh clone, "
           f"{len(todo)} to look at", flush=True)
     wrong = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

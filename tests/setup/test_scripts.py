@@ -36,11 +36,12 @@ mkdir -p "$folder/bin"
 for program in lockstep lockstepctl; do
     printf '#!/bin/sh\necho "$0 started with: $*"\n' > "$folder/bin/$program"; chmod +x "$folder/bin/$program"
 done """
-CTEST = r"""report=; next=
+CTEST = r"""report=; next=; failures="${FAKE_FAILURES:-0}"
+case "$*" in *--rerun-failed*) failures="${FAKE_FAILURES_AGAIN:-$failures}" ;; esac
 for word in "$@"; do [ "$next" = 1 ] && report="$word"; next=; [ "$word" = --output-junit ] && next=1; done
 printf '<?xml version="1.0"?>\n<testsuite name="x"\n\ttests="5"\n\tfailures="%s"\n\tdisabled="0"\n\tskipped="1"\n>\n' \
-    "${FAKE_FAILURES:-0}" > "$report"
-[ "${FAKE_FAILURES:-0}" = 0 ] || exit 8 """
+    "$failures" > "$report"
+[ "$failures" = 0 ] || exit 8 """
 
 
 class Machine:
@@ -253,6 +254,24 @@ class Scripts(unittest.TestCase):
         self.assertEqual(ran.returncode, 1)
         self.assertEqual(ran.stdout.splitlines()[-1], "2 passed, 2 failed, 1 skipped")
         self.assertIn("-R x y", self.machine.called("ctest")[1])
+
+    def test_the_few_that_fail_are_asked_once_more_alone_and_told_apart(self):
+        self.machine.have_torch()
+        self.machine.have_lint_tools()
+        ran = self.machine.start(self.test_script, FAKE_FAILURES="2", FAKE_FAILURES_AGAIN="0")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stdout.splitlines()[-1], "4 passed, 0 failed, 1 skipped")
+        self.assertTrue(ran.stdout.splitlines()[-2].startswith("2 of them passed only at a second try"), ran.stdout)
+        self.assertIn("-j 1", self.machine.called("ctest")[1])
+        ran = self.machine.start(self.test_script, FAKE_FAILURES="2", FAKE_FAILURES_AGAIN="1")
+        self.assertEqual(ran.returncode, 1)
+        self.assertEqual(ran.stdout.splitlines()[-1], "3 passed, 1 failed, 1 skipped")
+
+    def test_when_many_fail_nothing_is_asked_again(self):
+        self.machine.have_torch()
+        self.machine.have_lint_tools()
+        self.assertEqual(self.machine.start(self.test_script, FAKE_FAILURES="6").returncode, 1)
+        self.assertEqual(len(self.machine.called("ctest")), 1)
 
     def test_a_second_line_of_torch_is_installed_beside_and_built_when_it_is_asked_for(self):
         self.machine.have_torch()
