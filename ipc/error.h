@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// What kind of failure it is; programs turn it into an exit code (bad argument 2, failed 1).
+/// What kind of failure it is.
 enum class ErrorKind { BadArgument, Failed };
 
 /// One clear sentence about one failure: what went wrong (naming the thing and the value) and the way out.
@@ -24,6 +24,12 @@ struct Error {
 };
 
 template <class T = void> using Result = tl::expected<T, Error>;
+
+/// How each of our programs ends.
+inline constexpr int exitDone = 0, exitFailed = 1, exitBadArguments = 2, exitStopped = 130;
+[[nodiscard]] inline int exitCodeOf(const Error &error) {
+    return error.kind == ErrorKind::BadArgument ? exitBadArguments : exitFailed;
+}
 
 inline tl::unexpected<Error> fail(Error error) {
     return tl::unexpected<Error>(std::move(error));

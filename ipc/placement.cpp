@@ -225,7 +225,7 @@ int nodeCount(const RunConfig &config) {
 }
 
 std::vector<int> processesOfNodes(const RunConfig &config) {
-    const bool each = config.method == Method::Ddp;
+    const bool each = isDistributed(config.method);
     if (config.nodes.empty())
         return {each ? static_cast<int>(config.devices.size()) : 1};
     std::vector<int> processes;

@@ -31,8 +31,14 @@ std::string_view toString(Method method) {
         return "dp";
     case Method::Ddp:
         return "ddp";
+    case Method::PsSync:
+        return "ps-sync";
     }
     return "baseline";
+}
+
+bool isDistributed(std::string_view method) {
+    return method == toString(Method::Ddp) || method == toString(Method::PsSync);
 }
 
 int deviceCount(const RunConfig &config) {
@@ -45,7 +51,7 @@ int deviceCount(const RunConfig &config) {
 }
 
 int processCount(const RunConfig &config) {
-    return config.method == Method::Ddp ? deviceCount(config) : 1;
+    return isDistributed(config.method) ? deviceCount(config) : 1;
 }
 
 std::int64_t globalBatch(const RunConfig &config) {

@@ -11,7 +11,8 @@
 
 namespace lockstep {
 
-enum class Method { Baseline, Dp, Ddp };
+/// PsSync: ddp whose gradients go to rank 0, a synchronous parameter server that adds them up and sends the sum back.
+enum class Method { Baseline, Dp, Ddp, PsSync };
 
 /// One run, as the trainer's flags, a recipe's keys and the window's form describe it.
 /// The table `runConfigFields()` is the only list of them: flags, JSON keys, form fields all come from it.
@@ -66,7 +67,14 @@ struct RunConfig {
     bool operator==(const RunConfig &) const = default;
 };
 
-[[nodiscard]] std::string_view toString(Method method); ///< "baseline", "dp", "ddp"
+[[nodiscard]] std::string_view toString(Method method); ///< "baseline", "dp", "ddp", "ps-sync"
+/// One process a device, whose gradients a backend carries.
+[[nodiscard]] inline bool isDistributed(Method method) {
+    return method == Method::Ddp || method == Method::PsSync;
+}
+
+/// The same of a method's name; names that are none of ours: false.
+[[nodiscard]] bool isDistributed(std::string_view method);
 
 /// Devices the run uses, of all its nodes.
 [[nodiscard]] int deviceCount(const RunConfig &config);

@@ -68,11 +68,21 @@ void checkBatch(const RunConfig &config, Report &report) {
                "use " + (below > 0 ? std::to_string(below) + " or " : std::string()) + std::to_string(above));
 }
 
+bool anyGpu(const RunConfig &config) {
+    const auto isGpu = [&](const std::string &device) { return (device.empty() ? config.device : device) == "cuda"; };
+    return config.nodes.empty() ? isGpu({})
+                                : std::any_of(config.nodes.begin(), config.nodes.end(),
+                                              [&](const NodePlace &node) { return isGpu(node.device); });
+}
+
 void checkMethod(const RunConfig &config, Report &report) {
     if (config.method == Method::Baseline && deviceCount(config) > 1)
         report.add(config.nodes.empty() ? "devices" : "nodes",
                    "baseline trains on one device, " + std::to_string(deviceCount(config)) + " are given",
                    "give one device, or the method dp or ddp");
+    if (config.method == Method::PsSync && (anyGpu(config) || config.backend == "nccl"))
+        report.add("method", "ps-sync sends gradients between CPU devices, and not between GPUs yet",
+                   "use the method ddp, or the device kind cpu and the backend gloo");
     if (config.backend != "nccl")
         return;
     if (config.method == Method::Dp)
@@ -91,7 +101,7 @@ void checkDevices(const RunConfig &config, Report &report) {
         const std::string name = isUuid(device) ? device : std::to_string(indexOf(device));
         if (seen.insert(name).second)
             continue;
-        if (config.backend == "nccl" && config.method == Method::Ddp)
+        if (config.backend == "nccl" && isDistributed(config.method))
             report.add("devices", "device " + device + " is given twice and nccl takes one rank a GPU",
                        "give each GPU once, or use gloo");
         else if (!config.oversubscribe)
@@ -117,10 +127,10 @@ void checkGraph(const RunConfig &config, Report &report) {
     else if (config.method == Method::Dp)
         report.add("cuda_graph", "dp's devices wait for each other on the host, which a CUDA graph can't hold",
                    "use the method baseline, or no CUDA graph");
-    else if (config.method == Method::Ddp && config.backend == "gloo")
+    else if (isDistributed(config.method) && config.backend == "gloo")
         report.add("cuda_graph", "gloo sends ddp's gradients from the host, which a CUDA graph can't hold",
                    "use the method baseline, or no CUDA graph");
-    else if (config.method == Method::Ddp)
+    else if (isDistributed(config.method))
         report.add("cuda_graph", "ddp's all-reduces are not recorded in a CUDA graph yet",
                    "use the method baseline, or no CUDA graph");
 }

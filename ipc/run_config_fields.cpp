@@ -148,7 +148,7 @@ template <Key K, auto Member> struct Text {
     }
 };
 
-constexpr std::array<std::string_view, 3> methods{"baseline", "dp", "ddp"};
+constexpr std::array<std::string_view, 4> methods{"baseline", "dp", "ddp", "ps-sync"};
 constexpr std::array<std::string_view, 2> replicaModes{"each-step", "persistent"};
 constexpr std::array<std::string_view, 2> modelNames{"lenet", "convnet"};
 constexpr std::array<std::string_view, 2> datasets{"fashion-mnist", "mnist"};
@@ -252,7 +252,7 @@ std::vector<FieldSpec> mainRows() {
     return {
         choiceRow<MethodField>("method", "Method",
                                "How to train: baseline on one device, dp in one process with one thread a device, ddp "
-                               "with one process a device.",
+                               "with one process a device, ps-sync likewise, with all gradients through rank 0.",
                                Main, methods),
         choiceRow<Choice<"dp_replicas", &C::dpReplicas, replicaModes>>(
             "dp_replicas", "DP replicas",
@@ -287,7 +287,8 @@ std::vector<FieldSpec> deviceRows() {
             "Cores in each CPU device; the same in all runs that are compared.", FieldType::Integer, Devices),
         choiceRow<Choice<"backend", &C::backend, backends>>(
             "backend", "Backend",
-            "What carries ddp's gradients: gloo, nccl (GPUs only), or auto, which takes what fits.", Devices, backends),
+            "What carries the gradients of ddp and ps-sync: gloo, nccl (GPUs only), or auto, which takes what fits.",
+            Devices, backends),
         row<Text<"interface", &C::interface>>(
             "interface", "Network interface",
             "Interface for the rendezvous and gloo, such as eth0; empty: loopback on one node.", FieldType::Text,
@@ -369,8 +370,9 @@ std::vector<FieldSpec> dataRows() {
             "Record a step's work on the GPU once and launch it as a whole from then on, which spares the host most of "
             "a small network's step; baseline on a GPU only.",
             FieldType::Switch, Training),
-        row<Real<"bucket_mb", &C::bucketMb, Range::Positive>>(
-            "bucket_mb", "Bucket size (MiB)", "Gradients ddp sends at a time, in MiB.", FieldType::Real, Advanced),
+        row<Real<"bucket_mb", &C::bucketMb, Range::Positive>>("bucket_mb", "Bucket size (MiB)",
+                                                              "Gradients ddp and ps-sync send at a time, in MiB.",
+                                                              FieldType::Real, Advanced),
         choiceRow<Choice<"scheduling", &C::scheduling, schedulings>>(
             "scheduling", "Scheduling",
             "Linux's policy for the ranks: batch keeps a rank on its core while Gloo's threads wake; other is the "

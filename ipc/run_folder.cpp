@@ -16,19 +16,15 @@
 
 #include "ipc/crc32c.h"
 #include "ipc/file_system.h"
+#include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep {
 
 namespace {
 
-std::string environment(const char *name) {
-    const char *value = std::getenv(name);
-    return value ? value : "";
-}
-
 std::string homeFolder() {
-    if (auto home = environment("HOME"); !home.empty())
+    if (auto home = environmentValue("HOME"); !home.empty())
         return home;
     const passwd *entry = ::getpwuid(::geteuid());
     return entry && entry->pw_dir ? entry->pw_dir : "/tmp";
@@ -73,11 +69,16 @@ RunStatus unfinished(RunStatus::Kind kind, std::string sentence) {
 
 } // namespace
 
+std::string environmentValue(const char *name) {
+    const char *value = std::getenv(name);
+    return value ? value : "";
+}
+
 std::string dataHome() {
-    if (auto home = environment("LOCKSTEP_HOME"); !home.empty())
+    if (auto home = environmentValue("LOCKSTEP_HOME"); !home.empty())
         return home;
     // The specification: a relative path there is to be ignored.
-    if (auto xdg = environment("XDG_DATA_HOME"); xdg.starts_with('/'))
+    if (auto xdg = environmentValue("XDG_DATA_HOME"); xdg.starts_with('/'))
         return xdg + "/lockstep";
     return homeFolder() + "/.local/share/lockstep";
 }
@@ -97,10 +98,7 @@ Result<std::string> runSocketPath(std::string_view runId, int node) {
     if (!isRunId(runId))
         return fail(Error::badArgument("\"" + std::string(runId.substr(0, 60)) + "\" is no run id",
                                        "it looks like 20260102T030405Z-89abcdef"));
-    auto folder = socketFolder();
-    if (!folder)
-        return folder;
-    return *folder + "/" + std::string(runId) + (node > 0 ? "." + std::to_string(node) : "") + ".sock";
+    return presentSocketFolder() + "/" + std::string(runId) + (node > 0 ? "." + std::to_string(node) : "") + ".sock";
 }
 
 std::string makeRunId(const Clock &clock, std::uint32_t random) {

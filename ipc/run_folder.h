@@ -24,6 +24,9 @@
 
 namespace lockstep {
 
+/// An environment variable's value; empty when it is unset.
+[[nodiscard]] std::string environmentValue(const char *name);
+
 /// $XDG_DATA_HOME/lockstep, or ~/.local/share/lockstep. LOCKSTEP_HOME replaces it whole (tests).
 [[nodiscard]] std::string dataHome();
 [[nodiscard]] std::string
@@ -33,7 +36,7 @@ nodesFile(); ///< dataHome()/nodes.json: the machines that a person added (core/
 /// A folder for sockets, 0700, short path: $XDG_RUNTIME_DIR/lockstep, else /tmp/lockstep-UID. LOCKSTEP_HOME is hashed
 /// into the name so that tests keep apart. Created and its owner checked.
 [[nodiscard]] Result<std::string> socketFolder();
-/// Of the agent of that node; viewers follow node 0's.
+/// Of the agent of that node; viewers follow node 0's. Makes nothing: who binds there holds the folder (ipc/socket_folder.h).
 [[nodiscard]] Result<std::string> runSocketPath(std::string_view runId, int node = 0);
 
 /// YYYYMMDDThhmmssZ-8hex; `random` gives the 8 hex digits.

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -16,9 +16,10 @@
 namespace lockstep {
 namespace {
 
-std::string environment(const char *name) {
-    const char *value = std::getenv(name);
-    return value ? value : "";
+bool isOursAlone(const std::string &path) {
+    struct stat status {};
+    return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
+           (status.st_mode & 077) == 0;
 }
 
 bool isFolder(const std::string &path) {
@@ -26,13 +27,19 @@ bool isFolder(const std::string &path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+constexpr int mostTries = 100; ///< whoever leaves the folder may remove it between any two steps
+
 /// Another user could have made it first, or made it a link: then it isn't ours to use.
 Result<void> makePrivateFolder(const std::string &path) {
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-        return fail(Error::system("can't make the socket folder " + path, errno));
     struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0)
-        return fail(Error::system("can't use the socket folder " + path, errno));
+    for (int tries = 1;; ++tries) {
+        if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+            return fail(Error::system("can't make the socket folder " + path, errno));
+        if (::lstat(path.c_str(), &status) == 0)
+            break;
+        if (errno != ENOENT || tries == mostTries)
+            return fail(Error::system("can't use the socket folder " + path, errno));
+    }
     if (!S_ISDIR(status.st_mode))
         return fail(Error::failed("the socket folder " + path + " is no folder", "remove it"));
     if (status.st_uid != ::geteuid())
@@ -47,11 +54,11 @@ Result<void> makePrivateFolder(const std::string &path) {
 /// Where it may be, the better place first.
 std::vector<std::string> places() {
     std::string name = "lockstep";
-    if (auto home = environment("LOCKSTEP_HOME"); !home.empty())
+    if (auto home = environmentValue("LOCKSTEP_HOME"); !home.empty())
         name += "-" + crcText(crc32c(home));
     // A socket's path has at most 107 bytes, so a deep runtime folder is of no use.
     constexpr std::size_t longestFolder = 60;
-    const std::string runtime = environment("XDG_RUNTIME_DIR");
+    const std::string runtime = environmentValue("XDG_RUNTIME_DIR");
     std::vector<std::string> out;
     if (runtime.starts_with('/') && runtime.size() + 1 + name.size() <= longestFolder && isFolder(runtime))
         out.push_back(runtime + "/" + name);
@@ -82,8 +89,13 @@ Result<std::string> socketFolder() {
     return all.back();
 }
 
+std::string presentSocketFolder() {
+    const std::vector<std::string> all = places();
+    const auto present = std::find_if(all.begin(), all.end(), isOursAlone);
+    return present == all.end() ? all.front() : *present;
+}
+
 Result<Fd> holdSocketFolder() {
-    constexpr int mostTries = 100; // whoever leaves it may remove it between any two steps
     Error why = Error::failed("the folder for sockets is removed again and again", "try again");
     for (int tries = 0; tries < mostTries; ++tries) {
         const auto path = socketFolder();
@@ -97,7 +109,7 @@ Result<Fd> holdSocketFolder() {
 }
 
 void leaveSocketFolder() {
-    constexpr int mostTries = 10, betweenUs = 5000; // another that leaves holds it for a moment; who binds, for longer
+    constexpr int betweenUs = 5000; // another that leaves holds it for a moment; who binds, for longer
     for (const std::string &path : places()) {
         const Fd fd = openFolder(path);
         bool ours = false;

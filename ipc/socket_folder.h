@@ -4,7 +4,9 @@
 
 namespace lockstep {
 
-/// Keeps socketFolder() there while the descriptor lives, also while it is empty: from the path of a socket to its bind.
+/// The one that is there, or where it would be made; makes nothing.
+[[nodiscard]] std::string presentSocketFolder();
+/// Makes socketFolder() and keeps it there while the descriptor lives, also while it is empty: from the path of a socket to its bind.
 [[nodiscard]] Result<Fd> holdSocketFolder();
 /// Removes it when it is empty and nobody holds it; whoever wants it next makes it anew.
 void leaveSocketFolder();

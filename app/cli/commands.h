@@ -13,7 +13,7 @@ struct QueueOrigin;
 namespace lockstep::cli {
 
 /// Exit codes of every program of the house.
-enum Exit { Done = 0, Failed = 1, BadArguments = 2, Stopped = 130 };
+enum Exit { Done = exitDone, Failed = exitFailed, BadArguments = exitBadArguments, Stopped = exitStopped };
 
 struct RunOptions {
     std::string recipe;     ///< name, file, or "-" for stdin

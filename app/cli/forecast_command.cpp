@@ -35,10 +35,6 @@ struct Subject {
     std::vector<int> devices;
 };
 
-std::string text(const QString &text) {
-    return text.toStdString();
-}
-
 std::string interval(const core::Interval &value, QString (*format)(std::optional<double>)) {
     return text(format(value.value)) + " (" + text(format(value.low)) + " to " + text(format(value.high)) + ")";
 }
@@ -76,9 +72,9 @@ tl::expected<Subject, Errors> subjectOfRecipe(const ForecastOptions &options) {
     for (const core::PlannedRun &run : expanded->runs) {
         if (!run.command.empty())
             continue;
-        if (!first || (first->config.method != Method::Ddp && run.config.method == Method::Ddp))
+        if (!first || (!isDistributed(first->config.method) && isDistributed(run.config.method)))
             first = &run;
-        if (run.config.method == Method::Ddp)
+        if (isDistributed(run.config.method))
             subject.devices.push_back(deviceCount(run.config));
     }
     if (!first)
@@ -157,8 +153,6 @@ std::string forecastText(const core::ForecastRecord &record) {
                         grade ? text(core::percent(grade->error, 1)) + (grade->within ? "" : ", outside") : "-"});
     }
     out += "\n" + aligned(rows) + lacking + best("DDP", forecast.bestDdp) + best("a server", forecast.bestServer);
-    if (core::hasUngradable(record))
-        out += "Server: " + std::string(core::noServerYet) + ".\n";
     for (const std::string &sentence : forecast.reservations)
         out += sentence + "\n";
     return out;

@@ -22,10 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dump(const Json &json) {
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 std::string counted(std::size_t count) {
     return count == 1 ? "1 run" : std::to_string(count) + " runs";
 }

@@ -5,6 +5,7 @@
 #include "analysis/format.h"
 #include "analysis/run_rows.h"
 #include "commands.h"
+#include "ipc/json_or_null.h"
 #include "launch/queue_origin.h"
 #include "output.h"
 #include "store/run_index.h"
@@ -15,13 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using core::ColumnValue;
 using core::RunColumn;
-
-std::string dump(const Json &json) {
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-Json orNull(std::optional<double> value) {
-    return value ? Json(*value) : Json(nullptr);
-}
 
 std::string experimentState(const core::Experiment &experiment) {
     if (const auto origin = core::queueOriginOf(experiment.id); origin && !experiment.over())

@@ -1,18 +1,14 @@
 #include "job_runs.h"
 
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 
 #include "ipc/file_system.h"
 #include "launch/machine_facts.h"
 #include "loaded_runs.h"
-#include "settings.h"
+#include "prepared.h"
 
 namespace lockstep::cli {
 namespace {
-
-using Errors = std::vector<Error>;
 
 /// A job's machines are not this one: there are as many cores as it asks for, and the GPUs that were said.
 MachineFacts factsOfJob(const JobRunsOptions &options) {
@@ -30,19 +26,17 @@ MachineFacts factsOfJob(const JobRunsOptions &options) {
 }
 
 tl::expected<core::Experiment, Errors> fromRecipe(const JobRunsOptions &options) {
-    auto recipe = options.what == "-"
-                      ? core::recipeFromJson(std::string{std::istreambuf_iterator<char>(std::cin), {}}, "stdin")
-                      : core::loadRecipe(options.what);
+    const auto recipe = readRecipe(options.what);
     if (!recipe)
         return tl::unexpected(recipe.error());
-    core::PlanOptions plan;
-    plan.quick = options.quick;
-    plan.repeats = options.repeats;
-    auto set = settingsFrom(options.set, "--set");
-    if (!set)
-        return tl::unexpected(set.error());
-    plan.set = std::move(*set);
-    const auto expanded = core::expand(*recipe, factsOfJob(options), plan);
+    RunOptions asked;
+    asked.quick = options.quick;
+    asked.repeats = options.repeats;
+    asked.set = options.set;
+    const auto plan = planOptions(asked);
+    if (!plan)
+        return tl::unexpected(plan.error());
+    const auto expanded = core::expand(*recipe, factsOfJob(options), *plan);
     if (!expanded)
         return tl::unexpected(expanded.error());
     return core::makeExperiment(*expanded, *recipe, options.quick, {});

@@ -15,10 +15,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string number(std::optional<double> value) {
-    return core::significant(value).toStdString();
-}
-
 std::string withSign(double value) {
     return (value > 0 ? "+" : "") + number(value);
 }

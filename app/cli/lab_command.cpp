@@ -23,10 +23,6 @@ using Rows = std::vector<std::vector<std::string>>;
 constexpr double kib = 1024, mib = 1024 * kib;
 constexpr double shownBytes[] = {4, 4 * kib, 64 * kib, 256 * kib, mib, 4 * mib, 16 * mib, 64 * mib};
 
-std::string text(const QString &text) {
-    return text.toStdString();
-}
-
 Json optional(const std::optional<double> &value) {
     return value ? Json(*value) : Json();
 }
@@ -215,7 +211,7 @@ int measure(const LabOptions &options) {
     return exitCode;
 }
 
-int listThem(bool json) {
+int listLabs(bool json) {
     Rows rows = {{"lab", "when", "measured", "backend", "ranks", "rows"}};
     Json all = Json::array();
     for (const std::string &id : core::listLabs()) {
@@ -243,7 +239,7 @@ int listThem(bool json) {
 
 int labCommand(const LabOptions &options) {
     if (options.list)
-        return listThem(options.json);
+        return listLabs(options.json);
     if (!options.show)
         return measure(options);
     if (options.id.empty()) {

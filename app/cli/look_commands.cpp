@@ -25,10 +25,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dump(const Json &json) {
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 /// The line of PyTorch that the nodes of a run trained with, and why that one.
 std::string torchText(const core::RunStore &store) {
     const QString sentence = store.record() ? core::torchSentence(*store.record()) : QString();

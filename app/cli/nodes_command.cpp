@@ -26,7 +26,7 @@ std::string orDash(const std::string &text) {
     return text.empty() ? "-" : text;
 }
 
-int listThem(bool json) {
+int listNodes(bool json) {
     const auto nodes = core::readNodes();
     if (!nodes)
         return complain(nodes.error());
@@ -110,7 +110,7 @@ core::SshAnswers terminalAnswers() {
 }
 
 int nodesListCommand(bool json) {
-    return listThem(json);
+    return listNodes(json);
 }
 
 int nodesAddCommand(const NodesOptions &options) {

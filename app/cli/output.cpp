@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
-#include <QString>
+#include <nlohmann/json.hpp>
 #include <QSysInfo>
 
+#include "analysis/format.h"
 #include "commands.h"
 
 namespace lockstep::cli {
@@ -21,9 +22,17 @@ bool numeric(const std::string &text) {
 
 } // namespace
 
+std::string dump(const nlohmann::ordered_json &json) {
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string number(std::optional<double> value) {
+    return text(core::significant(value));
+}
+
 int complain(const Error &error) {
     std::fprintf(stderr, "lockstepctl: %s\n", error.message().c_str());
-    return error.kind == ErrorKind::BadArgument ? BadArguments : Failed;
+    return exitCodeOf(error);
 }
 
 int complain(const std::vector<Error> &errors) {

@@ -1,7 +1,11 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+#include <QString>
 
 #include "ipc/error.h"
 
@@ -12,6 +16,12 @@ int complain(const Error &error);
 /// Every mistake, a line each; returns 2.
 int complain(const std::vector<Error> &errors);
 void print(std::string_view text); ///< stdout, flushed
+
+[[nodiscard]] std::string dump(const nlohmann::ordered_json &json); ///< for --json: indented, with its newline
+[[nodiscard]] std::string number(std::optional<double> value);      ///< three significant digits; "-" when unknown
+[[nodiscard]] inline std::string text(const QString &text) {
+    return text.toStdString();
+}
 
 /// A name for logs and stop requests: "lockstepctl on box".
 [[nodiscard]] std::string whoAsks();

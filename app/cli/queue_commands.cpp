@@ -40,13 +40,14 @@ struct Standing {
 
 Result<Standing> standingOf(const std::string &id) {
     const auto origin = core::queueOriginOf(id);
-    if (origin)
-        if (auto now = core::lookAtQueue(id, *origin))
+    if (origin) {
+        auto now = core::lookAtQueue(id, *origin);
+        if (now)
             return Standing{std::move(now->experiment), now->owned, origin->prefix.host, {}};
-        else if (auto before = core::readExperiment(id))
+        if (auto before = core::readExperiment(id))
             return Standing{std::move(*before), std::nullopt, origin->prefix.host, now.error().what};
-        else
-            return fail(now.error());
+        return fail(now.error());
+    }
     auto experiment = core::readExperiment(id);
     if (!experiment)
         return fail(experiment.error());

@@ -16,9 +16,6 @@ using core::ResultRow;
 using core::ResultTable;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string number(std::optional<double> value) {
-    return core::significant(value).toStdString();
-}
 std::string share(std::optional<double> value, int decimals) {
     return core::percent(value, decimals).toStdString();
 }

@@ -28,7 +28,7 @@ constexpr int settleLimitMs = 60'000, lookLimitMs = 5000, doctorLimitMs = 120'00
 
 int complain(const Error &error) {
     std::fprintf(stderr, "lockstep: %s\n", error.message().c_str());
-    return error.kind == ErrorKind::BadArgument ? 2 : 1;
+    return exitCodeOf(error);
 }
 
 /// Reads what is there to its end; false when it takes too long.

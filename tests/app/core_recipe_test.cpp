@@ -191,6 +191,19 @@ private Q_SLOTS:
         QVERIFY(std::find(all.begin(), all.end(), "DDP ×8 gloo | not run: needs 8, has 2") != all.end());
     }
 
+    void aServerIsTrainedBesideDdpAndOnlyBetweenCpuDevices() {
+        const auto plan = expand(builtIn("allreduce-vs-server"), machine(4));
+        QVERIFY(plan.has_value());
+        QCOMPARE(names(*plan),
+                 (std::vector<std::string>{"baseline", "DDP ×2", "server ×2", "DDP ×4", "server ×4",
+                                           "DDP ×8 | not run: needs 8, has 4", "server ×8 | not run: needs 8, has 4"}));
+        const auto onGpus = expand(builtIn("allreduce-vs-server"), machineWithGpus(4, 2));
+        QVERIFY(onGpus.has_value());
+        QCOMPARE(onGpus->runs[1].notRunReason, std::string());
+        QCOMPARE(onGpus->runs[2].notRunReason,
+                 std::string("not run: ps-sync sends gradients between CPU devices, and not between GPUs yet"));
+    }
+
     void overNodesTheFirstOneAloneStandsBesideAll() {
         PlanOptions options;
         options.set = {{"nodes", "hostA%bond0:0,1 kind=cpu;hostB%eno1:0,1,2 kind=cpu"}};

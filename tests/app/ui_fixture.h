@@ -3,6 +3,7 @@
 // LogWriter with plausible frames, so that the window reads them exactly as it reads real ones.
 #include <QDir>
 #include <QTemporaryDir>
+#include <QTest>
 #include <QWidget>
 
 #include <cmath>
@@ -17,6 +18,7 @@
 #include "launch/experiment.h"
 #include "launch/plan.h"
 #include "launch/recipe.h"
+#include "nodes/node_book.h"
 
 namespace lockstep::uitest {
 
@@ -32,6 +34,15 @@ public:
 private:
     QTemporaryDir m_folder;
 };
+
+/// Into the list of nodes, as a person adds it.
+inline void addNode(const char *name, const char *how, const char *host) {
+    core::NodeEntry node;
+    node.name = name;
+    node.how = how;
+    node.host = host;
+    QVERIFY(core::addNode(node));
+}
 
 struct Shape {
     int epochs = 3;

@@ -28,14 +28,6 @@ namespace {
 
 constexpr int patience = 20'000; ///< ms; LibTorch is asked for its version
 
-void addNode(const char *name, const char *how, const char *host) {
-    core::NodeEntry node;
-    node.name = name;
-    node.how = how;
-    node.host = host;
-    QVERIFY(core::addNode(node));
-}
-
 } // namespace
 
 class PlanNodesTest : public QObject {
@@ -80,7 +72,7 @@ private Q_SLOTS:
     }
 
     void nodesWithoutAChosenDeviceNeverBecomeARunHere() {
-        addNode("here", "local", "");
+        uitest::addNode("here", "local", "");
         open();
         m_page->nodesButton()->click();
         QVERIFY(!m_page->startButton()->isEnabled());
@@ -88,7 +80,7 @@ private Q_SLOTS:
     }
 
     void aPressOnADevicePutsTheRunThereAndSaysWhatTheNodeIs() {
-        addNode("here", "local", "");
+        uitest::addNode("here", "local", "");
         open();
         m_page->nodesButton()->click();
         QTRY_VERIFY_WITH_TIMEOUT(firstBox("here"), patience);
@@ -111,7 +103,7 @@ private Q_SLOTS:
     }
 
     void startAsksTheDoctorFirst() {
-        addNode("here", "local", "");
+        uitest::addNode("here", "local", "");
         open();
         m_page->nodesButton()->click();
         QTRY_VERIFY_WITH_TIMEOUT(firstBox("here"), patience);
@@ -130,7 +122,7 @@ private Q_SLOTS:
     }
 
     void whatWouldStopTheRunIsToldBeforeAndStartIsSaidTwice() {
-        addNode("far", "ssh", "far.invalid");
+        uitest::addNode("far", "ssh", "far.invalid");
         open();
         m_page->nodesButton()->click();
         auto *nodes = qobject_cast<QLineEdit *>(m_page->form()->field(QStringLiteral("nodes"))->editor);
@@ -150,8 +142,8 @@ private Q_SLOTS:
     }
 
     void placesThatAreTypedAreShownAsChosen() {
-        addNode("hostA", "ssh", "hostA.invalid");
-        addNode("hostB", "ssh", "hostB.invalid");
+        uitest::addNode("hostA", "ssh", "hostA.invalid");
+        uitest::addNode("hostB", "ssh", "hostB.invalid");
         open();
         m_page->choose(QStringLiteral("free"));
         Q_EMIT m_page->form()->edited(QStringLiteral("nodes"),
@@ -171,8 +163,8 @@ private Q_SLOTS:
     }
 
     void theQueueMayLiveOnTheFirstNodeSoThatThisMachineMayLeave() {
-        addNode("hostA", "ssh", "hostA.invalid");
-        addNode("hostB", "ssh", "hostB.invalid");
+        uitest::addNode("hostA", "ssh", "hostA.invalid");
+        uitest::addNode("hostB", "ssh", "hostB.invalid");
         open();
         QVERIFY(!m_page->queuePlace()->isVisible()); // runs here have their queue here
         m_page->choose(QStringLiteral("free"));

@@ -121,11 +121,12 @@ private Q_SLOTS:
         QCOMPARE(page()->filterLine()->text(), QStringLiteral("method="));
         QTRY_VERIFY(popup->isVisible()); // its values at once
         const int values = popup->model()->rowCount();
-        QCOMPARE(values, 3);
+        QCOMPARE(values, 4);
         QTest::keyClick(popup, Qt::Key_Down);
         QTest::keyClick(popup, Qt::Key_Return);
-        QVERIFY2(QRegularExpression("^method=(baseline|dp|ddp) $").match(page()->filterLine()->text()).hasMatch(),
-                 qPrintable(page()->filterLine()->text()));
+        QVERIFY2(
+            QRegularExpression("^method=(baseline|dp|ddp|ps-sync) $").match(page()->filterLine()->text()).hasMatch(),
+            qPrintable(page()->filterLine()->text()));
         QCOMPARE(list().rowCount(), 2);
     }
 

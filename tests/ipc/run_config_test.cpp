@@ -204,6 +204,7 @@ private Q_SLOTS:
             "dp runs in one process and uses no backend");
         row(R"({"devices":[0,1]})", "devices", "baseline trains on one device, 2 are given");
         row(R"({"method":"ddp","devices":[0,1],"backend":"nccl"})", "backend", "nccl needs GPUs");
+        row(R"({"method":"ps-sync","device":"cuda","devices":[0,1]})", "method", "between CPU devices");
         row(R"({"method":"ddp","devices":[0,0]})", "devices", "given twice");
         row(R"({"method":"ddp","devices":["0","00"]})", "devices", "given twice");
         row(R"({"method":"ddp","device":"cuda","devices":[1,1],"backend":"nccl","oversubscribe":true})", "devices",

@@ -180,7 +180,9 @@ private Q_SLOTS:
         }
         leaveSocketFolder();
         QVERIFY(!isThere());
-        leaveSocketFolder(); // nothing to do
+        leaveSocketFolder();                                             // nothing to do
+        QVERIFY(runSocketPath("20260102T030405Z-89abcdef").has_value()); // as a viewer asks
+        QVERIFY(!isThere());
         QVERIFY(socketFolder().has_value() && isThere());
     }
 

@@ -50,9 +50,10 @@ private:
         options.insert(options.end(), more.begin(), more.end());
         const std::string n = std::to_string(m_ranks);
         std::vector<std::unique_ptr<Process>> run;
-        if (m_ranks > 0)
-            options.insert(options.end(), {"--method=ddp", "--init-method=file://" + (m_folder / "store") +
-                                                               std::to_string(++m_starts)});
+        if (m_ranks > 0) {
+            addByDefault(options, "--method=ddp");
+            options.push_back("--init-method=file://" + (m_folder / "store") + std::to_string(++m_starts));
+        }
         for (int rank = 0; rank < std::max(m_ranks, 1); ++rank) {
             const std::string r = std::to_string(rank);
             Environment environment{{"LOCKSTEP_STEP_WINDOW_MS", "0"}};
@@ -133,6 +134,9 @@ TEST_SUITE("engine_resume") {
             {"three ranks, convnet with dropout, adamw, affine",
              3,
              {"--model=convnet", "--optimizer=adamw", "--augment=affine", "--workers=2"}},
+            {"three ranks through a server, in small buckets",
+             3,
+             {"--method=ps-sync", "--bucket-mb=0.05", "--momentum=0.9"}},
             {"convnet with dropout, item loader", 0, {"--model=convnet", "--optimizer=sgd", "--loader=item"}},
             {"dp x2, convnet with dropout",
              0,

@@ -37,6 +37,24 @@ TEST_SUITE("engine_stop") {
         CHECK(!std::filesystem::is_empty(folder / "c"));
     }
 
+    TEST_CASE("a server's ranks end when one of them is gone, be it the server or another") {
+        for (const std::size_t gone : {0u, 1u}) {
+            CAPTURE(gone);
+            const TempFolder folder;
+            DdpRun run(3, {"--method=ps-sync", "--epochs=1000", "--batch-size=48", "--frames=" + (folder / "f")});
+            REQUIRE(appears(folder / "f", R"("type":"steps")"));
+            run.rank(gone).signal(SIGKILL);
+            const auto all = run.wait();
+            for (std::size_t rank = 0; rank < all.size(); ++rank) {
+                if (rank == gone)
+                    continue;
+                CAPTURE(all[rank].err);
+                CHECK(all[rank].code == 1);
+                CHECK(all[rank].sentences() == 1);
+            }
+        }
+    }
+
     TEST_CASE("a burst of signals is one wish: the checkpoint is still written") {
         const TempFolder folder;
         DdpRun run(1, {"--epochs=1000", "--frames=" + (folder / "f"), "--checkpoint-dir=" + (folder / "c")});

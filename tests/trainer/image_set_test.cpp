@@ -9,7 +9,7 @@
 
 using namespace lockstep;
 using namespace lockstep::trainer;
-using namespace lockstep::trainer::tests;
+using namespace lockstep::trainer::test;
 
 namespace {
 

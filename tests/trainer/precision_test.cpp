@@ -10,12 +10,12 @@ using namespace lockstep::trainer::test;
 
 namespace {
 
-struct Trained {
+struct TrainedOnce {
     std::vector<double> losses; ///< a step
     Summary summary;
 };
 
-Trained train(const std::vector<std::string> &options) {
+TrainedOnce trainOnce(const std::vector<std::string> &options) {
     const TempFolder folder;
     auto all = options;
     all.insert(all.end(), {"--train-samples=6400", "--epochs=2", "--lr=0.02", "--frames=" + (folder / "f"),
@@ -23,7 +23,7 @@ Trained train(const std::vector<std::string> &options) {
     const Ended ended = Process(trainerBinary(), withSmallRun(all), {{"LOCKSTEP_STEP_WINDOW_MS", "0"}}).wait();
     CAPTURE(ended.err);
     REQUIRE(ended.code == 0);
-    Trained trained;
+    TrainedOnce trained;
     for (const auto &window : bodiesOf<StepsFrame>(readFrames(folder / "f"), 0))
         trained.losses.push_back(window.loss->last);
     trained.summary = readSummary(folder / "s");
@@ -32,7 +32,7 @@ Trained train(const std::vector<std::string> &options) {
 }
 
 /// The largest relative difference of the first steps' losses: later ones drift apart however small the first difference was.
-double atFirst(const Trained &trained, const Trained &plain) {
+double atFirst(const TrainedOnce &trained, const TrainedOnce &plain) {
     double most = 0;
     for (std::size_t i = 0; i < 50; ++i)
         most = std::max(most, std::abs(trained.losses[i] - plain.losses[i]) / plain.losses[i]);
@@ -43,13 +43,13 @@ double atFirst(const Trained &trained, const Trained &plain) {
 
 TEST_SUITE("precision") {
     TEST_CASE("bf16 and channels-last start as fp32 does and end where it ends") {
-        const Trained plain = train({});
+        const TrainedOnce plain = trainOnce({});
         struct Way {
             const char *option;
             double first; ///< what rounding may do to a loss
         };
         for (const Way &way : {Way{"--precision=bf16", 0.15}, Way{"--channels-last", 1e-3}}) {
-            const Trained other = train({way.option});
+            const TrainedOnce other = trainOnce({way.option});
             const double first = atFirst(other, plain);
             const double loss = *other.summary.epochs.back().loss - *plain.summary.epochs.back().loss;
             const double points = 100 * (*other.summary.testAccuracy - *plain.summary.testAccuracy);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace lockstep::trainer::tests {
+namespace lockstep::trainer::test {
 
 /// A folder of this test's own, gone with it.
 class TempFolder {
@@ -40,4 +40,4 @@ inline std::string readFile(const std::string &path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-} // namespace lockstep::trainer::tests
+} // namespace lockstep::trainer::test

@@ -21,35 +21,9 @@
 
 #include "ipc/frames.h"
 #include "ipc/run_folder.h"
+#include "tests/trainer/temp_folder.h"
 
 namespace lockstep::trainer::test {
-
-/// A folder that goes away with its owner.
-class TempFolder {
-public:
-    TempFolder() {
-        char name[] = "/tmp/lockstep-trainer-test-XXXXXX";
-        m_path = ::mkdtemp(name);
-    }
-    ~TempFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(m_path, ignored);
-    }
-    TempFolder(const TempFolder &) = delete;
-    TempFolder &operator=(const TempFolder &) = delete;
-    [[nodiscard]] std::string operator/(const std::string &name) const { return m_path + "/" + name; }
-    [[nodiscard]] const std::string &path() const { return m_path; }
-
-private:
-    std::string m_path;
-};
-
-inline std::string readFile(const std::string &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 using Environment = std::map<std::string, std::string>;
 
@@ -144,25 +118,29 @@ inline std::string trainerBinary() {
     return LOCKSTEP_BIN_DIR "/lockstep-trainer";
 }
 
+/// Adds "--flag=value" where that flag isn't given.
+inline void addByDefault(std::vector<std::string> &arguments, const std::string &more) {
+    const std::string flag = more.substr(0, more.find('='));
+    if (std::none_of(arguments.begin(), arguments.end(),
+                     [&](const std::string &a) { return a.substr(0, a.find('=')) == flag; }))
+        arguments.push_back(more);
+}
+
 /// Small, quick, on shared cores if there are too few.
 inline std::vector<std::string> withSmallRun(std::vector<std::string> arguments) {
-    for (const char *more : {"--train-samples=640", "--epochs=1", "--oversubscribe"}) {
-        const std::string flag = std::string(more).substr(0, std::string(more).find('='));
-        const bool given = std::any_of(arguments.begin(), arguments.end(),
-                                       [&](const std::string &a) { return a.substr(0, a.find('=')) == flag; });
-        if (!given)
-            arguments.emplace_back(more);
-    }
+    for (const char *more : {"--train-samples=640", "--epochs=1", "--oversubscribe"})
+        addByDefault(arguments, more);
     return arguments;
 }
 
-/// The ranks of one DDP run, meeting in a file.
+/// The ranks of one run of DDP (or of the method that the arguments name), meeting in a file.
 class DdpRun {
 public:
     DdpRun(int ranks, const std::vector<std::string> &arguments, const Environment &more = {}) {
         for (int rank = 0; rank < ranks; ++rank) {
             auto own = withSmallRun(arguments);
-            own.insert(own.end(), {"--method=ddp", "--init-method=file://" + (m_folder / "store")});
+            own.push_back("--init-method=file://" + (m_folder / "store"));
+            addByDefault(own, "--method=ddp");
             const std::string r = std::to_string(rank), n = std::to_string(ranks);
             Environment environment{{"RANK", r}, {"LOCAL_RANK", r}, {"WORLD_SIZE", n}, {"LOCAL_WORLD_SIZE", n}};
             environment.insert(more.begin(), more.end());

@@ -41,7 +41,7 @@ int checkCommand() {
         } else {
             std::string joined;
             for (const Error &error : plan.error()) {
-                code = std::max(code, error.kind == ErrorKind::BadArgument ? 2 : 1);
+                code = std::max(code, exitCodeOf(error));
                 joined += (joined.empty() ? "" : "; ") + error.message();
             }
             std::fprintf(stderr, "%s\n", joined.c_str());

@@ -62,7 +62,7 @@ std::map<int, ProcessTimes> allProcesses() {
     return all;
 }
 
-std::string nameOf(int pid) {
+std::string nameOfProcess(int pid) {
     std::string name = readSmallFile("/proc/" + std::to_string(pid) + "/comm");
     name.erase(name.find_last_not_of('\n') + 1);
     return name;
@@ -87,7 +87,7 @@ std::vector<DeviceUser> usersOf(const CoreList &cores, const std::map<int, Proce
         if (isAsking(pid))
             asking += share;
         else if (share >= leastShare)
-            users.push_back({pid, nameOf(pid), std::min(share, 1.0), std::nullopt});
+            users.push_back({pid, nameOfProcess(pid), std::min(share, 1.0), std::nullopt});
     }
     return users;
 }
@@ -104,7 +104,7 @@ DeviceUse gpuUse(const DeviceRecord &record, Nvml &nvml, std::size_t index) {
     const DeviceSample sample = nvml.sample(index);
     DeviceUse use{record, sample.utilization, sample.memoryUsedBytes, {}};
     for (const Nvml::Process &process : nvml.processes(index))
-        use.users.push_back({process.pid, nameOf(process.pid), std::nullopt, process.memoryBytes});
+        use.users.push_back({process.pid, nameOfProcess(process.pid), std::nullopt, process.memoryBytes});
     keepLargest(use.users);
     return use;
 }

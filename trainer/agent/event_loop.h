@@ -12,6 +12,8 @@
 
 namespace lockstep::agent {
 
+inline constexpr std::chrono::milliseconds oneSecond{1000};
+
 /// The agent's one thread: epoll for descriptors, a queue for timers. Not thread safe. Handlers may watch, unwatch and
 /// cancel freely, themselves included: a handler that was unwatched in a batch is not called again in that batch.
 class EventLoop {

@@ -13,6 +13,7 @@
 
 #include "ipc/line_framer.h"
 #include "trainer/agent/master_port.h"
+#include "trainer/agent/net_talk.h"
 #include "trainer/agent/read_lines.h"
 
 namespace lockstep::agent {
@@ -30,15 +31,6 @@ bool sameToken(const std::string &a, const std::string &b) {
 }
 
 using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-std::string shown(const sockaddr_storage &address, socklen_t size) {
-    char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
-    if (::getnameinfo(reinterpret_cast<const sockaddr *>(&address), size, host, sizeof host, port, sizeof port,
-                      NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return "?";
-    const std::string name = host;
-    return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" + port;
-}
 } // namespace
 
 struct FrameListener::Peer {
@@ -78,7 +70,8 @@ Result<std::unique_ptr<FrameListener>> FrameListener::onTcp(EventLoop &loop, con
     sockaddr_storage own{};
     socklen_t size = sizeof own;
     ::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&own), &size);
-    std::unique_ptr<FrameListener> listener(new FrameListener(loop, "tcp://" + shown(own, size), std::move(token)));
+    std::unique_ptr<FrameListener> listener(
+        new FrameListener(loop, "tcp://" + addressAndPort(own, size), std::move(token)));
     listener->m_tcp = std::move(fd);
     return listener;
 }
@@ -135,7 +128,7 @@ void FrameListener::acceptAll() {
             sockaddr_storage other{};
             socklen_t size = sizeof other;
             if (::getpeername(fd->get(), reinterpret_cast<sockaddr *>(&other), &size) == 0)
-                peer->from = shown(other, size);
+                peer->from = addressAndPort(other, size);
         }
         peer->fd = std::move(*fd);
         Peer &added = *peer;

@@ -26,7 +26,7 @@ Json documentIn(const std::string &path) {
     return document.is_discarded() ? Json() : document;
 }
 
-const char *nameOf(const RunStatus &status) {
+const char *stateName(const RunStatus &status) {
     switch (status.kind) {
     case RunStatus::Kind::Starting:
         return "starting";
@@ -54,7 +54,7 @@ int statusCommand(const std::string &runId) {
     Json json;
     json["type"] = "status";
     json["run"] = runId;
-    json["state"] = nameOf(status);
+    json["state"] = stateName(status);
     json["sentence"] = status.sentence;
     json["record"] = std::move(record);
     json["result"] = documentIn(folder.result());

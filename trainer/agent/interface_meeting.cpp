@@ -1,7 +1,6 @@
 #include "trainer/agent/interface_meeting.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -29,6 +28,7 @@
 #include "trainer/agent/net_talk.h"
 #include "trainer/agent/node_facts.h"
 #include "trainer/agent/node_hub.h"
+#include "trainer/agent/rank_process.h"
 
 namespace lockstep::agent {
 
@@ -36,7 +36,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
-constexpr milliseconds tryLimit{2000}, answerLimit{1000}, lookInterval{100}, betweenTries{1000};
+constexpr milliseconds tryLimit{2000}, answerLimit{1000}, invitationLook{100}, betweenTries{1000};
 constexpr std::size_t mostCallers = 4096;
 constexpr int tries = 5;
 
@@ -73,16 +73,12 @@ std::string interfaceOf(const std::string &address) {
     return {};
 }
 
-std::string numeric(const sockaddr_storage &storage, socklen_t length) {
-    char host[NI_MAXHOST] = {};
-    ::getnameinfo(reinterpret_cast<const sockaddr *>(&storage), length, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-    return host;
-}
-
 std::string ownAddressOf(int fd) {
     sockaddr_storage own{};
     socklen_t length = sizeof own;
-    return ::getsockname(fd, reinterpret_cast<sockaddr *>(&own), &length) == 0 ? numeric(own, length) : std::string();
+    if (::getsockname(fd, reinterpret_cast<sockaddr *>(&own), &length) != 0)
+        return {};
+    return numericAddress(reinterpret_cast<const sockaddr *>(&own), length);
 }
 
 Json parsed(std::string_view line) {
@@ -100,15 +96,6 @@ int numberOf(const Json &json, const char *key) {
 
 std::string quoted(const Json &json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-/// The signals that end a session, blocked in main.
-sigset_t endingSignals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
-        sigaddset(&signals, signal);
-    return signals;
 }
 
 Error stoppedEarly() {
@@ -333,21 +320,6 @@ struct Tried {
     std::string problem;
 };
 
-/// One line within the patience of the socket; readNetLine's are too short for all interfaces of a cluster.
-std::optional<std::string> readLine(int fd) {
-    std::string line;
-    for (char c = 0; line.size() < maxFrameBytes; line += c) {
-        const ssize_t size = ::recv(fd, &c, 1, 0);
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size <= 0)
-            return std::nullopt;
-        if (c == '\n')
-            return line;
-    }
-    return std::nullopt;
-}
-
 /// Connects to all at once: those that will not answer cost their time together.
 std::vector<Tried> connectToAll(const std::vector<Offer> &offers) {
     std::vector<Tried> all(offers.size());
@@ -390,7 +362,7 @@ bool proves(int fd, std::size_t number, const Offer &offer) {
     setSocketPatience(fd, answerLimit);
     if (!writeAll(fd, quoted({{"what", "try"}, {"offer", number}})))
         return false;
-    const auto line = readLine(fd);
+    const auto line = readNetLine(fd, maxFrameBytes);
     return line && textOf(parsed(*line), "proof") == offer.proof;
 }
 
@@ -446,7 +418,7 @@ Result<std::vector<std::string>> hearInterfaces(int fd, double limitS) {
     ::poll(both, 2, static_cast<int>(limitS * 1000));
     if (both[1].revents != 0)
         return fail(stoppedEarly());
-    const auto line = both[0].revents != 0 ? readLine(fd) : std::nullopt;
+    const auto line = both[0].revents != 0 ? readNetLine(fd, maxFrameBytes) : std::nullopt;
     const Json json = line ? parsed(*line) : Json::object();
     if (textOf(json, "what") == "error")
         return fail(Error::failed(textOf(json, "message")));
@@ -537,7 +509,7 @@ Result<std::string> findInterfaces(CommandOptions &options) {
             return std::string(); // agent 0 was told where to listen
         if (std::chrono::steady_clock::now() > until)
             return std::string(); // waitForAgent0 says it
-        if (!pause(lookInterval))
+        if (!pause(invitationLook))
             return fail(stoppedEarly());
     }
 }

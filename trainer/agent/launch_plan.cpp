@@ -62,7 +62,7 @@ std::vector<DevicePlan> devicesOf(const RunConfig &config, const std::vector<std
             device.cores = coresOf(config, cpuIndex(names[i]), allowed);
             device.model = machine.cpuModel;
         }
-        const int processes = config.method == Method::Ddp ? static_cast<int>(config.devices.size()) : 1;
+        const int processes = isDistributed(config.method) ? static_cast<int>(config.devices.size()) : 1;
         if (processes == static_cast<int>(names.size()))
             device.rank = firstRank + static_cast<int>(i);
         devices.push_back(std::move(device));

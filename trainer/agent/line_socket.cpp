@@ -1,6 +1,5 @@
 #include "trainer/agent/line_socket.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -10,19 +9,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "trainer/agent/net_talk.h"
+
 namespace lockstep::agent {
 
 std::string peerAddress(int fd) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
-    std::array<char, NI_MAXHOST> host{};
-    std::array<char, NI_MAXSERV> port{};
-    if (::getpeername(fd, reinterpret_cast<sockaddr *>(&address), &length) != 0 ||
-        ::getnameinfo(reinterpret_cast<sockaddr *>(&address), length, host.data(), host.size(), port.data(),
-                      port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    if (::getpeername(fd, reinterpret_cast<sockaddr *>(&address), &length) != 0)
         return {};
-    const std::string name = host.data();
-    return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" + port.data();
+    return addressAndPort(address, length);
 }
 
 std::shared_ptr<LineSocket> LineSocket::open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers) {

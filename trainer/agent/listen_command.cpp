@@ -50,7 +50,7 @@ int listenCommand(const ListenPlan &asked, const std::string &tokenFile) {
     ListenPlan plan = asked;
     const auto refuse = [](const Error &error) {
         std::fprintf(stderr, "%s\n", error.message().c_str());
-        return error.kind == ErrorKind::BadArgument ? 2 : 1;
+        return exitCodeOf(error);
     };
     const bool tcp = plan.files.empty() && plan.socket.empty();
     if (tcp) {

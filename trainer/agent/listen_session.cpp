@@ -16,8 +16,8 @@
 namespace lockstep::agent {
 
 namespace {
-constexpr std::chrono::milliseconds second{1000}, filesEvery{200};
-constexpr int stoppedCode = 130, mostRanks = 65536;
+constexpr std::chrono::milliseconds filesEvery{200};
+constexpr int mostRanks = 65536;
 /// Where nobody said how many ranks there are: so long after the last of the known ones ended another may come.
 constexpr std::int64_t lateNs = 3'000'000'000;
 
@@ -29,7 +29,7 @@ std::optional<RunConfig> configFrom(const About &about, int worldSize) {
     for (const auto &[key, value] : about)
         if (const FieldSpec *field = findField(key); !field || field->perProcess || !field->set(config, value))
             return std::nullopt;
-    if (config.method == Method::Ddp && deviceCount(config) != worldSize) { // each node names its own
+    if (isDistributed(config.method) && deviceCount(config) != worldSize) { // each node names its own
         config.devices.clear();
         for (int i = 0; i < worldSize; ++i)
             config.devices.push_back(std::to_string(i));
@@ -58,7 +58,7 @@ Result<std::unique_ptr<ListenSession>> ListenSession::start(ListenPlan plan, Tol
         return fail(opened.error());
     session->m_worldSize = session->m_plan.ranks;
     session->watchSignals();
-    session->m_second = session->m_loop.every(second, [raw = session.get()] { raw->everySecond(); });
+    session->m_second = session->m_loop.every(oneSecond, [raw = session.get()] { raw->everySecond(); });
     session->m_loop.afterBatch([raw = session.get()] {
         if (raw->m_listener)
             raw->m_listener->sweep();
@@ -98,10 +98,7 @@ Result<void> ListenSession::openSources() {
 }
 
 void ListenSession::watchSignals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int one : {SIGTERM, SIGINT, SIGHUP})
-        sigaddset(&signals, one);
+    const sigset_t signals = endingSignals();
     m_signals = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     m_signalToken = m_loop.watch(m_signals.get(), EPOLLIN, [this](std::uint32_t) {
         signalfd_siginfo info{};
@@ -109,7 +106,7 @@ void ListenSession::watchSignals() {
             return;
         const std::string name = signalName(static_cast<int>(info.ssi_signo));
         if (!m_journal) {
-            m_ending = {stoppedCode, "nothing came before " + name};
+            m_ending = {exitStopped, "nothing came before " + name};
             return m_loop.quit();
         }
         end(RunState::Stopped, "nobody listens any more (" + name + "); the ranks go on by themselves");
@@ -248,7 +245,7 @@ void ListenSession::takeLine(int rank, std::string_view line) {
         if (!frame || frame->rank != rank)
             return m_told.onNote("rank " + std::to_string(rank) + " sent something else than a frame of its own");
         if (const auto opened = openRun(*frame); !opened) {
-            m_ending = {opened.error().kind == ErrorKind::BadArgument ? 2 : 1, opened.error().message()};
+            m_ending = {exitCodeOf(opened.error()), opened.error().message()};
             return m_loop.quit();
         }
     }
@@ -365,7 +362,7 @@ void ListenSession::end(RunState state, const std::string &reason) {
     if (m_outcome)
         return;
     m_outcome = state;
-    m_ending = {state == RunState::Done ? 0 : state == RunState::Stopped ? stoppedCode : 1, reason};
+    m_ending = {state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed, reason};
     StateFrame last;
     last.state = state;
     last.detail = reason;

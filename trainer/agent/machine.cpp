@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <sstream>
 
 #include "ipc/cores.h"
+#include "trainer/agent/net_talk.h"
 #include "trainer/agent/proc_files.h"
 #include "trainer/agent/version.h"
 
@@ -114,9 +114,8 @@ std::vector<std::pair<std::string, std::string>> networkInterfaces() {
         const int family = entry->ifa_addr->sa_family;
         if (family != AF_INET && family != AF_INET6)
             continue;
-        char address[NI_MAXHOST] = {};
         const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-        if (::getnameinfo(entry->ifa_addr, length, address, sizeof address, nullptr, 0, NI_NUMERICHOST) == 0)
+        if (const std::string address = numericAddress(entry->ifa_addr, length); !address.empty())
             (family == AF_INET ? v4 : v6).emplace_back(entry->ifa_name, address);
     }
     ::freeifaddrs(list);

@@ -75,7 +75,7 @@ int connectWithin(int fd, const NetAddress &where, Milliseconds patience) {
     return 0;
 }
 
-std::string nameOf(int error) {
+std::string nameOfErrno(int error) {
     switch (error) {
     case ECONNREFUSED:
         return "refused";
@@ -142,7 +142,7 @@ Json talkTo(const Target &target) {
         return said;
     }
     if (const int error = connectWithin(fd.get(), *where, target.patience); error != 0) {
-        said["error"] = nameOf(error);
+        said["error"] = nameOfErrno(error);
         return said;
     }
     const int one = 1;
@@ -189,8 +189,7 @@ Json resolved(const std::string &name) {
     }
     const std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, ::freeaddrinfo);
     for (const addrinfo *one = found; one; one = one->ai_next) {
-        char address[NI_MAXHOST] = {};
-        if (::getnameinfo(one->ai_addr, one->ai_addrlen, address, sizeof address, nullptr, 0, NI_NUMERICHOST) == 0)
+        if (const std::string address = numericAddress(one->ai_addr, one->ai_addrlen); !address.empty())
             json["addresses"].push_back(address);
     }
     return json;

@@ -27,6 +27,20 @@ Result<NetAddress> netAddress(const std::string &address, int port, bool resolve
     return out;
 }
 
+std::string numericAddress(const sockaddr *address, socklen_t length) {
+    char host[NI_MAXHOST] = {};
+    return ::getnameinfo(address, length, host, sizeof host, nullptr, 0, NI_NUMERICHOST) == 0 ? host : "";
+}
+
+std::string addressAndPort(const sockaddr_storage &address, socklen_t length) {
+    char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
+    if (::getnameinfo(reinterpret_cast<const sockaddr *>(&address), length, host, sizeof host, port, sizeof port,
+                      NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return {};
+    const std::string name = host;
+    return (name.find(':') == std::string::npos ? name : "[" + name + "]") + ":" + port;
+}
+
 int portOf(int fd) {
     sockaddr_storage bound{};
     socklen_t length = sizeof bound;
@@ -56,8 +70,7 @@ bool writeAll(int fd, std::string_view text) {
     return true;
 }
 
-std::optional<std::string> readNetLine(int fd) {
-    constexpr std::size_t longest = 200;
+std::optional<std::string> readNetLine(int fd, std::size_t longest) {
     std::string line;
     while (line.size() < longest) {
         char c = 0;

@@ -27,13 +27,17 @@ struct NetAddress {
 };
 /// Names are refused unless `resolve`: what is measured must be what was named.
 [[nodiscard]] Result<NetAddress> netAddress(const std::string &address, int port, bool resolve = false);
+/// "192.0.2.7"; empty when it can't be told.
+[[nodiscard]] std::string numericAddress(const sockaddr *address, socklen_t length);
+/// "192.0.2.7:29500", "[2001:db8::7]:29500"; empty when it can't be told.
+[[nodiscard]] std::string addressAndPort(const sockaddr_storage &address, socklen_t length);
 [[nodiscard]] int portOf(int fd); ///< that a socket is bound to; 0 when unknown
 
 /// Sets how long a read or write of the socket may take.
 void setSocketPatience(int fd, std::chrono::milliseconds patience);
 [[nodiscard]] bool writeAll(int fd, std::string_view text);
-/// One line of at most 200 bytes, without the newline; nothing at the end, after the patience or when it is longer.
-[[nodiscard]] std::optional<std::string> readNetLine(int fd);
+/// One line without its newline; nothing at the end, after the patience or when it is longer.
+[[nodiscard]] std::optional<std::string> readNetLine(int fd, std::size_t longest = 200);
 /// The next line of stdin, byte by byte, so that nothing behind it is taken.
 [[nodiscard]] std::string readStdinLine();
 

@@ -3,7 +3,6 @@
 #include <gnu/libc-version.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -22,9 +21,11 @@
 
 #include "ipc/clock.h"
 #include "ipc/cores.h"
+#include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/launch_plan.h"
 #include "trainer/agent/machine.h"
+#include "trainer/agent/net_talk.h"
 #include "trainer/agent/version.h"
 
 namespace lockstep::agent {
@@ -32,10 +33,6 @@ namespace lockstep::agent {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class T> Json orNull(const std::optional<T> &value) {
-    return value ? Json(*value) : Json(nullptr);
-}
 
 std::string sysWord(const std::string &path) {
     std::string text = readSmallFile(path);
@@ -167,10 +164,10 @@ std::vector<InterfaceFacts> interfaceFacts() {
             if (!entry->ifa_addr || entry->ifa_addr->sa_family != family)
                 continue;
             InterfaceFacts &interface = named(entry);
-            char address[NI_MAXHOST] = {};
+            if (family == AF_PACKET || isLinkLocal(entry->ifa_addr))
+                continue;
             const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-            if (family != AF_PACKET && !isLinkLocal(entry->ifa_addr) &&
-                ::getnameinfo(entry->ifa_addr, length, address, sizeof address, nullptr, 0, NI_NUMERICHOST) == 0)
+            if (const std::string address = numericAddress(entry->ifa_addr, length); !address.empty())
                 interface.addresses.emplace_back(address);
         }
     return all;

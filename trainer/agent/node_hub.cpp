@@ -19,8 +19,8 @@ namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::chrono::milliseconds second{1000}, lookAtSilence{250};
-constexpr std::chrono::seconds helloTimeout{5};
+constexpr std::chrono::milliseconds lookAtSilence{250};
+constexpr std::chrono::seconds nodeHelloTimeout{5};
 constexpr std::size_t mostStrangers = 64, firstTrips = 5;
 /// A clock that has moved by more than this against ours is told anew.
 constexpr double clockMovedS = 0.05;
@@ -107,7 +107,7 @@ NodeHub::~NodeHub() {
 void NodeHub::start(Handlers handlers) {
     m_handlers = std::move(handlers);
     m_listenToken = m_loop.watch(m_port.listener.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
-    m_secondTimer = m_loop.every(second, [this] { everySecond(); });
+    m_secondTimer = m_loop.every(oneSecond, [this] { everySecond(); });
     m_silenceTimer = m_loop.every(lookAtSilence, [this] {
         const std::int64_t before = m_clock.monoNs() - std::chrono::nanoseconds(silence).count();
         for (const auto &node : m_nodes)
@@ -134,7 +134,7 @@ void NodeHub::accept() {
                                             raw->gone = true;
                                         },
                                         {}});
-        raw->timer = m_loop.after(helloTimeout, [this, raw] {
+        raw->timer = m_loop.after(nodeHelloTimeout, [this, raw] {
             refuse(*raw, Error::failed("no hello within 5 s", "send a hello line first"));
         });
         m_strangers.push_back(std::move(stranger));

@@ -15,7 +15,7 @@ namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, lookInterval{250};
+constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, linkLookInterval{250};
 constexpr std::size_t bytesATurn = 256 * 1024;
 
 std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
@@ -69,7 +69,7 @@ void NodeLink::close() {
 void NodeLink::start(Handlers handlers) {
     m_handlers = std::move(handlers);
     m_lostNs = m_clock.monoNs();
-    m_lookTimer = m_loop.every(lookInterval, [this] { look(); });
+    m_lookTimer = m_loop.every(linkLookInterval, [this] { look(); });
     connect();
 }
 

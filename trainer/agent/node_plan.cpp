@@ -12,12 +12,13 @@
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
 #include "trainer/agent/master_port.h"
+#include "trainer/agent/rank_process.h"
 
 namespace lockstep::agent {
 
 namespace {
 
-std::chrono::milliseconds milliseconds(double seconds) {
+std::chrono::milliseconds inMilliseconds(double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
@@ -89,8 +90,8 @@ Result<void> joinByOptions(LaunchPlan &plan, const CommandOptions &options) {
     NodesPlan &nodes = plan.nodes;
     nodes.count = options.nodes;
     nodes.node = options.nodeRank;
-    nodes.joinLimit = milliseconds(options.joinLimitS);
-    nodes.lease = milliseconds(options.leaseS);
+    nodes.joinLimit = inMilliseconds(options.joinLimitS);
+    nodes.lease = inMilliseconds(options.leaseS);
     while (static_cast<int>(nodes.titles.size()) < options.nodes - 1)
         nodes.titles.push_back("node " + std::to_string(nodes.titles.size() + 1));
     auto token = tokenOf(options);
@@ -125,10 +126,7 @@ Result<void> joinByOptions(LaunchPlan &plan, const CommandOptions &options) {
 Result<void> waitForAgent0(LaunchPlan &plan) {
     NodesPlan &nodes = plan.nodes;
     const auto until = std::chrono::steady_clock::now() + nodes.joinLimit;
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
-        sigaddset(&signals, signal);
+    const sigset_t signals = endingSignals();
     while (!known(nodes, plan.record.run) || !listens(nodes.join)) {
         if (std::chrono::steady_clock::now() > until)
             return fail(Error::failed("agent 0 did not listen" + (nodes.join.empty() ? "" : " at " + nodes.join) +

@@ -44,4 +44,11 @@ using CoreTimesByCore = std::map<int, CoreTimes>;
 /// How often these cores were slowed for heat since boot; absent where the kernel does not count it.
 [[nodiscard]] std::optional<std::uint64_t> heatThrottles(const CoreList &cores);
 
+/// What a meter reads of the kernel's files, it reads once in this time of a run.
+inline constexpr double meterEveryS = 1;
+/// Adds to what may not be known yet.
+inline void addTo(std::optional<double> &sum, double more) {
+    sum = sum.value_or(0) + more;
+}
+
 } // namespace lockstep::agent

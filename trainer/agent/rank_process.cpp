@@ -132,6 +132,14 @@ std::string signalName(int signal) {
     return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
+sigset_t endingSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+        sigaddset(&signals, signal);
+    return signals;
+}
+
 Result<RankProcess> RankProcess::spawn(const RankPlan &plan, int listener) {
     auto out = makePipe(true);
     auto err = makePipe(true);

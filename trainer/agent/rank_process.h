@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <csignal>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,8 @@ struct ProcessExit {
 
 /// "SIGKILL"; "signal 77" for one without a name.
 [[nodiscard]] std::string signalName(int signal);
+/// SIGTERM, SIGINT and SIGHUP, which end what an agent does: blocked in main, read from a signalfd.
+[[nodiscard]] sigset_t endingSignals();
 
 /// One rank's process: a group of its own, pinned, dead when the agent dies. Passive: it never waits.
 /// Spawn only from the agent's main thread: PR_SET_PDEATHSIG fires when the spawning *thread* ends.

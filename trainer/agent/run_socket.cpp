@@ -19,8 +19,8 @@ namespace lockstep::agent {
 namespace {
 constexpr std::size_t followerBuffer = 64 * 1024;
 /// What one follower may be sent in one turn, so that one that catches up does not hold the others.
-constexpr std::size_t bytesATurn = 1 << 20;
-constexpr std::chrono::seconds helloTimeout{5}, stallTimeout{5};
+constexpr std::size_t bytesATurnOfAll = 1 << 20;
+constexpr std::chrono::seconds viewerHelloTimeout{5}, stallTimeout{5};
 
 /// The viewer's process: the peer itself, or its ancestor when the peer only bridges (`lockstep-agent attach`).
 pid_t viewerProcess(pid_t peer, std::optional<std::int64_t> claimed) {
@@ -100,7 +100,7 @@ void RunSocket::acceptAll() {
         m_peers.push_back(std::move(peer));
         added.token =
             m_loop.watch(added.fd.get(), EPOLLIN, [this, &added](std::uint32_t events) { onPeerEvent(added, events); });
-        added.helloTimer = m_loop.after(helloTimeout, [this, &added] {
+        added.helloTimer = m_loop.after(viewerHelloTimeout, [this, &added] {
             refuse(added, Error::failed("no hello within 5 s", "send a hello line first"));
         });
     }
@@ -229,7 +229,7 @@ void RunSocket::pumpPeer(Peer &peer) {
         if (peer.sent == peer.out.size()) {
             peer.out.clear();
             peer.sent = 0;
-            if (sentNow < bytesATurn)
+            if (sentNow < bytesATurnOfAll)
                 readFor(peer);
             if (peer.out.empty())
                 break;
@@ -248,7 +248,7 @@ void RunSocket::pumpPeer(Peer &peer) {
     }
     if (peer.role != Peer::Role::Follower)
         return;
-    if (sentNow >= bytesATurn)
+    if (sentNow >= bytesATurnOfAll)
         peer.waitsForRoom = true; // its next turn comes with the next batch
     m_loop.change(peer.token, peer.waitsForRoom ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }

@@ -22,7 +22,6 @@ namespace lockstep::agent {
 namespace {
 
 constexpr std::size_t longestRequest = 1 << 20;
-constexpr int badArguments = 2;
 
 /// What the serving process tells the one that was called: a line for stdout, and for errors sentences for stderr.
 struct Answer {
@@ -34,7 +33,7 @@ Answer refusal(const std::vector<Error> &errors) {
     Answer answer;
     std::string joined;
     for (const Error &error : errors) {
-        answer.exitCode = std::max(answer.exitCode, error.kind == ErrorKind::BadArgument ? badArguments : 1);
+        answer.exitCode = std::max(answer.exitCode, exitCodeOf(error));
         answer.sentences += error.message() + "\n";
         joined += (joined.empty() ? "" : "; ") + error.message();
     }
@@ -249,7 +248,7 @@ int serveCommand() {
         Error error = request.error();
         error.kind = ErrorKind::BadArgument;
         say(refusal({error}));
-        return badArguments;
+        return exitBadArguments;
     }
     if (request->attended)
         return serveAttended(std::move(*request));

@@ -19,17 +19,15 @@
 namespace lockstep::agent {
 
 namespace {
-constexpr std::chrono::milliseconds sampleInterval{200}, second{1000}, quietLimit{5000};
+constexpr std::chrono::milliseconds sampleInterval{200}, quietLimit{5000};
 constexpr int diskCheckSeconds = 10, resultTriesLimit = 600;
 constexpr double diskLowShare = 0.05;
 /// A forced sample closer to the last one than this would measure nothing but the clock's ticks.
 constexpr std::int64_t shortestSampleNs = 40'000'000;
 
 sigset_t sessionSignals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD})
-        sigaddset(&signals, signal);
+    sigset_t signals = endingSignals();
+    sigaddset(&signals, SIGCHLD);
     return signals;
 }
 
@@ -213,7 +211,7 @@ void Session::onSignals() {
 
 void Session::startTimers() {
     m_sampleTimer = m_loop.every(sampleInterval, [this] { sampleDevices(); });
-    m_secondTimer = m_loop.every(second, [this] { everySecond(); });
+    m_secondTimer = m_loop.every(oneSecond, [this] { everySecond(); });
     // A script that reports no frames is simply running.
     m_quietTimer = m_loop.after(quietLimit, [this] {
         const bool quiet = std::none_of(m_plan.ranks.begin(), m_plan.ranks.end(),
@@ -360,7 +358,7 @@ void Session::conclude() {
         if (m_resultTries == 1)
             alert("error", "result_unwritten",
                   "the result can't be written: " + written.error().message() + "; tried again for ten minutes");
-        m_resultTimer = m_loop.after(second, [this] { conclude(); });
+        m_resultTimer = m_loop.after(oneSecond, [this] { conclude(); });
         return;
     }
     if (!written)

@@ -7,7 +7,7 @@ namespace lockstep::agent {
 using What = NodeMessage::What;
 
 void Session::tellFailure(int rank, const ProcessExit &exit, const std::string &reason) {
-    if (exit.code == stoppedCode) // it stopped by itself: so do all
+    if (exit.code == exitStopped) // it stopped by itself: so do all
         return m_hub ? m_hub->stop("rank " + std::to_string(rank)) : void();
     const bool peerLost = !exit.signal && m_supervisor->failure() && m_supervisor->failure()->peerLost;
     if (m_hub) {
@@ -27,7 +27,7 @@ void Session::tellFailure(int rank, const ProcessExit &exit, const std::string &
     failed.rank = rank;
     failed.code = exit.code;
     failed.signal = exit.signal;
-    failed.exitCode = exit.code == 2 ? 2 : failedCode;
+    failed.exitCode = exit.code == exitBadArguments ? exitBadArguments : exitFailed;
     failed.reason = reason;
     m_link->say(failed);
 }
@@ -50,7 +50,7 @@ void Session::takeFailure(int, const NodeMessage &failed) {
         m_nodeFailureNs = m_clock.monoNs();
     }
     if (!m_supervisor)
-        return concludeUnbegun(RunState::Failed, failed.exitCode.value_or(failedCode), failed.reason);
+        return concludeUnbegun(RunState::Failed, failed.exitCode.value_or(exitFailed), failed.reason);
     m_supervisor->endWithOthers(failed.reason);
     m_hub->abort(failed.reason);
 }
@@ -82,8 +82,8 @@ void Session::lookAtRestart() {
     if (!all && !m_hub->onlyLostFor(patienceClosed, failed ? patienceFailed : m_plan.nodes.lease))
         return;
     const std::string reason = m_nodeFailure ? m_nodeFailure->reason : m_supervisor->reason();
-    const int code = m_nodeFailure ? m_nodeFailure->exitCode.value_or(failedCode) : m_supervisor->exitCode();
-    if (all && failed && code == failedCode && !m_stopAsked)
+    const int code = m_nodeFailure ? m_nodeFailure->exitCode.value_or(exitFailed) : m_supervisor->exitCode();
+    if (all && failed && code == exitFailed && !m_stopAsked)
         return restart(reason);
     m_loop.cancel(m_nodesTimer);
     m_hub->settle();

@@ -66,7 +66,7 @@ Result<void> Session::openHub() {
         const std::string reason = m_hub->absent() + " did not join within " + seconds(m_plan.nodes.joinLimit) +
                                    "; see that its agent starts and reaches " + m_hub->join();
         alert("error", "node_absent", reason);
-        concludeUnbegun(RunState::Failed, failedCode, reason);
+        concludeUnbegun(RunState::Failed, exitFailed, reason);
     });
     return {};
 }
@@ -124,13 +124,11 @@ void Session::startAll() {
 
     if (const std::string unlike = unlikeTorch(record.machines); !unlike.empty()) {
         alert("error", "torch_differs", unlike);
-        return concludeUnbegun(RunState::Failed, badArguments, unlike);
+        return concludeUnbegun(RunState::Failed, exitBadArguments, unlike);
     }
     if (auto begun = begin(); !begun) {
         alert("error", "start_failed", begun.error().message());
-        return concludeUnbegun(RunState::Failed,
-                               begun.error().kind == ErrorKind::BadArgument ? badArguments : failedCode,
-                               begun.error().message());
+        return concludeUnbegun(RunState::Failed, exitCodeOf(begun.error()), begun.error().message());
     }
     tellGo();
     m_journal->append(LogFrame{"info",
@@ -213,11 +211,11 @@ void Session::adoptNodesOutcome() {
     if (m_nodeFailure && !m_stopAsked) {
         const NodeMessage &failed = *m_nodeFailure;
         m_outcome = RunState::Failed;
-        m_ending = {failed.exitCode.value_or(failedCode),
-                    failed.signal ? 128 + *failed.signal : failed.code.value_or(failedCode), failed.reason};
+        m_ending = {failed.exitCode.value_or(exitFailed),
+                    failed.signal ? 128 + *failed.signal : failed.code.value_or(exitFailed), failed.reason};
     } else if (m_outcome == RunState::Done && worst && runStateFrom(worst->state) != RunState::Done) {
         m_outcome = runStateFrom(worst->state).value_or(RunState::Failed);
-        const int code = worst->exitCode.value_or(failedCode);
+        const int code = worst->exitCode.value_or(exitFailed);
         m_ending = {code, code, worst->reason};
     }
     if (lost.empty())
@@ -231,7 +229,7 @@ void Session::adoptNodesOutcome() {
               " did not come back: how the ranks there ended, and the rest of the log, are unknown");
     if (m_outcome == RunState::Done) {
         m_outcome = RunState::Failed;
-        m_ending = {failedCode, failedCode,
+        m_ending = {exitFailed, exitFailed,
                     "the link to " + lost + " did not come back: how its ranks ended is unknown"};
     }
 }
@@ -301,7 +299,7 @@ void Session::takeOrder(const NodeMessage &message) {
             return;
         if (m_supervisor)
             return m_supervisor->endWithOthers(message.reason);
-        return concludeUnbegun(RunState::Failed, failedCode, message.reason);
+        return concludeUnbegun(RunState::Failed, exitFailed, message.reason);
     case What::Stop:
         if (message.number.value_or(1) <= m_stopNumber)
             return; // told again after a cut
@@ -317,7 +315,7 @@ void Session::takeOrder(const NodeMessage &message) {
         return askForTrace({"trace", message.by, message.steps});
     case What::End:
         return concludeWith(runStateFrom(message.state).value_or(RunState::Failed),
-                            message.exitCode.value_or(failedCode), message.reason);
+                            message.exitCode.value_or(exitFailed), message.reason);
     default:
         return;
     }
@@ -344,7 +342,7 @@ void Session::takeGo(const NodeMessage &message) {
     failed.what = What::Failed;
     failed.number = m_start;
     failed.reason = "on " + m_host + ": " + begun.error().message();
-    failed.exitCode = begun.error().kind == ErrorKind::BadArgument ? badArguments : failedCode;
+    failed.exitCode = exitCodeOf(begun.error());
     m_link->say(failed);
     if (again) {
         m_plan.maxRestarts = m_start;
@@ -368,7 +366,7 @@ void Session::watchLease() {
     if (m_link->up() || m_over)
         return;
     if (!m_supervisor && m_link->lostFor() > m_plan.nodes.joinLimit)
-        return concludeUnbegun(RunState::Failed, failedCode, "agent 0 was lost before the ranks had started");
+        return concludeUnbegun(RunState::Failed, exitFailed, "agent 0 was lost before the ranks had started");
     if (m_supervisor && m_link->lostFor() > m_plan.nodes.lease)
         m_supervisor->abandon("lease_over", "agent 0 at " + m_link->address() + " was not reached for " +
                                                 seconds(m_plan.nodes.lease) + ": the ranks on " + m_host + " end");

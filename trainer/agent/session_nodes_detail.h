@@ -10,6 +10,5 @@ inline constexpr std::chrono::milliseconds lookInterval{100};
 inline constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000};
 /// Failures on two nodes this close may come in any order: the one by a signal is the cause.
 inline constexpr std::int64_t sameMomentNs = 1'000'000'000;
-inline constexpr int failedCode = 1, badArguments = 2, stoppedCode = 130;
 
 } // namespace lockstep::agent

@@ -11,9 +11,8 @@
 namespace lockstep::agent {
 
 namespace {
-constexpr int stoppedCode = 130, badArgumentsCode = 2;
 /// Deaths this close together may come in any order: the one by a signal is then the cause, not the one that followed.
-constexpr std::int64_t sameMomentNs = 200'000'000;
+constexpr std::int64_t sameNodeMomentNs = 200'000'000;
 } // namespace
 
 Supervisor::Supervisor(Parts parts, Handlers handlers) : m_parts(std::move(parts)), m_handlers(std::move(handlers)) {
@@ -151,14 +150,14 @@ std::string Supervisor::sentenceOf(const Rank &rank) const {
         return who + " was killed by " + signalName(*rank.exit->signal);
     if (rank.exit->good())
         return who + " ended";
-    if (*rank.exit->code == stoppedCode)
+    if (*rank.exit->code == exitStopped)
         return who + " stopped";
     return who + " exited with code " + std::to_string(*rank.exit->code);
 }
 
 /// What the rank itself said last, for failures that are no signal.
 std::string Supervisor::detailOf(const Rank &rank) const {
-    if (rank.exit->signal || rank.exit->good() || *rank.exit->code == stoppedCode)
+    if (rank.exit->signal || rank.exit->good() || *rank.exit->code == exitStopped)
         return {};
     const std::string &error = rank.console->lastErrorLine();
     return error.empty() ? rank.console->lastLine() : error;
@@ -188,7 +187,7 @@ bool Supervisor::lostAPeer(const Rank &rank) const {
 
 /// It had said what is wrong before it was asked to end with the others.
 bool Supervisor::failedByItself(const Rank &rank) const {
-    return rank.exit->code && *rank.exit->code != stoppedCode && !rank.killedByUs && rank.console->lastErrorNs() > 0 &&
+    return rank.exit->code && *rank.exit->code != exitStopped && !rank.killedByUs && rank.console->lastErrorNs() > 0 &&
            rank.console->lastErrorNs() < rank.askedNs && !lostAPeer(rank);
 }
 
@@ -197,8 +196,8 @@ bool Supervisor::isBetterCause(const Rank &rank) const {
         return true;
     const Rank &cause = m_ranks[*m_cause];
     if (rank.exit->signal)
-        return cause.exit->code && m_parts.clock.monoNs() - m_causeNs < sameMomentNs;
-    return lostAPeer(cause) && !lostAPeer(rank) && *rank.exit->code != stoppedCode;
+        return cause.exit->code && m_parts.clock.monoNs() - m_causeNs < sameNodeMomentNs;
+    return lostAPeer(cause) && !lostAPeer(rank) && *rank.exit->code != exitStopped;
 }
 
 void Supervisor::considerFailure(const Rank &rank) {
@@ -214,16 +213,16 @@ void Supervisor::considerFailure(const Rank &rank) {
     m_cause = static_cast<std::size_t>(&rank - m_ranks.data());
     m_causeNs = now;
     const std::string detail = detailOf(rank);
-    if (*m_cause < m_ranks.size() && rank.exit->code == badArgumentsCode && !detail.empty())
+    if (*m_cause < m_ranks.size() && rank.exit->code == exitBadArguments && !detail.empty())
         m_reason = detail; // the rank's own sentence says it best
     else
         m_reason = sentenceOf(rank) + (detail.empty() ? "" : ": " + detail);
-    if (rank.exit->code != stoppedCode)
+    if (rank.exit->code != exitStopped)
         alert("error", rank.exit->signal ? "rank_died" : "rank_failed", m_reason, rank.plan->rank);
     if (m_handlers.onFailure)
         m_handlers.onFailure(rank.plan->rank, *rank.exit, m_reason);
     if (first)
-        endOthers(rank.exit->code == stoppedCode ? graceAfterStop : graceAfterFailure);
+        endOthers(rank.exit->code == exitStopped ? graceAfterStop : graceAfterFailure);
 }
 
 void Supervisor::endOthers(std::chrono::milliseconds grace) {
@@ -337,7 +336,7 @@ void Supervisor::allGone() {
         return m_handlers.onGone();
     }
     const bool again = m_cause && !m_stopAsked && m_restarts < m_parts.plan.maxRestarts &&
-                       m_ranks[*m_cause].exit->code != badArgumentsCode && !stoppedByItself();
+                       m_ranks[*m_cause].exit->code != exitBadArguments && !stoppedByItself();
     if (!again)
         return finish();
     ++m_restarts;
@@ -382,7 +381,7 @@ void Supervisor::settle() {
 }
 
 bool Supervisor::stoppedByItself() const {
-    return m_cause && m_ranks[*m_cause].exit->code == stoppedCode;
+    return m_cause && m_ranks[*m_cause].exit->code == exitStopped;
 }
 
 void Supervisor::finish() {
@@ -404,9 +403,9 @@ int Supervisor::exitCode() const {
     case RunState::Done:
         return 0;
     case RunState::Stopped:
-        return stoppedCode;
+        return exitStopped;
     default:
-        return m_cause && m_ranks[*m_cause].exit->code == badArgumentsCode ? badArgumentsCode : 1;
+        return m_cause && m_ranks[*m_cause].exit->code == exitBadArguments ? exitBadArguments : exitFailed;
     }
 }
 

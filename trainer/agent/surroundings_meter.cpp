@@ -7,12 +7,6 @@
 namespace lockstep::agent {
 
 namespace {
-constexpr double lookEveryS = 1;
-
-void add(std::optional<double> &sum, double more) {
-    sum = sum.value_or(0) + more;
-}
-
 double tickSeconds() {
     return 1.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
@@ -21,7 +15,7 @@ double tickSeconds() {
 void SurroundingsMeter::take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners) {
     addGpus(sample);
     m_sinceLookS += sample.intervalS;
-    if (m_before && m_sinceLookS < lookEveryS)
+    if (m_before && m_sinceLookS < meterEveryS)
         return;
     Look now = look(sample, queueOwners);
     if (m_before) {
@@ -71,11 +65,11 @@ void SurroundingsMeter::addSince(const Look &before, const Look &now) {
         for (const auto &[pid, used] : now.guestsCpuS)
             if (const auto then = before.guestsCpuS.find(pid); then != before.guestsCpuS.end())
                 oursS += used - then->second;
-        add(m_otherCpuS, busyS - oursS);
-        add(m_stolenS, std::max(0.0, stolenS));
+        addTo(m_otherCpuS, busyS - oursS);
+        addTo(m_stolenS, std::max(0.0, stolenS));
     }
     if (before.quotaWaitedS && now.quotaWaitedS) {
-        add(m_quotaS, std::max(0.0, *now.quotaWaitedS - *before.quotaWaitedS));
+        addTo(m_quotaS, std::max(0.0, *now.quotaWaitedS - *before.quotaWaitedS));
         if (*now.quotaWaitedS > *before.quotaWaitedS)
             addReason("CPU quota");
     }

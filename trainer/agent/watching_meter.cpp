@@ -6,29 +6,21 @@
 
 namespace lockstep::agent {
 
-namespace {
-constexpr double lookEveryS = 1;
-
-void add(std::optional<double> &sum, double more) {
-    sum = sum.value_or(0) + more;
-}
-} // namespace
-
 void WatchingMeter::take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners) {
     if (!m_total)
         m_total.emplace();
     bool watched = false;
     for (const ProcessSample &viewer : sample.viewers)
         if (viewer.cpuCores) { // absent in a viewer's first sample: what it took before it came is not the run's
-            add(m_total->viewersCpuS, *viewer.cpuCores * sample.intervalS);
+            addTo(m_total->viewersCpuS, *viewer.cpuCores * sample.intervalS);
             watched = true;
         }
     if (watched)
         m_total->watchedS += sample.intervalS;
     if (sample.agent && sample.agent->cpuCores)
-        add(m_total->agentCpuS, *sample.agent->cpuCores * sample.intervalS);
+        addTo(m_total->agentCpuS, *sample.agent->cpuCores * sample.intervalS);
     m_sinceLookS += sample.intervalS;
-    if (m_sinceLookS < lookEveryS)
+    if (m_sinceLookS < meterEveryS)
         return;
     m_sinceLookS = 0;
     addOwners(queueOwners);
@@ -40,7 +32,7 @@ void WatchingMeter::addOwners(const std::vector<pid_t> &owners) {
     for (const pid_t owner : owners)
         if (const auto used = processCpuSeconds(owner)) {
             if (const auto before = m_ownersCpuS.find(owner); before != m_ownersCpuS.end())
-                add(m_total->queueCpuS, std::max(0.0, *used - before->second));
+                addTo(m_total->queueCpuS, std::max(0.0, *used - before->second));
             now.emplace(owner, *used);
         }
     m_ownersCpuS = std::move(now);
@@ -52,7 +44,7 @@ void WatchingMeter::addWaiting(const std::vector<ProcessSample> &ranks) {
         for (const auto &[thread, waitedS] : threadsWaitedSeconds(static_cast<pid_t>(rank.pid))) {
             const auto before = m_waitedS.find({rank.pid, thread});
             const double since = before == m_waitedS.end() ? 0 : before->second; // a new thread began in this run
-            add(m_total->ranksWaitedS, std::max(0.0, waitedS - since));
+            addTo(m_total->ranksWaitedS, std::max(0.0, waitedS - since));
             now.emplace(std::pair(rank.pid, thread), waitedS);
         }
     m_waitedS = std::move(now);

@@ -27,12 +27,6 @@ using namespace lockstep::trainer;
 
 namespace {
 
-constexpr int exitDone = 0, exitFailed = 1, exitBadArguments = 2, exitStopped = 130;
-
-int exitCodeOf(const Error &error) {
-    return error.kind == ErrorKind::BadArgument ? exitBadArguments : exitFailed;
-}
-
 /// On a command line a field is its flag.
 void complain(Error error) {
     if (const FieldSpec *field = findField(error.where))

@@ -11,7 +11,7 @@ namespace lockstep::trainer {
 namespace {
 
 int devicesInRun(const RunConfig &config, const RankEnvironment &env) {
-    return config.method == Method::Ddp ? env.worldSize : deviceCount(config);
+    return isDistributed(config.method) ? env.worldSize : deviceCount(config);
 }
 
 std::string joined(const std::vector<std::string> &parts) {
@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string> &parts) {
 
 /// The devices this process trains on, as positions in config.devices.
 std::vector<std::size_t> ownDevices(const RunConfig &config, const RankEnvironment &env) {
-    if (config.method == Method::Ddp)
+    if (isDistributed(config.method))
         return {static_cast<std::size_t>(env.localRank)};
     std::vector<std::size_t> all(config.devices.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -95,7 +95,7 @@ Result<Placement> placeOnGpus(const RunConfig &config, const RankEnvironment &en
 
 Result<RunConfig> fitToLauncher(RunConfig config, const RankEnvironment &env) {
     const std::string method(toString(config.method));
-    if (config.method != Method::Ddp) {
+    if (!isDistributed(config.method)) {
         if (env.worldSize > 1)
             return fail(Error::badArgument(method + " is one process, but " + env.launcher + " started " +
                                                std::to_string(env.worldSize) + " ranks",
@@ -140,7 +140,7 @@ double effectiveLr(const RunConfig &config, const RankEnvironment &env) {
 }
 
 std::int64_t processBatch(const RunConfig &config, const RankEnvironment &env) {
-    if (config.method == Method::Ddp)
+    if (isDistributed(config.method))
         return config.batchPerDevice > 0 ? config.batchPerDevice : config.batchSize / env.worldSize;
     return globalBatch(config);
 }

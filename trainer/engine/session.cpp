@@ -80,7 +80,7 @@ Result<void> checkOverlap(Session &session) {
 }
 
 Result<void> meetOthers(Session &session) {
-    if (session.config.method != Method::Ddp) {
+    if (!isDistributed(session.config.method)) {
         session.communicator = std::make_unique<Communicator>();
         session.devices = session.placement.names;
         return {};
@@ -230,9 +230,12 @@ void makeStrategy(Session &session) {
             session.strategy = std::make_unique<Baseline>(session.model, *session.clock);
         return;
     case Method::Ddp:
-        session.strategy =
-            std::make_unique<Ddp>(session.model, *session.communicator, *session.clock, config.bucketMb,
-                                  session.resumed ? session.resumed->bucketOrder : std::string(), session.trace.get());
+    case Method::PsSync:
+        session.strategy = std::make_unique<Ddp>(
+            session.model, *session.communicator, *session.clock,
+            Ddp::Options{config.bucketMb, session.resumed ? session.resumed->bucketOrder : std::string(),
+                         config.method == Method::PsSync},
+            session.trace.get());
         return;
     case Method::Dp:
         // Replicas' first parameters are overwritten: drawing them must not move the sequence of random numbers on.

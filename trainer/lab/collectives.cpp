@@ -4,6 +4,7 @@
 #include <torch/cuda.h>
 
 #include "trainer/lab/lab_options.h"
+#include "trainer/strategies/server_exchange.h"
 
 namespace lockstep::trainer {
 
@@ -122,24 +123,8 @@ void Exchange::ring() {
     }
 }
 
-/// A parameter server's way: everybody's K goes to rank 0, which adds them up and sends the sum back: 2(N-1)K through its one
-/// link. It takes them as they come, into one buffer.
 void Exchange::server() {
-    std::vector<torch::Tensor> own{m_input}, arriving{m_scratch};
-    if (m_rank != 0) {
-        m_group->send(own, 0, tag)->wait();
-        m_group->recv(own, 0, tag)->wait();
-        return;
-    }
-    for (int rank = 1; rank < m_size; ++rank) {
-        m_group->recv(arriving, rank, tag)->wait();
-        m_input.add_(m_scratch);
-    }
-    std::vector<c10::intrusive_ptr<c10d::Work>> sends;
-    for (int rank = 1; rank < m_size; ++rank)
-        sends.push_back(m_group->send(own, rank, tag));
-    for (const auto &send : sends)
-        send->wait();
+    sumThroughServer(*m_group, m_input, m_scratch, tag);
 }
 
 void Exchange::work() {

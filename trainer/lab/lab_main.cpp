@@ -15,7 +15,7 @@ namespace {
 
 int complain(const Error &error) {
     std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
-    return error.kind == ErrorKind::BadArgument ? 2 : 1;
+    return exitCodeOf(error);
 }
 
 /// The lab's edge: where torch's exceptions end.

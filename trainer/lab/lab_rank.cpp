@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
-constexpr auto rendezvousLimit = 300s;
+constexpr auto labRendezvousLimit = 300s;
 constexpr int leastRepeats = 3, mostRepeats = 400, mostParts = 12;
 constexpr double workS = 1e-3; ///< about; decides how often, not how long
 
@@ -107,7 +107,7 @@ private:
 };
 
 Result<void> LabRank::meet() {
-    auto store = openStore(m_env, rendezvousLimit);
+    auto store = openStore(m_env, labRendezvousLimit);
     if (!store)
         return fail(store.error());
     m_communicator = std::make_unique<Communicator>(m_env, *store);

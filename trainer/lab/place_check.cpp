@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 /// Together below ten seconds: all ranks at once, then the rounds of pairs, and the others' answers to each.
 constexpr auto allLimit = 3000ms, pairsLimit = 5000ms, longestPair = 2000ms, storeLimit = 9000ms;
 constexpr std::int64_t numbers = 256 * 1024; ///< 1 MiB
-constexpr int tag = 11;
+constexpr int pairTag = 11;
 
 /// Whole numbers, other ones on every rank, whose sums are exact in fp32.
 torch::Tensor known(int rank, c10::Device device) {
@@ -103,11 +103,11 @@ std::string talkTo(const Attempt &attempt, int other) {
     const auto gloo = makeGloo(store, me, 2, attempt.place);
     std::vector<torch::Tensor> own{known(attempt.env.rank, c10::kCPU)}, theirs{torch::zeros(numbers)};
     if (me == 0) {
-        gloo->send(own, 1, tag)->wait();
-        gloo->recv(theirs, 1, tag)->wait();
+        gloo->send(own, 1, pairTag)->wait();
+        gloo->recv(theirs, 1, pairTag)->wait();
     } else {
-        gloo->recv(theirs, 0, tag)->wait();
-        gloo->send(own, 0, tag)->wait();
+        gloo->recv(theirs, 0, pairTag)->wait();
+        gloo->send(own, 0, pairTag)->wait();
     }
     return torch::equal(theirs.front(), known(other, c10::kCPU)) ? "" : "wrong numbers came over";
 }

@@ -17,7 +17,6 @@ using namespace lockstep::trainer;
 
 namespace {
 
-constexpr int exitDone = 0, exitBadArguments = 2;
 constexpr std::string_view line = "line"; ///< of LOCKSTEP_FACTS
 
 int refuse(const Error &error) {

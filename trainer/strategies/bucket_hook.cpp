@@ -54,9 +54,9 @@ std::vector<BucketPoints> BucketRecord::takePoints(std::shared_ptr<c10::Event> &
     return whole ? std::move(points) : std::vector<BucketPoints>();
 }
 
-BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, std::shared_ptr<BucketRecord> record,
-                       PhaseClock &clock, BeforeLast beforeLast)
-    : m_group(std::move(group)), m_record(std::move(record)), m_clock(clock),
+BucketHook::BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, ServerExchange *server,
+                       std::shared_ptr<BucketRecord> record, PhaseClock &clock, BeforeLast beforeLast)
+    : m_group(std::move(group)), m_server(server), m_record(std::move(record)), m_clock(clock),
       m_inStream(m_group->getBackendType() == c10d::ProcessGroup::BackendType::NCCL),
       m_beforeLast(std::move(beforeLast)) {}
 
@@ -74,7 +74,7 @@ c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bu
     if (!buffer.is_cuda())
         m_record->ready(index, bytes, readyNs, monotonicNs());
     std::vector<at::Tensor> tensors{buffer};
-    auto future = m_group->allreduce(tensors)->getFuture();
+    auto future = m_server ? m_server->sum(buffer) : m_group->allreduce(tensors)->getFuture();
     if (buffer.is_cuda()) {
         if (!m_inStream)
             return future; // Gloo copies through the host, in streams that nobody is told of

@@ -8,6 +8,7 @@
 
 #include "ipc/frames.h"
 #include "trainer/report/phase_clock.h"
+#include "trainer/strategies/server_exchange.h"
 
 namespace lockstep::trainer {
 
@@ -43,20 +44,22 @@ private:
     std::shared_ptr<c10::Event> m_backward;
 };
 
-/// Averages each bucket over the ranks by an asynchronous all-reduce as soon as its gradients are ready, and stamps when: on
+/// Averages each bucket over the ranks, by an asynchronous all-reduce or through a server, as soon as its gradients are ready, and stamps when: on
 /// CPUs by the host's clock, under NCCL by points of the GPU's streams. Gloo on GPUs tells no ends.
 class BucketHook final : public c10d::CommHookInterface {
 public:
     /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).
     using BeforeLast = std::function<void(c10d::GradBucket &)>;
-    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, std::shared_ptr<BucketRecord> record, PhaseClock &clock,
-               BeforeLast beforeLast);
+    /// `server`: absent: by all-reduce. It must live as long as the hook.
+    BucketHook(c10::intrusive_ptr<c10d::ProcessGroup> group, ServerExchange *server,
+               std::shared_ptr<BucketRecord> record, PhaseClock &clock, BeforeLast beforeLast);
 
     c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket &bucket) override;
     at::Tensor parseHookResult(const c10::IValue &result) override;
 
 private:
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
+    ServerExchange *m_server;
     std::shared_ptr<BucketRecord> m_record;
     PhaseClock &m_clock;
     bool m_inStream; ///< the backend's work is in a stream of the GPU

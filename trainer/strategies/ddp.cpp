@@ -25,10 +25,11 @@ std::int64_t controlSlots(const Communicator &communicator) {
 
 } // namespace
 
-Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, double bucketMb,
-         const std::string &bucketOrder, Trace *trace)
+Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &given,
+         Trace *trace)
     : m_model(std::move(model)), m_communicator(communicator), m_clock(clock), m_trace(trace),
-      m_parameters(m_model->parameters()), m_record(std::make_shared<BucketRecord>()) {
+      m_parameters(m_model->parameters()), m_record(std::make_shared<BucketRecord>()),
+      m_server(given.server ? std::make_unique<ServerExchange>(communicator.group()) : nullptr) {
     const c10::AutoGradMode noGrad(false);
     const auto options = m_parameters.front().options().requires_grad(false);
     m_control = torch::zeros({controlSlots(communicator)}, options).requires_grad_(true);
@@ -37,7 +38,7 @@ Ddp::Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &c
     c10d::broadcast_coalesced(communicator.group(), m_parameters, broadcastBytes);
     m_parameters.push_back(m_control);
     broadcastBuffers();
-    makeReducer(firstBuckets(bucketOrder), static_cast<std::int64_t>(bucketMb * 1024 * 1024));
+    makeReducer(firstBuckets(given.bucketOrder), static_cast<std::int64_t>(given.bucketMb * 1024 * 1024));
 }
 
 Ddp::~Ddp() {
@@ -79,8 +80,9 @@ void Ddp::makeReducer(const Buckets &buckets, std::int64_t capBytes) {
     const std::vector<int> ids = device.is_cuda() ? std::vector<int>{device.index()} : std::vector<int>{};
     m_logger->set_construction_data_and_log("lockstep", ids, ids.empty() ? -1 : ids.front(), /*broadcast_buffers=*/true,
                                             /*has_sync_bn=*/false, /*static_graph=*/false);
-    m_reducer->register_comm_hook(std::make_unique<BucketHook>(
-        m_communicator.group(), m_record, m_clock, [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
+    m_reducer->register_comm_hook(
+        std::make_unique<BucketHook>(m_communicator.group(), m_server.get(), m_record, m_clock,
+                                     [this](c10d::GradBucket &bucket) { beforeLastBucket(bucket); }));
 }
 
 void Ddp::broadcastBuffers() {
@@ -211,8 +213,8 @@ void Ddp::accountWhenKnown() {
 
 void Ddp::traceBuckets(const std::vector<BucketStamp> &stamps) {
     for (std::size_t i = 0; i < stamps.size(); ++i)
-        m_trace->span(Trace::firstBucket + static_cast<int>(i), "all-reduce", stamps[i].startNs, stamps[i].endNs,
-                      stamps[i].bytes, stamps[i].readyNs);
+        m_trace->span(Trace::firstBucket + static_cast<int>(i), m_server ? "server" : "all-reduce", stamps[i].startNs,
+                      stamps[i].endNs, stamps[i].bytes, stamps[i].readyNs);
 }
 
 std::string Ddp::bucketOrder() {

@@ -11,6 +11,7 @@
 #include "trainer/report/trace.h"
 #include "trainer/strategies/bucket_hook.h"
 #include "trainer/strategies/comm_statistics.h"
+#include "trainer/strategies/server_exchange.h"
 #include "trainer/strategies/strategy.h"
 
 namespace lockstep::trainer {
@@ -22,10 +23,14 @@ namespace lockstep::trainer {
 /// belongs neither to the model nor to the optimizer.
 class Ddp final : public Strategy {
 public:
-    /// Checks that all ranks have the same shapes and gives them rank 0's parameters and buffers. `bucketOrder`: that of
-    /// the run which is resumed.
-    Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, double bucketMb,
-        const std::string &bucketOrder, Trace *trace = nullptr);
+    struct Options {
+        double bucketMb = 25;
+        std::string bucketOrder; ///< that of the run which is resumed; else empty
+        bool server = false; ///< buckets are summed up by rank 0 (ServerExchange), and not by the backend's all-reduce
+    };
+    /// Checks that all ranks have the same shapes and gives them rank 0's parameters and buffers.
+    Ddp(std::shared_ptr<Model> model, Communicator &communicator, PhaseClock &clock, const Options &options,
+        Trace *trace = nullptr);
     ~Ddp() override;
 
     StepOutcome step(const Batch &batch, bool wantStop) override;
@@ -53,6 +58,7 @@ private:
     std::vector<at::Tensor> m_parameters; ///< the model's, then the control slots
     at::Tensor m_control, m_controlInput;
     std::shared_ptr<BucketRecord> m_record;
+    std::unique_ptr<ServerExchange> m_server; ///< outlives the Reducer, whose hook asks it; absent: all-reduce
     std::shared_ptr<c10d::Reducer> m_reducer;
     std::shared_ptr<c10d::Logger> m_logger;
     CommStatistics m_statistics;

@@ -19,10 +19,10 @@ constexpr std::size_t mostFactors = 6; ///< 64 controls, 720 orders
 constexpr std::size_t mostMissing = 6; ///< more would be a list nobody starts
 constexpr double worthTelling = 0.05;  ///< share of a training time in no phase that is said
 
-using Part = std::optional<double> TimeParts::*;
+using TimePart = std::optional<double> TimeParts::*;
 
 /// A part that one of the two does not tell is told of neither: its time stays in the rest of both.
-double change(const TimeParts &reference, const TimeParts &run, Part part) {
+double change(const TimeParts &reference, const TimeParts &run, TimePart part) {
     return reference.*part && run.*part ? *(run.*part) - *(reference.*part) : 0;
 }
 
@@ -34,9 +34,9 @@ void joinWaiting(TimeParts &parts) {
 }
 
 void noteUnreported(const Cell &cell, const TimeParts &own, const TimeParts &other, std::vector<std::string> &notes) {
-    const std::pair<Part, const char *> parts[] = {{&TimeParts::loadS, "loading"},
-                                                   {&TimeParts::computeS, "computing"},
-                                                   {&TimeParts::communicationS, "communication"}};
+    const std::pair<TimePart, const char *> parts[] = {{&TimeParts::loadS, "loading"},
+                                                       {&TimeParts::computeS, "computing"},
+                                                       {&TimeParts::communicationS, "communication"}};
     for (const auto &[part, name] : parts)
         if (!(own.*part) && other.*part)
             notes.push_back(cell.name + " reports no " + name + ": that time of both is unattributed.");

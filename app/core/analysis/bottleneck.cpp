@@ -19,7 +19,7 @@ std::string share(double fraction) {
 std::string milliseconds(double seconds) {
     return significant(seconds * 1e3).toStdString() + " ms";
 }
-std::string text(double seconds) {
+std::string secondsText(double seconds) {
     return core::seconds(seconds).toStdString();
 }
 
@@ -54,9 +54,9 @@ std::string stepText(const Cell &cell, double seconds) {
 
 std::string stragglerText(const Cell &cell, const TimeParts &parts) {
     std::string out = "Waiting for slower ranks takes " + share(*parts.waitS / parts.trainingS) +
-                      " of training time (" + text(*parts.waitS) + stepText(cell, *parts.waitS) + ")";
+                      " of training time (" + secondsText(*parts.waitS) + stepText(cell, *parts.waitS) + ")";
     const auto slow = slowRankOf(cell);
-    return slow ? out + ": rank " + std::to_string(slow->rank) + " spends " + text(slow->moreS) +
+    return slow ? out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
                       " more than the others, most of it in " + slow->phase + "."
                 : out + ": no one rank is slower, they wait for each other in turn.";
 }
@@ -67,8 +67,9 @@ void takeLaunch(const Cell &cell, const TimeParts &parts, Bottleneck &out) {
     if (launch && *launch > launchFrom) {
         out.bound = Bound::Launch;
         out.share = launch;
-        out.evidence = share(*launch) + " of the run passes before a rank trains (" + text(*launch * parts.runS) +
-                       " of " + text(parts.runS) + "): the run is too short for its start.";
+        out.evidence = share(*launch) + " of the run passes before a rank trains (" +
+                       secondsText(*launch * parts.runS) + " of " + secondsText(parts.runS) +
+                       "): the run is too short for its start.";
     } else if (busy && *busy < busyGpuFrom) {
         out.bound = Bound::Launch;
         out.share = 1 - *busy;
@@ -78,7 +79,7 @@ void takeLaunch(const Cell &cell, const TimeParts &parts, Bottleneck &out) {
     } else if (outside >= outsideFrom) {
         out.bound = Bound::Launch;
         out.share = outside;
-        out.evidence = share(outside) + " of training time (" + text(parts.restS) + stepText(cell, parts.restS) +
+        out.evidence = share(outside) + " of training time (" + secondsText(parts.restS) + stepText(cell, parts.restS) +
                        ") is in no phase of a step: it goes into the loop around it.";
     }
 }
@@ -128,11 +129,11 @@ Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
     if (out.bound == Bound::Straggler)
         out.evidence = stragglerText(cell, *parts);
     else if (out.bound == Bound::Input)
-        out.evidence = "Loading takes " + share(*out.share) + " of training time (" + text(*parts->loadS) +
+        out.evidence = "Loading takes " + share(*out.share) + " of training time (" + secondsText(*parts->loadS) +
                        stepText(cell, *parts->loadS) + "), computing " + share(*parts->computeS / training) + ".";
     else if (out.bound == Bound::Communication)
         out.evidence = "Communication that nothing hides takes " + share(*out.share) + " of training time (" +
-                       text(*parts->communicationS) + stepText(cell, *parts->communicationS) + "), computing " +
+                       secondsText(*parts->communicationS) + stepText(cell, *parts->communicationS) + "), computing " +
                        share(*parts->computeS / training) +
                        (parts->waitS ? "." : "; waiting for slower ranks is not told apart from it.");
     else
@@ -140,7 +141,7 @@ Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
     if (out.bound == Bound::Unknown && *parts->computeS / training >= computeFrom) {
         out.bound = Bound::Compute;
         out.share = *parts->computeS / training;
-        out.evidence = "Computing takes " + share(*out.share) + " of training time (" + text(*parts->computeS) +
+        out.evidence = "Computing takes " + share(*out.share) + " of training time (" + secondsText(*parts->computeS) +
                        stepText(cell, *parts->computeS) + "), loading " + share(*parts->loadS / training) + ".";
     }
     if (out.bound == Bound::Unknown)

@@ -60,7 +60,7 @@ private:
 
 RunConfig onDevices(const RunConfig &config, std::vector<std::string> devices) {
     RunConfig out = config;
-    if ((out.method == Method::Dp || out.method == Method::Ddp) && devices.size() == 1)
+    if ((out.method == Method::Dp || isDistributed(out.method)) && devices.size() == 1)
         out.method = Method::Baseline;
     if (out.method == Method::Baseline)
         out.backend = "auto";
@@ -133,6 +133,12 @@ void addCommunication(const RunConfig &config, const TimeParts &parts, Tips &tip
         ddp.dpReplicas = RunConfig().dpReplicas;
         tips.add({"method"}, ddp, tips.without(seconds), why + ", and DDP overlaps it with backward");
     } else {
+        if (config.method == Method::PsSync) {
+            RunConfig ring = config;
+            ring.method = Method::Ddp;
+            tips.add({"method"}, ring, tips.without(seconds),
+                     why + ", and an all-reduce does not go through one rank's link");
+        }
         RunConfig buckets = config;
         buckets.bucketMb = config.bucketMb > 1 ? 1 : config.bucketMb / 4;
         // What backward could hide, less the last bucket, which comes when backward is over.

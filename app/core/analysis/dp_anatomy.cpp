@@ -76,7 +76,7 @@ std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
 }
 
 std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
-    if (store.method() != QLatin1String("ddp"))
+    if (!isDistributed(store.method().toStdString()))
         return std::nullopt;
     const std::int64_t steps = store.phaseSteps(rank);
     const PhaseTimes phases = store.phases(rank);

@@ -104,7 +104,7 @@ bool applies(const Pair &pair, std::string_view key) {
     if (!a || !b)
         return true;
     if (key == "bucket_mb" || key == "interface") // only ddp sends
-        return a->method == Method::Ddp && b->method == Method::Ddp;
+        return isDistributed(a->method) && isDistributed(b->method);
     if (key == "worker_cores") // cores of unlike numbers of workers are unlike by themselves
         return a->workers == b->workers && a->workers > 0 && a->workerCores.empty() != b->workerCores.empty();
     const bool sameRate = std::fabs(effectiveRate(*a) - effectiveRate(*b)) <= 1e-12 * effectiveRate(*a);

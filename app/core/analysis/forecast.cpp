@@ -99,14 +99,23 @@ std::vector<ReadyBucket> readyBuckets(const std::vector<double> &buckets, const 
     return out;
 }
 
-std::optional<Communication> bucketed(const CommunicationModel &model, int ranks,
+/// Operations of the lab that tell what a bucket takes, the first that was measured; and of it the processor's part, else all.
+struct Exchanged {
+    std::vector<const char *> times;
+    const char *work = nullptr;
+};
+const Exchanged byAllReduce{{inTraining, "all_reduce"}, workInTraining}; // a lab on GPUs has the second alone
+const Exchanged byServer{{"server_all_reduce"}};
+
+std::optional<Communication> bucketed(const CommunicationModel &model, const Exchanged &exchanged, int ranks,
                                       const std::vector<ReadyBucket> &buckets, double backwardS) {
     Communication out;
     Interval end;
     for (const auto &[bytes, ready] : buckets) {
-        auto time = model.predict(inTraining, ranks, bytes);
-        if (!time) // a lab on GPUs, or one of an older version
-            time = model.predict("all_reduce", ranks, bytes);
+        std::optional<Prediction> time;
+        for (const char *name : exchanged.times)
+            if (!time)
+                time = model.predict(name, ranks, bytes);
         if (!time)
             return std::nullopt;
         end.value = std::max(ready, end.value) + time->seconds;
@@ -116,20 +125,12 @@ std::optional<Communication> bucketed(const CommunicationModel &model, int ranks
         out.allS.low += time->low;
         out.allS.high += time->high;
         out.ranksMeasured = out.ranksMeasured && time->ranksMeasured;
-        const auto work = model.predict(workInTraining, ranks, bytes);
+        const auto work = exchanged.work ? model.predict(exchanged.work, ranks, bytes) : std::nullopt;
         out.workS += work ? std::min(work->seconds, time->seconds) : time->seconds;
     }
     const auto left = [backwardS](double over) { return std::max(0.0, over - backwardS); };
     out.exposedS = {left(end.value), left(end.low), left(end.high)};
     return out;
-}
-
-std::optional<Communication> served(const CommunicationModel &model, int ranks, double bytes) {
-    const auto time = model.predict("server_all_reduce", ranks, bytes);
-    if (!time)
-        return std::nullopt;
-    const Interval all{time->seconds, time->low, time->high};
-    return Communication{all, time->seconds, all, time->ranksMeasured};
 }
 
 Interval scaled(const Interval &interval, double factor) {
@@ -163,8 +164,8 @@ ForecastRow rowOf(const ForecastInput &input, const CommunicationModel &model, c
     const std::int64_t batch = input.batchPerDevice ? input.batch : input.batch / devices;
     const auto compute = computeOf(input, devices, batch);
     const bool server = method == ForecastMethod::Server;
-    const auto talk = server ? served(model, devices, so.gradientBytes)
-                             : bucketed(model, devices, readyBuckets(so.bucketsBytes, *compute), compute->backwardS);
+    const auto talk = bucketed(model, server ? byServer : byAllReduce, devices, readyBuckets(so.bucketsBytes, *compute),
+                               compute->backwardS);
     if (!talk) {
         row.cannotTell =
             std::string("can't tell: the lab did not measure ") + (server ? "the server's way" : "all-reduce");

@@ -2,15 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/judgement.h"
+#include "ipc/json_or_null.h"
 
 namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json orNull(const std::optional<double> &value) {
-    return value ? Json(*value) : Json(nullptr);
-}
 
 Json jsonOf(const std::optional<SpeedUp> &speedUp) {
     if (!speedUp)

@@ -36,12 +36,12 @@ bool isAlone(const RunOutcome &run) {
 }
 
 /// A part of all repeats: its median, and how far it scatters.
-struct Part {
+struct PhasePart {
     std::optional<double> median;
     double variance = 0;
 };
 
-template <class Get> Part partOf(const std::vector<TimeParts> &all, Get get) {
+template <class Get> PhasePart partOf(const std::vector<TimeParts> &all, Get get) {
     std::vector<double> values;
     for (const TimeParts &parts : all) {
         const std::optional<double> value = get(parts);
@@ -66,13 +66,13 @@ void leaveToRest(std::vector<TimeParts> &all, std::optional<double> TimeParts::*
 }
 
 /// Makes the parts add up to `whole`, each moved in proportion to its variance.
-void reconcile(std::array<Part, 6> &parts, double whole) {
+void reconcile(std::array<PhasePart, 6> &parts, double whole) {
     double sum = 0, variance = 0;
-    for (const Part &part : parts) {
+    for (const PhasePart &part : parts) {
         sum += part.median.value_or(0);
         variance += part.median ? part.variance : 0;
     }
-    for (Part &part : parts)
+    for (PhasePart &part : parts)
         if (part.median && variance > 0)
             *part.median += (whole - sum) * part.variance / variance;
 }
@@ -118,12 +118,12 @@ std::optional<TimeParts> partsOf(const Cell &cell) {
         return std::nullopt;
     for (const auto part : {&TimeParts::loadS, &TimeParts::computeS, &TimeParts::communicationS, &TimeParts::waitS})
         leaveToRest(all, part);
-    std::array<Part, 6> parts = {partOf(all, [](const TimeParts &p) { return p.loadS; }),
-                                 partOf(all, [](const TimeParts &p) { return p.computeS; }),
-                                 partOf(all, [](const TimeParts &p) { return p.communicationS; }),
-                                 partOf(all, [](const TimeParts &p) { return p.waitS; }),
-                                 partOf(all, [](const TimeParts &p) { return std::optional(p.startUpS); }),
-                                 partOf(all, [](const TimeParts &p) { return std::optional(p.restS); })};
+    std::array<PhasePart, 6> parts = {partOf(all, [](const TimeParts &p) { return p.loadS; }),
+                                      partOf(all, [](const TimeParts &p) { return p.computeS; }),
+                                      partOf(all, [](const TimeParts &p) { return p.communicationS; }),
+                                      partOf(all, [](const TimeParts &p) { return p.waitS; }),
+                                      partOf(all, [](const TimeParts &p) { return std::optional(p.startUpS); }),
+                                      partOf(all, [](const TimeParts &p) { return std::optional(p.restS); })};
     TimeParts out;
     out.runS = *partOf(all, [](const TimeParts &p) { return std::optional(p.runS); }).median;
     reconcile(parts, out.runS);

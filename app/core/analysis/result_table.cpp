@@ -192,6 +192,12 @@ std::string dataText(const RunConfig &config, bool quick) {
 
 } // namespace
 
+std::string methodOf(const ResultTable &table, const std::string &name) {
+    const auto row =
+        std::ranges::find_if(table.rows, [&](const ResultRow &each) { return !each.published && each.name == name; });
+    return row == table.rows.end() ? std::string() : row->method;
+}
+
 ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes) {
     ResultTable table;
     table.title = experiment.title;

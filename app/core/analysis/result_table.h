@@ -52,6 +52,9 @@ struct ResultTable {
     std::string datasetNote;               ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"
 };
 
+/// Of our run of that name; empty where there is none.
+[[nodiscard]] std::string methodOf(const ResultTable &table, const std::string &name);
+
 /// Of an experiment; `outcomes` as far as there are, matched by run id.
 [[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
 /// Of any runs side by side: grouped by name and config; the first baseline (else the first) is the reference.

@@ -112,7 +112,7 @@ void takeConfig(const RunConfig &config, ResultRow &row) {
     row.dataset = config.dataset;
     row.device = config.device;
     row.workers = config.workers;
-    row.backend = config.method == Method::Ddp ? config.backend : "";
+    row.backend = isDistributed(config.method) ? config.backend : "";
 }
 
 void takeAbout(const RunOutcome &outcome, ResultRow &row) {
@@ -133,7 +133,7 @@ void takeAbout(const RunOutcome &outcome, ResultRow &row) {
     // A device a process, as PyTorch's DDP has it; one process that is not a baseline may use all the run was given.
     const bool all = outcome.processes == 1 && row.method != "baseline";
     row.devices = std::max(1, all ? int(outcome.deviceNames.size()) : outcome.processes);
-    row.backend = row.method == "ddp" ? outcome.backend : "";
+    row.backend = isDistributed(row.method) ? outcome.backend : "";
 }
 
 void takeEpochFigures(ResultRow &row) {
@@ -176,7 +176,7 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.phasesS = middle->phasesS;
     row.hosts = middle->hosts;
     row.nodes = middle->nodes;
-    if (!middle->backend.empty() && row.method == "ddp")
+    if (!middle->backend.empty() && isDistributed(row.method))
         row.backend = middle->backend;
     row.devicesUse = deviceUse(runs);
     row.utilisation = useText(row.devicesUse);

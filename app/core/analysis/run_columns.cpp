@@ -10,8 +10,6 @@
 namespace lockstep::core {
 namespace {
 
-using Kind = ColumnKind;
-
 ColumnValue textOf(const std::string &text) {
     return text.empty() ? ColumnValue() : ColumnValue(text);
 }
@@ -28,7 +26,7 @@ RunColumn text(std::string key, std::string head, std::string IndexedRun::*membe
     return column;
 }
 
-template <class Get> RunColumn number(std::string key, std::string head, Kind kind, Get get, std::string help) {
+template <class Get> RunColumn number(std::string key, std::string head, ColumnKind kind, Get get, std::string help) {
     RunColumn column;
     column.key = std::move(key);
     column.head = std::move(head);
@@ -68,13 +66,14 @@ std::vector<RunColumn> personColumns() {
     RunColumn name = text("name", "Run", &IndexedRun::name, "The name you gave the run, else its own.");
     name.value = [](const IndexedRun &run) { return textOf(run.title()); };
     RunColumn tags = text("tags", "Tags", &IndexedRun::tags, "Your own words for finding runs again.");
-    tags.kind = Kind::Words;
+    tags.kind = ColumnKind::Words;
     return {
-        shown(spelt("starred", number(
-                                   "star", "★", Kind::Flag, [](const IndexedRun &run) { return double(run.starred); },
-                                   "Runs you marked with a star: star=yes."))),
+        shown(spelt("starred",
+                    number(
+                        "star", "★", ColumnKind::Flag, [](const IndexedRun &run) { return double(run.starred); },
+                        "Runs you marked with a star: star=yes."))),
         shown(number(
-            "started", "Started", Kind::Time,
+            "started", "Started", ColumnKind::Time,
             [](const IndexedRun &run) {
                 return run.startWallUs > 0 ? std::optional(double(run.startWallUs)) : std::nullopt;
             },
@@ -91,52 +90,54 @@ std::vector<RunColumn> personColumns() {
 std::vector<RunColumn> outcomeColumns() {
     return {
         shown(measured(spelt("time", number(
-                                         "training", "Training time (s)", Kind::Duration,
+                                         "training", "Training time (s)", ColumnKind::Duration,
                                          [](const IndexedRun &run) { return run.totalTrainingTimeS; },
                                          "Sum of the epochs' durations, evaluation left out; an epoch lasts as long as "
                                          "on its slowest rank.")))),
         shown(measured(spelt("acc", number(
-                                        "accuracy", "Accuracy (%)", Kind::Share,
+                                        "accuracy", "Accuracy (%)", ColumnKind::Share,
                                         [](const IndexedRun &run) { return run.testAccuracy; },
                                         "Share of the test images named right at the end; each counts once.")))),
         shown(measured(number(
-            "loss", "Final loss", Kind::Number, [](const IndexedRun &run) { return run.finalLoss; },
+            "loss", "Final loss", ColumnKind::Number, [](const IndexedRun &run) { return run.finalLoss; },
             "Cross-entropy of the last epoch, weighted by samples over all ranks."))),
         shown(measured(number(
-            "throughput", "Samples/s", Kind::Number, [](const IndexedRun &run) { return run.samplesPerS; },
+            "throughput", "Samples/s", ColumnKind::Number, [](const IndexedRun &run) { return run.samplesPerS; },
             "All training samples ÷ training time."))),
         measured(spelt("total", number(
-                                    "run_time", "Run time (s)", Kind::Duration,
+                                    "run_time", "Run time (s)", ColumnKind::Duration,
                                     [](const IndexedRun &run) { return run.runTimeS; },
                                     "From the launch to the exit of the last rank."))),
         measured(number(
-            "load", "Loading (%)", Kind::Share, [](const IndexedRun &run) { return run.loadShare; },
+            "load", "Loading (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.loadShare; },
             "Share of a step that the slowest rank waits for data.")),
         measured(number(
-            "exposed", "Exposed (%)", Kind::Share, [](const IndexedRun &run) { return run.exposedShare; },
+            "exposed", "Exposed (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.exposedShare; },
             "Share of a step in communication that no computing hides, on the slowest rank.")),
         measured(number(
-            "memory", "Memory (MiB)", Kind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
+            "memory", "Memory (MiB)", ColumnKind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
             "Largest resident memory of the ranks' processes, summed.")),
         measured(number(
-            "watching", "Watching (% of a core)", Kind::Share, [](const IndexedRun &run) { return run.viewersShare; },
+            "watching", "Watching (% of a core)", ColumnKind::Share,
+            [](const IndexedRun &run) { return run.viewersShare; },
             "Processor time that viewers on the run's machine took while they watched it. With no core free of ranks, "
             "training was slower by at most about as much.")),
         measured(number(
-            "waited", "Waited for a core (s)", Kind::Duration, [](const IndexedRun &run) { return run.ranksWaitedS; },
+            "waited", "Waited for a core (s)", ColumnKind::Duration,
+            [](const IndexedRun &run) { return run.ranksWaitedS; },
             "How long the ranks' threads could have run and did not, summed, whatever ran there: viewers, each other, "
             "other programs.")),
         shown(measured(spelt("other_load", number(
-                                               "surroundings", "Other load (% of a core)", Kind::Share,
+                                               "surroundings", "Other load (% of a core)", ColumnKind::Share,
                                                [](const IndexedRun &run) { return run.otherLoad; },
                                                "Processor time that other programs took of the cores that the run's "
                                                "agent may use, mean over the run: 100 is one core's worth. Runs of "
                                                "unlike load are no fair comparison.")))),
         measured(number(
-            "stolen", "Stolen (% of a core)", Kind::Share, [](const IndexedRun &run) { return run.stolenShare; },
+            "stolen", "Stolen (% of a core)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
             "Processor time of those cores that the hypervisor gave to other machines, mean over the run.")),
         measured(number(
-            "throttled", "Throttled (%)", Kind::Share, [](const IndexedRun &run) { return run.throttledShare; },
+            "throttled", "Throttled (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.throttledShare; },
             "Share of the run in which the slowest clock was held down: of GPUs by power, heat or a setting, of CPUs "
             "by the control group's quota.")),
         text("throttle", "Throttled by", &IndexedRun::throttle,
@@ -148,14 +149,14 @@ std::vector<RunColumn> placeColumns() {
     return {
         shown(text("recipe", "Recipe", &IndexedRun::recipe, "The recipe the run belongs to.")),
         configured(among(choicesOf("method"), text("method", "Method", &IndexedRun::method,
-                                                   "baseline, dp (data parallel, one process) or "
-                                                   "ddp (distributed data parallel)."))),
+                                                   "baseline, dp (data parallel, one process), ddp "
+                                                   "(distributed data parallel) or ps-sync (parameter server)."))),
         shown(configured(number(
-            "devices", "Devices", Kind::Number,
+            "devices", "Devices", ColumnKind::Number,
             [](const IndexedRun &run) { return std::optional(double(run.devices)); },
             "How many devices the run used."))),
         number(
-            "free_cores", "Free cores", Kind::Number, [](const IndexedRun &run) { return run.freeCores; },
+            "free_cores", "Free cores", ColumnKind::Number, [](const IndexedRun &run) { return run.freeCores; },
             "Cores of the machine's allowed ones that no rank and no loading worker was bound to."),
         configured(among(choicesOf("device"), text("device", "Kind of device", &IndexedRun::device, "cpu or cuda."))),
         shown(text("backend", "Backend", &IndexedRun::backend,
@@ -163,11 +164,12 @@ std::vector<RunColumn> placeColumns() {
         configured(among(choicesOf("model"), text("model", "Model", &IndexedRun::model, "The network trained."))),
         configured(among(choicesOf("dataset"), text("dataset", "Data", &IndexedRun::dataset, "The data trained on."))),
         shown(configured(number(
-            "epochs", "Epochs", Kind::Number,
+            "epochs", "Epochs", ColumnKind::Number,
             [](const IndexedRun &run) { return run.epochs > 0 ? std::optional(double(run.epochs)) : std::nullopt; },
             "Passes over the training images asked for."))),
         number(
-            "repeat", "Repeat", Kind::Number, [](const IndexedRun &run) { return std::optional(double(run.repeat)); },
+            "repeat", "Repeat", ColumnKind::Number,
+            [](const IndexedRun &run) { return std::optional(double(run.repeat)); },
             "Which repeat of its experiment the run is, from 1."),
         text("reason", "Reason", &IndexedRun::reason, "Why the run is not done."),
         text("host", "Host", &IndexedRun::host, "The first node's name."),
@@ -184,7 +186,7 @@ RunColumn fieldColumn(const FieldSpec &field) {
     column.help = field.help;
     column.setting = true;
     const bool numeric = field.type == FieldType::Integer || field.type == FieldType::Real;
-    column.kind = numeric ? Kind::Number : Kind::Text;
+    column.kind = numeric ? ColumnKind::Number : ColumnKind::Text;
     column.choices.assign(field.choices.begin(), field.choices.end());
     if (field.type == FieldType::Switch)
         column.choices = {"true", "false"};
@@ -261,7 +263,7 @@ Result<std::vector<int>> runColumnsFrom(std::string_view list) {
 }
 
 bool isNumeric(ColumnKind kind) {
-    return kind != Kind::Text && kind != Kind::Words;
+    return kind != ColumnKind::Text && kind != ColumnKind::Words;
 }
 
 QString shownValue(const RunColumn &column, const ColumnValue &value) {
@@ -271,15 +273,15 @@ QString shownValue(const RunColumn &column, const ColumnValue &value) {
     if (!figure)
         return QStringLiteral("-");
     switch (column.kind) {
-    case Kind::Time:
+    case ColumnKind::Time:
         return wallTime(std::int64_t(*figure));
-    case Kind::Share:
+    case ColumnKind::Share:
         return QString::number(*figure * 100, 'f', 2);
-    case Kind::Bytes:
+    case ColumnKind::Bytes:
         return significant(*figure / 1024 / 1024);
-    case Kind::Flag:
+    case ColumnKind::Flag:
         return *figure > 0 ? QStringLiteral("★") : QString();
-    case Kind::Duration:
+    case ColumnKind::Duration:
         return significant(*figure);
     default: // a whole number and a setting are shown as they were given
         if (column.setting || (std::floor(*figure) == *figure && std::fabs(*figure) < 1e15))

@@ -14,7 +14,7 @@
 namespace lockstep::core {
 namespace {
 
-QString text(std::string_view utf8) {
+QString textOrDash(std::string_view utf8) {
     return utf8.empty() ? QStringLiteral("-") : QString::fromUtf8(utf8.data(), qsizetype(utf8.size()));
 }
 
@@ -33,7 +33,7 @@ public:
         return m_section.lines.emplace_back(std::move(line));
     }
     DiffLine &words(const char *key, const char *label, std::string_view a, std::string_view b) {
-        return words(QString::fromUtf8(key), QString::fromUtf8(label), text(a), text(b));
+        return words(QString::fromUtf8(key), QString::fromUtf8(label), textOrDash(a), textOrDash(b));
     }
     /// `format` shows a figure; equal is what is equal to the last bit, not what looks it.
     template <class Format>
@@ -101,9 +101,9 @@ DiffSection configSection(const RunRecord &a, const RunRecord &b) {
         for (const FieldSpec &field : runConfigFields()) {
             if (field.perProcess)
                 continue;
-            DiffLine &line =
-                out.words(text(field.key), text(field.label), text(field.get(*a.config)), text(field.get(*b.config)));
-            line.help = text(field.help);
+            DiffLine &line = out.words(textOrDash(field.key), textOrDash(field.label), textOrDash(field.get(*a.config)),
+                                       textOrDash(field.get(*b.config)));
+            line.help = textOrDash(field.help);
         }
         return out.take();
     }
@@ -171,7 +171,7 @@ DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome 
         const auto ofA = perStep(x, name, stepsA), ofB = perStep(y, name, stepsB);
         if (!ofA && !ofB)
             continue;
-        out.figure(text(name + "_s"), text(name), ofA, ofB,
+        out.figure(textOrDash(name + "_s"), textOrDash(name), ofA, ofB,
                    [](std::optional<double> value) {
                        return value ? significant(*value * 1000) + QStringLiteral(" ms") : QStringLiteral("-");
                    })
@@ -210,8 +210,8 @@ DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
     for (const auto &[file, digest] : y.datasetSha256)
         files[file].second = digest;
     for (const auto &[file, digests] : files)
-        out.words(text("sha256 " + file), text("Data: " + file), text(digests.first.substr(0, 16)),
-                  text(digests.second.substr(0, 16)))
+        out.words(textOrDash("sha256 " + file), textOrDash("Data: " + file), textOrDash(digests.first.substr(0, 16)),
+                  textOrDash(digests.second.substr(0, 16)))
             .help = QStringLiteral("The first 16 digits of the file's SHA-256");
     out.count("nodes", "Nodes", double(a.machines.size()), double(b.machines.size()));
     return out.take();

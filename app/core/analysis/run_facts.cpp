@@ -36,10 +36,6 @@ RunFacts factsOf(const RunOutcome &outcome) {
     return facts;
 }
 
-bool isMeant(std::string_view key) {
-    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas" || key == "nodes";
-}
-
 std::string unlikeText(const RunFacts &a, const RunFacts &b, const std::vector<std::string> &varies) {
     std::string text;
     for (const FieldSpec &field : runConfigFields()) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/plan.h"
 #include "store/run_data.h"
 
 namespace lockstep::core {
@@ -12,9 +13,6 @@ namespace lockstep::core {
 using RunFacts = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] RunFacts factsOf(const RunConfig &config);
 [[nodiscard]] RunFacts factsOf(const RunOutcome &outcome);
-
-/// Whether a contrast is about this key: method, devices, backend.
-[[nodiscard]] bool isMeant(std::string_view key);
 
 /// "workers 0 and 4; seed 1 and 2": where both are known, unlike, and neither meant nor in `varies`. Empty: nowhere.
 [[nodiscard]] std::string unlikeText(const RunFacts &a, const RunFacts &b, const std::vector<std::string> &varies);

@@ -68,7 +68,7 @@ Test wordTest(const QString &word) {
 
 // --- one comparison -------------------------------------------------------------------------------------------------
 
-bool unknown(const ColumnValue &value) {
+bool isUnknown(const ColumnValue &value) {
     return std::holds_alternative<std::monostate>(value);
 }
 
@@ -84,7 +84,7 @@ std::string comparableText(const RunColumn &column) {
 /// One alternative of a text: whatever the case, * for anything.
 ValueTest textIs(const RunColumn &column, const QString &wanted, const FilterToken &token) {
     if (wanted == u"-")
-        return unknown;
+        return isUnknown;
     const bool pattern = wanted.contains(u'*');
     if (!column.choices.empty() && !pattern &&
         std::none_of(column.choices.begin(), column.choices.end(), [&](const std::string &choice) {
@@ -126,7 +126,7 @@ bool within(double value, double low, double high, bool time) {
 /// One alternative of a number: 2, 2..4, - .
 ValueTest numberIs(const RunColumn &column, const QString &wanted, const FilterToken &token) {
     if (wanted == u"-")
-        return unknown;
+        return isUnknown;
     double low = 0, high = 0;
     bool time = false;
     if (const qsizetype dots = wanted.indexOf(QStringLiteral("..")); dots >= 0) {

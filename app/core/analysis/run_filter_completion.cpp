@@ -12,7 +12,6 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostChoices = 40;
-using Kind = FilterToken::Kind;
 
 QString text(const std::string &utf8) {
     return QString::fromStdString(utf8);
@@ -87,9 +86,9 @@ void addKeys(const QString &begun, FilterCompletion &out) {
 bool beginsKey(const QString &line) {
     const std::vector<FilterToken> tokens = filterTokens(line);
     if (tokens.empty() || tokens.back().end() != line.size() || tokens.back().quoted ||
-        tokens.back().kind != Kind::Word)
+        tokens.back().kind != FilterToken::Kind::Word)
         return false;
-    const bool value = tokens.size() > 1 && tokens[tokens.size() - 2].kind == Kind::Operator;
+    const bool value = tokens.size() > 1 && tokens[tokens.size() - 2].kind == FilterToken::Kind::Operator;
     const auto columns = runColumns();
     return !value && std::any_of(columns.begin(), columns.end(), [&](const RunColumn &column) {
         return text(column.key).startsWith(tokens.back().text, Qt::CaseInsensitive);
@@ -104,7 +103,7 @@ FilterCompletion completeFilter(const QString &line, qsizetype cursor, const std
     while (before < tokens.size() && tokens[before].end() < cursor)
         ++before;
     QString begun;
-    if (before < tokens.size() && tokens[before].from < cursor && tokens[before].kind == Kind::Word) {
+    if (before < tokens.size() && tokens[before].from < cursor && tokens[before].kind == FilterToken::Kind::Word) {
         const FilterToken &word = tokens[before];
         out.from = word.from;
         out.length = word.length;
@@ -117,8 +116,8 @@ FilterCompletion completeFilter(const QString &line, qsizetype cursor, const std
     } else if (before < tokens.size() && tokens[before].end() == cursor) {
         ++before; // right behind an operator or a bracket
     }
-    const bool value =
-        before >= 2 && tokens[before - 1].kind == Kind::Operator && tokens[before - 2].kind == Kind::Word;
+    const bool value = before >= 2 && tokens[before - 1].kind == FilterToken::Kind::Operator &&
+                       tokens[before - 2].kind == FilterToken::Kind::Word;
     const int column = value ? runColumnAt(tokens[before - 2].text.toStdString()) : -1;
     if (column >= 0)
         addValues(runColumns()[std::size_t(column)], begun, runs, out);

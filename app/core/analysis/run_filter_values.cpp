@@ -8,8 +8,6 @@
 namespace lockstep::core {
 namespace {
 
-using Kind = ColumnKind;
-
 struct Unit {
     const char *name;
     double factor;
@@ -21,13 +19,13 @@ constexpr Unit sizes[] = {{"", 1},       {"B", 1},         {"kB", 1e3},        {
 constexpr Unit shares[] = {{"", 1}, {"%", 0.01}};
 constexpr Unit none[] = {{"", 1}};
 
-std::span<const Unit> unitsOf(Kind kind) {
+std::span<const Unit> unitsOf(ColumnKind kind) {
     switch (kind) {
-    case Kind::Duration:
+    case ColumnKind::Duration:
         return durations;
-    case Kind::Bytes:
+    case ColumnKind::Bytes:
         return sizes;
-    case Kind::Share:
+    case ColumnKind::Share:
         return shares;
     default:
         return none;
@@ -62,9 +60,9 @@ std::optional<FilterQuantity> timeFrom(const QString &text, std::int64_t nowUs) 
 } // namespace
 
 std::optional<FilterQuantity> filterQuantity(ColumnKind kind, const QString &text, std::int64_t nowUs) {
-    if (kind == Kind::Time)
+    if (kind == ColumnKind::Time)
         return timeFrom(text, nowUs);
-    if (kind == Kind::Flag) {
+    if (kind == ColumnKind::Flag) {
         const bool yes = text == u"yes" || text == u"true" || text == u"1";
         if (!yes && text != u"no" && text != u"false" && text != u"0")
             return std::nullopt;
@@ -90,15 +88,15 @@ std::optional<FilterQuantity> filterQuantity(ColumnKind kind, const QString &tex
 
 std::string quantityExamples(ColumnKind kind) {
     switch (kind) {
-    case Kind::Duration:
+    case ColumnKind::Duration:
         return "a time like 30s, 2min or 1h";
-    case Kind::Share:
+    case ColumnKind::Share:
         return "a share like 0.88 or 88%";
-    case Kind::Bytes:
+    case ColumnKind::Bytes:
         return "a size like 500MiB or 2GiB";
-    case Kind::Time:
+    case ColumnKind::Time:
         return "a day like 2026-01-31, a time like 2026-01-31T14:30, today or yesterday";
-    case Kind::Flag:
+    case ColumnKind::Flag:
         return "yes or no";
     default:
         return "a number";

@@ -8,14 +8,14 @@
 namespace lockstep::core {
 namespace {
 
-struct Group {
+struct SettingGroup {
     const char *key;
     std::vector<std::string> keys;
 };
 
 /// A baseline has one device, so method and devices can't be changed one by one.
-const std::vector<Group> &groups() {
-    static const std::vector<Group> all = {
+const std::vector<SettingGroup> &groups() {
+    static const std::vector<SettingGroup> all = {
         {"method", {"method", "devices", "device", "cores_per_device", "backend", "dp_replicas", "interface", "nodes"}},
         {"workers", {"workers", "worker_cores"}},
         {"batch_size", {"batch_size", "batch_per_device"}},
@@ -147,13 +147,13 @@ std::vector<SettingFactor> factorsBetween(const Cell &reference, const Cell &run
             {"program", {}, std::string(word(run)) + " instead of " + word(reference), word(run), word(reference)});
     }
     const auto differs = [&](const std::string &key) { return valueOf(a, key) != valueOf(b, key); };
-    for (const Group &group : groups())
+    for (const SettingGroup &group : groups())
         if (std::ranges::any_of(group.keys, differs))
             out.push_back(factorOf(group.key, group.keys, a, b));
     for (const FieldSpec &field : runConfigFields()) {
         const std::string key(field.key);
         const bool grouped =
-            std::ranges::any_of(groups(), [&](const Group &group) { return contains(group.keys, key); });
+            std::ranges::any_of(groups(), [&](const SettingGroup &group) { return contains(group.keys, key); });
         if (!field.perProcess && !grouped && std::ranges::find(timeless, field.key) == timeless.end() && differs(key))
             out.push_back(factorOf(key.c_str(), {key}, a, b));
     }

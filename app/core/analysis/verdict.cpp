@@ -16,7 +16,7 @@ constexpr double loadingMatters = 0.20; ///< of training time: as for input-boun
 constexpr double publishedGain = 1.25;  ///< a published control with workers that is faster by this blames loading
 
 /// What a sentence needs of a pair, whichever way it was computed.
-struct Said {
+struct Mention {
     std::string name, method;
     int devices = 1;
     SpeedUp speedUp;
@@ -33,7 +33,7 @@ std::string rangeOf(const SpeedUp &speedUp) {
 
 enum class Length { Whole, Short };
 
-std::string phrase(const Said &said, const std::string &reference, bool first, Length length) {
+std::string phrase(const Mention &said, const std::string &reference, bool first, Length length) {
     if (said.speedUp.hasInterval() && !said.speedUp.isDifferent())
         return said.name + ": not distinguishable from " + reference + " (" + rangeOf(said.speedUp) + ").";
     std::string out = said.name + ": " + times(said.speedUp.factor) + (first ? " as fast as " + reference : "");
@@ -45,24 +45,24 @@ std::string phrase(const Said &said, const std::string &reference, bool first, L
 }
 
 /// In the order given: all, or the fastest and the best of each method.
-std::vector<Said> named(std::vector<Said> all) {
+std::vector<Mention> named(std::vector<Mention> all) {
     if (all.size() <= mostNamed)
         return all;
-    std::vector<Said> byFactor = all;
-    std::ranges::stable_sort(byFactor, std::greater<>(), [](const Said &said) { return said.speedUp.factor; });
+    std::vector<Mention> byFactor = all;
+    std::ranges::stable_sort(byFactor, std::greater<>(), [](const Mention &said) { return said.speedUp.factor; });
     std::set<std::string> methods, names;
-    for (const Said &said : byFactor)
+    for (const Mention &said : byFactor)
         if (methods.insert(said.method).second)
             names.insert(said.name);
-    std::erase_if(byFactor, [&](const Said &said) { return !names.contains(said.name); });
+    std::erase_if(byFactor, [&](const Mention &said) { return !names.contains(said.name); });
     return byFactor;
 }
 
-std::string phrases(const std::vector<Said> &all, const std::string &reference, Length length = Length::Whole) {
-    const std::vector<Said> some = named(all);
+std::string phrases(const std::vector<Mention> &all, const std::string &reference, Length length = Length::Whole) {
+    const std::vector<Mention> some = named(all);
     std::string out;
     bool compared = false; // "as fast as baseline" once
-    for (const Said &said : some) {
+    for (const Mention &said : some) {
         const bool plain = !said.speedUp.hasInterval() || said.speedUp.isDifferent();
         out += (out.empty() ? "" : " ") + phrase(said, reference, plain && !compared, length);
         compared = compared || plain;
@@ -72,11 +72,11 @@ std::string phrases(const std::vector<Said> &all, const std::string &reference, 
     return out;
 }
 
-std::string spreadOf(const std::vector<Said> &all) {
+std::string spreadOf(const std::vector<Mention> &all) {
     std::optional<int> least; // repeats of those that have an interval
     std::size_t without = 0;
     int most = 0;
-    for (const Said &said : all) {
+    for (const Mention &said : all) {
         const int repeats = std::min(said.speedUp.referenceRepeats, said.speedUp.runRepeats);
         most = std::max(most, repeats);
         if (said.speedUp.hasInterval())
@@ -99,8 +99,8 @@ const ResultRow *referenceOf(const ResultTable &table) {
     return found == table.rows.end() ? nullptr : &*found;
 }
 
-std::vector<Said> saidOf(const ResultTable &table) {
-    std::vector<Said> out;
+std::vector<Mention> saidOf(const ResultTable &table) {
+    std::vector<Mention> out;
     const ResultRow *reference = referenceOf(table);
     if (!reference)
         return out;
@@ -109,13 +109,6 @@ std::vector<Said> saidOf(const ResultTable &table) {
             if (const auto speedUp = speedUpOf(reference->trainingTimesS, row.trainingTimesS))
                 out.push_back({row.name, row.method, row.devices, *speedUp, row.efficiency});
     return out;
-}
-
-std::string methodOf(const ResultTable &table, const std::string &name) {
-    for (const ResultRow &row : table.rows)
-        if (!row.published && row.name == name)
-            return row.method;
-    return {};
 }
 
 bool isApart(const PairJudgement &pair) {
@@ -251,7 +244,7 @@ std::string publishedCause(const ResultTable &table, const std::vector<Cell> &ce
 } // namespace
 
 VerdictText verdictText(const ResultTable &table) {
-    const std::vector<Said> said = saidOf(table);
+    const std::vector<Mention> said = saidOf(table);
     VerdictText out;
     if (said.empty())
         return out;
@@ -263,7 +256,7 @@ VerdictText verdictText(const ResultTable &table) {
 
 std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
                             const std::vector<PairJudgement> &pairs) {
-    std::vector<Said> said;
+    std::vector<Mention> said;
     for (const PairJudgement &pair : pairs)
         if (pair.training)
             said.push_back({pair.run, methodOf(table, pair.run), pair.devices, *pair.training, pair.efficiency});

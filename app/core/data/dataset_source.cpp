@@ -9,7 +9,7 @@
 #include "ipc/run_folder.h"
 
 // A static library's resources are linked only when asked for, and the macro must stand outside any namespace.
-static void takeResources() {
+static void takeDatasetResources() {
     Q_INIT_RESOURCE(datasets);
 }
 
@@ -57,7 +57,7 @@ std::int64_t DatasetSource::bytes() const {
 }
 
 std::vector<DatasetSource> knownDatasets() {
-    takeResources();
+    takeDatasetResources();
     QFile file(QStringLiteral(":/data/datasets.json"));
     if (!file.open(QIODevice::ReadOnly))
         return {};

@@ -79,12 +79,6 @@ std::string figure(const std::string &svg, const std::string &caption) {
                              "</figcaption></figure>\n";
 }
 
-std::string methodOf(const ResultTable &table, const std::string &name) {
-    const auto row =
-        std::ranges::find_if(table.rows, [&](const ResultRow &each) { return !each.published && each.name == name; });
-    return row == table.rows.end() ? std::string() : row->method;
-}
-
 std::string charts(const Report &report, const std::vector<ReportPicture> &pictures) {
     std::string out =
         figure(speedUpSvg(report.table, report.judgement), "Speed-up, with 95 % intervals where there are three "
@@ -103,7 +97,7 @@ std::string charts(const Report &report, const std::vector<ReportPicture> &pictu
     return out.empty() ? out : "<h2>Charts</h2>\n<div class=\"charts\">\n" + out + "</div>\n";
 }
 
-std::string fairness(const Judgement &judgement) {
+std::string fairnessSection(const Judgement &judgement) {
     TextTable table{{"weight", "pair", "what differs", "reference", "run", "what it means", "control"},
                     std::vector<bool>(7, false),
                     {}};
@@ -157,7 +151,7 @@ std::string htmlReport(const Report &report, const std::vector<ReportPicture> &p
         out += "<p class=\"reservation\">" + htmlText(reservation) + "</p>\n";
     out +=
         "<h2>Results</h2>\n<div class=\"scroll\">\n" + htmlTable(textTable(table, TextColumns::Reading)) + "</div>\n";
-    out += charts(report, pictures) + fairness(report.judgement) + bottlenecks(report.judgement);
+    out += charts(report, pictures) + fairnessSection(report.judgement) + bottlenecks(report.judgement);
     if (const auto notes = noteLines(table); !notes.empty()) {
         out += "<h2>Keep in mind</h2>\n<ul>\n";
         for (const std::string &note : notes)

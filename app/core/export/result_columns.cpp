@@ -4,13 +4,6 @@
 
 namespace lockstep::core {
 
-Json orNull(const std::optional<double> &value) {
-    return value ? Json(*value) : Json(nullptr);
-}
-Json orNull(const std::string &value) {
-    return value.empty() ? Json(nullptr) : Json(value);
-}
-
 std::string joined(const std::vector<std::string> &texts) {
     std::string out;
     for (const std::string &text : texts)

@@ -9,6 +9,7 @@
 
 #include "analysis/result_table.h"
 #include "export/report.h"
+#include "ipc/json_or_null.h"
 
 namespace lockstep::core {
 
@@ -26,8 +27,6 @@ struct ResultColumn {
 /// As people read it: three significant digits, "-" when unknown.
 [[nodiscard]] std::string peopleText(const Json &value, const ResultColumn &column);
 
-[[nodiscard]] Json orNull(const std::optional<double> &value);
-[[nodiscard]] Json orNull(const std::string &value);
 [[nodiscard]] std::string joined(const std::vector<std::string> &texts); ///< with "; "
 
 } // namespace lockstep::core

@@ -17,7 +17,7 @@ std::string colorOf(std::string_view method) {
 
 constexpr double width = 640, rowHeight = 26, axisHeight = 40, nameWidth = 176, valueWidth = 84;
 
-std::string text(double value) {
+std::string coordinate(double value) {
     return significant(value, 5).toStdString();
 }
 
@@ -25,21 +25,21 @@ std::string text(double value) {
 class Drawing {
 public:
     Drawing(double height, const std::string &label) : m_height(height) {
-        m_out = "<svg viewBox=\"0 0 " + text(width) + " " + text(height) + "\" role=\"img\" aria-label=\"" +
+        m_out = "<svg viewBox=\"0 0 " + coordinate(width) + " " + coordinate(height) + "\" role=\"img\" aria-label=\"" +
                 htmlText(label) + "\" font-size=\"12\" font-family=\"inherit\">\n";
     }
     void word(double x, double y, const std::string &said, const char *anchor = "start",
               const char *fill = "var(--text)", bool bold = false) {
-        m_out += "<text x=\"" + text(x) + "\" y=\"" + text(y) + "\" text-anchor=\"" + anchor + "\" fill=\"" + fill +
-                 "\"" + (bold ? " font-weight=\"600\"" : "") + ">" + htmlText(said) + "</text>\n";
+        m_out += "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor +
+                 "\" fill=\"" + fill + "\"" + (bold ? " font-weight=\"600\"" : "") + ">" + htmlText(said) + "</text>\n";
     }
     void line(double x1, double y1, double x2, double y2, const char *stroke, const char *more = "") {
-        m_out += "<line x1=\"" + text(x1) + "\" y1=\"" + text(y1) + "\" x2=\"" + text(x2) + "\" y2=\"" + text(y2) +
-                 "\" stroke=\"" + stroke + "\"" + more + "/>\n";
+        m_out += "<line x1=\"" + coordinate(x1) + "\" y1=\"" + coordinate(y1) + "\" x2=\"" + coordinate(x2) +
+                 "\" y2=\"" + coordinate(y2) + "\" stroke=\"" + stroke + "\"" + more + "/>\n";
     }
     void box(double x, double y, double w, double h, const std::string &attributes) {
-        m_out += "<rect x=\"" + text(x) + "\" y=\"" + text(y) + "\" width=\"" + text(std::max(1.0, w)) +
-                 "\" height=\"" + text(h) + "\" " + attributes + "/>\n";
+        m_out += "<rect x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" width=\"" +
+                 coordinate(std::max(1.0, w)) + "\" height=\"" + coordinate(h) + "\" " + attributes + "/>\n";
     }
     void whisker(double from, double to, double y) {
         line(from, y, to, y, "var(--text)");
@@ -138,7 +138,7 @@ std::string lines(const std::vector<Line> &all, const std::string &xTitle, const
     for (const Line &line : all) {
         std::string points;
         for (const auto &[at, value] : line.points)
-            points += text(x(at)) + "," + text(y(value)) + " ";
+            points += coordinate(x(at)) + "," + coordinate(y(value)) + " ";
         if (line.points.size() == 1)
             drawing.box(x(line.points[0].first) - 2, y(line.points[0].second) - 2, 4, 4,
                         "fill=\"" + colorOf(line.method) + "\"");

@@ -5,15 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "follow/backoff_detail.h"
 #include "ipc/logging.h"
 
 namespace lockstep::core {
 namespace {
 
-constexpr int firstBackoffMs = 250, lastBackoffMs = 30'000;
 constexpr int beatMs = 3000;
 constexpr qsizetype largestLine = 64 << 20; ///< a queue of some ten thousand runs
-constexpr int badArguments = 2, notFound = 127;
 
 QString named(const QueueOrigin &origin) {
     return QString::fromStdString(origin.prefix.host);
@@ -152,13 +151,13 @@ void QueueBridge::disconnected() {
     readyRead();
     m_beat.stop();
     const bool neverStarted = m_process->error() == QProcess::FailedToStart;
-    const int code = neverStarted                                      ? notFound
+    const int code = neverStarted                                      ? shellFoundNothing
                      : m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode()
                                                                        : 255;
     const QString said = QString::fromStdString(complaintOf(
         {code, {}, QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1).toStdString()}));
     m_process.release()->deleteLater();
-    if (code == badArguments || code == notFound) { // said there: trying again won't help
+    if (code == exitBadArguments || code == shellFoundNothing) { // said there: trying again won't help
         const QString why = QStringLiteral("%1 does not know the queue any more: %2").arg(named(m_origin), said);
         refuseOpen(why);
         return setState(State::Failed, why);

@@ -12,7 +12,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr qint64 largestAnswer = 8 << 20;
+constexpr qint64 largestStatus = 8 << 20;
 
 nlohmann::json readOrigin(const RunFolder &folder) {
     if (!QFile::exists(QString::fromStdString(folder.origin())))
@@ -130,7 +130,7 @@ void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
 }
 
 void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
-    if (text.size() > largestAnswer)
+    if (text.size() > largestStatus)
         return;
     const auto json = nlohmann::ordered_json::parse(text.constData(), text.constData() + text.size(), nullptr, false);
     if (!json.is_object() || !json.contains("state") || !json["state"].is_string())
@@ -155,14 +155,7 @@ std::optional<CommandPrefix> originOf(const RunFolder &folder) {
     // On the machine where a shared folder's agent is, it is reached as ever.
     if (json.is_object() && json.value("shared", false) && json.value("machine", "") == hostOfThisMachine())
         return std::nullopt;
-    if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
-        return std::nullopt;
-    // The prefix is built anew from the host: a file must not name the command to run.
-    const Result<CommandPrefix> prefix =
-        prefixFor(json["host"].get<std::string>(), json.value("agent", std::string("lockstep-agent")));
-    if (!prefix || prefix->local())
-        return std::nullopt;
-    return *prefix;
+    return prefixOfOrigin(json.dump());
 }
 
 } // namespace lockstep::core

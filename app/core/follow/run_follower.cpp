@@ -7,6 +7,7 @@
 #include <QFile>
 
 #include "follow/agent_control.h"
+#include "follow/backoff_detail.h"
 #include "follow/remote_copy.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -16,10 +17,9 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int firstBackoffMs = 250, lastBackoffMs = 30'000;
-constexpr int lookMs = 50;
+constexpr int lookAgainMs = 50;
 
-QString text(std::string_view utf8) {
+QString fromUtf8(std::string_view utf8) {
     return QString::fromUtf8(utf8.data(), qsizetype(utf8.size()));
 }
 
@@ -108,13 +108,13 @@ void RunFollower::lookHere() {
     if (status.kind == Kind::Finished) {
         // The result may have come between our last read and this look: read once more before believing it.
         if (!m_lines.complete(*status.result) && m_looks++ < 3)
-            return m_retry.start(lookMs);
+            return m_retry.start(lookAgainMs);
         return finishWith(*status.result);
     }
     if (status.kind == Kind::AgentDied) {
         if (m_looks++ < 3) // the same for its last lines
-            return m_retry.start(lookMs);
-        m_store->setLink(LinkState::AgentDied, text(status.sentence));
+            return m_retry.start(lookAgainMs);
+        m_store->setLink(LinkState::AgentDied, fromUtf8(status.sentence));
         return end();
     }
     if (m_haveRecord && !QFile::exists(QString::fromStdString(m_folder.path))) {
@@ -152,7 +152,7 @@ void RunFollower::connectToAgent() {
 void RunFollower::connectHere() {
     const Result<std::string> path = runSocketPath(m_runId.toStdString(), m_node);
     if (!path)
-        return lost(text(path.error().message()));
+        return lost(fromUtf8(path.error().message()));
     m_socket = std::make_unique<QLocalSocket>();
     connect(m_socket.get(), &QLocalSocket::connected, this, &RunFollower::connected);
     connect(m_socket.get(), &QLocalSocket::readyRead, this, &RunFollower::readyRead);
@@ -223,7 +223,7 @@ void RunFollower::takeAnswer(std::string_view line) {
     if (!hello) {
         if (line.find("\"type\":\"error\"") != std::string_view::npos ||
             line.find("\"type\":\"hello\"") != std::string_view::npos)
-            m_refusal = text(hello.error().message());
+            m_refusal = fromUtf8(hello.error().message());
         else
             takeLine(line); // a bridge without its own hello
         return;
@@ -330,7 +330,7 @@ void RunFollower::disconnected() {
             return lost(why);
         m_retry.disconnect(this);
         connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
-        return m_retry.start(lookMs);
+        return m_retry.start(lookAgainMs);
     }
     if (m_finalSeen || (m_deadSpeaks && code == 0)) {
         return fetchResult();
@@ -343,7 +343,7 @@ void RunFollower::disconnected() {
 }
 
 void RunFollower::lost(const QString &why) {
-    QString sentence = text(toString(LinkState::Lost));
+    QString sentence = fromUtf8(toString(LinkState::Lost));
     if (!why.isEmpty())
         sentence += QStringLiteral(" (") + why + u')';
     if (m_wasLive || !m_prefix.local())

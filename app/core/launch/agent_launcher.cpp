@@ -5,7 +5,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int answerLimitMs = 30'000; // ssh, a cold disk and LibTorch's start-up included
+constexpr int startLimitMs = 30'000; // ssh, a cold disk and LibTorch's start-up included
 constexpr int endLimitMs = 6000;
 constexpr int largestAnswer = 64 * 1024;
 
@@ -70,7 +70,7 @@ void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &requ
     QStringList words;
     for (const std::string &word : agentCommand(resolved, {"serve"}))
         words << QString::fromStdString(word);
-    m_limit.start(answerLimitMs);
+    m_limit.start(startLimitMs);
     m_process.start(words.takeFirst(), words);
     m_process.write(QByteArray::fromStdString(toJson(request)) + '\n');
     m_attended = request.attended;

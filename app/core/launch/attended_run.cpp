@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace lockstep::core {
-namespace {
-
-constexpr int badArguments = 2;
-
-} // namespace
-
 std::vector<std::string> trainerCommand(const std::string &mode, const RunConfig &config) {
     std::vector<std::string> words = {
         "lockstep-trainer", mode,        "--device",  "{device}",           "--devices",
@@ -36,7 +30,7 @@ AttendedRun::AttendedRun(QObject *parent) : QObject(parent) {
             return end(std::nullopt);
         end(Error{sentence.isEmpty() ? "its ranks gave no word" : sentence.toStdString(),
                   {},
-                  exitCode == badArguments ? ErrorKind::BadArgument : ErrorKind::Failed,
+                  exitCode == exitBadArguments ? ErrorKind::BadArgument : ErrorKind::Failed,
                   {}});
     });
 }

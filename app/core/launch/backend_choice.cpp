@@ -8,7 +8,7 @@ namespace lockstep::core {
 
 BackendChoice backendOf(const PlannedRun &run) {
     const RunConfig &config = run.config;
-    if (config.method != Method::Ddp || !run.command.empty())
+    if (!isDistributed(config.method) || !run.command.empty())
         return {};
     if (config.backend != "auto")
         return {config.backend, "as chosen"};

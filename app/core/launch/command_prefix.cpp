@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include <nlohmann/json.hpp>
 #include <QCoreApplication>
 #include <QFileInfo>
 #include <QStandardPaths>
@@ -94,6 +95,18 @@ Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAg
             prefix.words.push_back(std::move(word));
     prefix.words.push_back(prefix.host);
     return prefix;
+}
+
+std::optional<CommandPrefix> prefixOfOrigin(std::string_view originJson) {
+    const auto json = nlohmann::json::parse(originJson, nullptr, false);
+    if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
+        return std::nullopt;
+    const bool named = json.contains("agent") && json["agent"].is_string();
+    const Result<CommandPrefix> prefix =
+        prefixFor(json["host"].get<std::string>(), named ? json["agent"].get<std::string>() : "lockstep-agent");
+    if (!prefix || prefix->local())
+        return std::nullopt;
+    return *prefix;
 }
 
 std::vector<std::string> mayAsk(std::vector<std::string> words) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ struct CommandPrefix {
 /// The prefix for `host` (empty: this machine; "slurm:JOB/NODE": a node of a running job, JOB as squeue's %A). A name that starts with '-' or holds anything but letters, digits and
 /// `._-@:[]%` is refused: it would reach a shell. LOCKSTEP_SSH_OPTIONS adds options (split at blanks, for tests).
 [[nodiscard]] Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAgent = {});
+
+/// The same for what an origin.json names, of a run or a queue: its host and agent, text of JSON. The words are built anew: a file
+/// must not name the command to run. Nothing for this machine, or where no host is named.
+[[nodiscard]] std::optional<CommandPrefix> prefixOfOrigin(std::string_view originJson);
 
 /// The full command: prefix, agent, arguments; the words that a remote shell will read are quoted.
 [[nodiscard]] std::vector<std::string> agentCommand(const CommandPrefix &prefix,

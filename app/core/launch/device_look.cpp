@@ -7,7 +7,7 @@
 namespace lockstep::core {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 std::optional<double> numberIn(const Json &json, const char *key) {
     return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<double>()) : std::nullopt;

@@ -20,10 +20,9 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int pollMs = 200;
+constexpr int queuePollMs = 200;
 constexpr int mostAttempts = 5;
 constexpr std::size_t mostInterruptions = 3; ///< a run that takes the machine down must not do so for ever
-constexpr int badArguments = 2, stoppedCode = 130;
 
 /// Whether a run was refused before its first step.
 bool neverTrained(const RunStore &store) {
@@ -33,7 +32,7 @@ bool neverTrained(const RunStore &store) {
 } // namespace
 
 ExperimentRunner::ExperimentRunner(QObject *parent) : QObject(parent) {
-    m_poll.setInterval(pollMs);
+    m_poll.setInterval(queuePollMs);
     connect(&m_poll, &QTimer::timeout, this, &ExperimentRunner::poll);
 }
 
@@ -110,7 +109,7 @@ void ExperimentRunner::next() {
     });
     if (bad == m_experiment.entries.end())
         return finish(0, {});
-    finish(bad->state == EntryState::Stopped ? stoppedCode : 1,
+    finish(bad->state == EntryState::Stopped ? exitStopped : exitFailed,
            QString::fromStdString(bad->planned.name + ": " + bad->reason));
 }
 
@@ -175,7 +174,7 @@ void ExperimentRunner::checked(int entry, const std::optional<Error> &error) {
     if (!error || m_underWay[entry].check->linkFailed()) // the launch tries a broken link again
         return launch(entry);
     if (error->kind == ErrorKind::BadArgument)
-        return refused(entry, *error, badArguments);
+        return refused(entry, *error, exitBadArguments);
     at(entry).run.clear();
     over(entry, EntryState::Failed, QString::fromStdString(error->message()));
 }
@@ -194,8 +193,8 @@ void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode)
         QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
         return;
     }
-    if (exitCode == badArguments || exitCode == AgentLauncher::linkFailed)
-        return refused(entry, error, badArguments);
+    if (exitCode == exitBadArguments || exitCode == AgentLauncher::linkFailed)
+        return refused(entry, error, exitBadArguments);
     at(entry).run.clear();
     over(entry, EntryState::Failed, QString::fromStdString(error.message()));
 }
@@ -236,14 +235,14 @@ void ExperimentRunner::ended(int entry) {
         run.store.reset();
         return relaunch(entry); // no such run there
     }
-    if (result && result->exitCode == badArguments && untrained) {
+    if (result && result->exitCode == exitBadArguments && untrained) {
         Q_EMIT runFinished(entry);
         run.store.reset();
         if (prefixOf(at(entry)).local()) { // a refusal is no run
             std::error_code ignored;
             std::filesystem::remove_all(runFolder(at(entry).run).path, ignored);
         }
-        return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}}, badArguments);
+        return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}}, exitBadArguments);
     }
     if (!result && link == LinkState::AgentDied && run.inherited && !m_stopping) {
         Q_EMIT runFinished(entry);
@@ -313,7 +312,7 @@ void ExperimentRunner::closeQueue(EntryState state, const QString &reason) {
             entry.reason = reason.toStdString();
         }
     save();
-    finish(stoppedCode, reason);
+    finish(exitStopped, reason);
 }
 
 void ExperimentRunner::stop(const QString &by) {

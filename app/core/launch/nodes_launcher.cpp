@@ -11,7 +11,6 @@ namespace {
 
 constexpr double joinLimitS = 20; ///< of an agent that has been told where agent 0 listens
 constexpr int stopLimitMs = 25'000;
-constexpr int badArguments = 2;
 
 } // namespace
 
@@ -37,7 +36,7 @@ void NodesLauncher::start(const CommandPrefix &where, const LaunchRequest &reque
     for (const NodePlace &node : config.nodes) // before anything starts
         if (const Result<CommandPrefix> prefix = prefixOfNode(node, where); !prefix) {
             m_over = true;
-            Q_EMIT failed(prefix.error(), badArguments);
+            Q_EMIT failed(prefix.error(), exitBadArguments);
             return;
         }
     m_firstPrefix = *prefixOfAgent0(config, where);
@@ -105,7 +104,7 @@ void NodesLauncher::otherFailed(int node, const Error &error, int exitCode) {
     Error named = error;
     named.what = "node " + std::to_string(node) + " (" + titleOf(m_request.record.config->nodes[std::size_t(node)]) +
                  "): " + error.what;
-    stopAgent0(named, exitCode == AgentLauncher::linkFailed ? badArguments : exitCode);
+    stopAgent0(named, exitCode == AgentLauncher::linkFailed ? exitBadArguments : exitCode);
 }
 
 void NodesLauncher::stopAgent0(const Error &error, int exitCode) {

@@ -81,7 +81,7 @@ Error troubleIn(const Json &answer) {
 } // namespace
 
 bool wantsCheck(const RunConfig &config) {
-    return config.method == Method::Ddp &&
+    return isDistributed(config.method) &&
            (config.nodes.size() > 1 || (config.device == "cuda" && deviceCount(config) > 1));
 }
 

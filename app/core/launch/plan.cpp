@@ -161,6 +161,10 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
         out.run.notRunReason = "not run: nccl needs GPUs, this machine has none";
         return out;
     }
+    if (spec.autoDevice && config.device == "cuda" && config.method == Method::PsSync) {
+        out.run.notRunReason = "not run: ps-sync sends gradients between CPU devices, and not between GPUs yet";
+        return out;
+    }
     out.errors = validate(config);
     const std::vector<Error> lacks = lacksHere(config, facts);
     if (!lacks.empty()) // a batch of 62 is right for two devices, whatever the eight that aren't here would say
@@ -177,13 +181,13 @@ void nameApart(std::vector<Resolved> &runs) {
     std::map<std::string, std::vector<Resolved *>> groups;
     std::set<std::string> ddpBackends;
     for (const Resolved &one : runs)
-        if (one.run.config.method == Method::Ddp)
+        if (isDistributed(one.run.config.method))
             ddpBackends.insert(one.run.config.backend);
     for (Resolved &one : runs) {
         if (!one.named && !one.run.command.empty())
             one.run.name = commandName(one.run.command);
         else if (!one.named)
-            one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && one.run.config.method == Method::Ddp);
+            one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && isDistributed(one.run.config.method));
         groups[one.run.name].push_back(&one);
     }
     for (auto &[name, group] : groups) {
@@ -307,6 +311,10 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     return plan;
 }
 
+bool isMeant(std::string_view key) {
+    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas" || key == "nodes";
+}
+
 std::string runTitle(const RunConfig &config, bool withBackend) {
     const std::string count = " ×" + std::to_string(deviceCount(config));
     switch (config.method) {
@@ -315,9 +323,10 @@ std::string runTitle(const RunConfig &config, bool withBackend) {
     case Method::Dp:
         return "DP" + count;
     case Method::Ddp:
+    case Method::PsSync:
         break;
     }
-    return "DDP" + count + (withBackend ? " " + config.backend : "");
+    return (config.method == Method::Ddp ? "DDP" : "server") + count + (withBackend ? " " + config.backend : "");
 }
 
 namespace {
@@ -345,7 +354,7 @@ std::string torchrunCommand(const RunConfig &config) {
         return commands;
     }
     std::string command;
-    if (config.method == Method::Ddp)
+    if (isDistributed(config.method))
         command = "torchrun --no-python --nproc-per-node " + std::to_string(processCount(config)) + " ";
     command += "lockstep-trainer";
     for (const std::string &argument : toArguments(config))
@@ -357,10 +366,10 @@ std::string torchrunCommand(const PlannedRun &run) {
     if (run.command.empty())
         return torchrunCommand(run.config);
     std::vector<std::string> words = shownCommand(run.command, run.config);
-    if (run.config.method == Method::Ddp && pythonScript(run.command) == std::size_t(1))
+    if (isDistributed(run.config.method) && pythonScript(run.command) == std::size_t(1))
         words.erase(words.begin()); // torchrun brings its own Python
     std::string command;
-    if (run.config.method == Method::Ddp)
+    if (isDistributed(run.config.method))
         command = "torchrun " + std::string(words.size() == run.command.size() ? "--no-python " : "") +
                   "--nproc-per-node " + std::to_string(processCount(run.config)) + " ";
     for (const std::string &word : words)

@@ -56,7 +56,9 @@ struct PlanOptions {
 [[nodiscard]] tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
                                                             const PlanOptions &options = {});
 
-/// "baseline", "DP ×2", "DDP ×2"; with the backend ("DDP ×2 gloo") when asked.
+/// Whether a setting is what a contrast is about: method, devices, backend, nodes.
+[[nodiscard]] bool isMeant(std::string_view key);
+/// "baseline", "DP ×2", "DDP ×2", "server ×2"; with the backend ("DDP ×2 gloo") when asked.
 [[nodiscard]] std::string runTitle(const RunConfig &config, bool withBackend = false);
 
 /// What torchrun (or a shell) would run for the same: "torchrun --no-python --nproc-per-node 2 lockstep-trainer …".

@@ -11,7 +11,7 @@ namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int linkFailed = 255, notFound = 127, notRunnable = 126;
+constexpr int linkFailed = 255;
 
 std::string originFile(std::string_view experimentId) {
     return experimentFolder(experimentId).path + "/origin.json";
@@ -40,15 +40,12 @@ std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId) {
     if (!isRunId(experimentId) || !QFile::exists(QString::fromStdString(originFile(experimentId))))
         return std::nullopt;
     const Result<std::string> text = realFileSystem().readAll(originFile(experimentId));
-    const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-    if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
+    const auto prefix = text ? prefixOfOrigin(*text) : std::nullopt;
+    if (!prefix)
         return std::nullopt;
-    // The prefix is built anew from the host: a file must not name the command to run.
-    const Result<CommandPrefix> prefix =
-        prefixFor(json["host"].get<std::string>(), json.value("agent", std::string("lockstep-agent")));
-    if (!prefix || prefix->local())
-        return std::nullopt;
-    return QueueOrigin{*prefix, json.value("ctl", std::string("lockstepctl"))};
+    const Json json = Json::parse(*text);
+    const bool named = json.contains("ctl") && json["ctl"].is_string();
+    return QueueOrigin{*prefix, named ? json["ctl"].get<std::string>() : "lockstepctl"};
 }
 
 Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &origin) {
@@ -113,7 +110,7 @@ Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
                                " (a node that is not in the list: "
                                "lockstepctl nodes add " +
                                host + ", before that)";
-    if (said->code == notFound || said->code == notRunnable)
+    if (said->code == shellFoundNothing || said->code == shellCouldNotRun)
         return fail(
             Error::badArgument(host + " has no lockstepctl at " + origin.ctl + ", which would keep the queue there",
                                wayOut, "--queue-on"));

@@ -16,6 +16,7 @@
 
 namespace lockstep::core {
 
+constexpr int shellFoundNothing = 127, shellCouldNotRun = 126; ///< exit codes of the shell there
 constexpr int queueProtocol = 1; ///< of `lockstepctl remote`; another one is another version, which a sync replaces
 
 struct QueueOrigin {

@@ -21,7 +21,6 @@ namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Kind = QueueRequest::Kind;
 constexpr int maxAddedRepeats = 100;
 constexpr std::array<std::string_view, 7> kindNames = {"stop", "pause", "resume", "skip", "retry", "move", "add"};
 
@@ -116,7 +115,7 @@ Result<void> applyHere(std::string_view id, const QueueRequest &request) {
         entry.state = EntryState::Stopped;
         entry.reason = "stopped by " + request.by;
     }
-    if (!stopped.empty() && request.kind == Kind::Skip) {
+    if (!stopped.empty() && request.kind == QueueRequest::Kind::Skip) {
         const Result<void> written = writeExperiment(*experiment);
         return written ? asked : written;
     }
@@ -129,22 +128,22 @@ Result<void> applyHere(std::string_view id, const QueueRequest &request) {
 
 } // namespace
 
-std::string_view toString(Kind kind) {
+std::string_view toString(QueueRequest::Kind kind) {
     return kindNames[std::size_t(kind)];
 }
 
-std::optional<Kind> queueRequestKindFrom(std::string_view text) {
+std::optional<QueueRequest::Kind> queueRequestKindFrom(std::string_view text) {
     const auto found = std::find(kindNames.begin(), kindNames.end(), text);
     if (found == kindNames.end())
         return std::nullopt;
-    return Kind(found - kindNames.begin());
+    return QueueRequest::Kind(found - kindNames.begin());
 }
 
 std::string toJson(const QueueRequest &request) {
     Json json = {{"kind", std::string(toString(request.kind))}, {"by", request.by}};
     if (request.entry >= 0)
         json["entry"] = request.entry;
-    if (request.kind == Kind::Move)
+    if (request.kind == QueueRequest::Kind::Move)
         json["to"] = request.to;
     if (request.generation)
         json["generation"] = *request.generation;
@@ -191,39 +190,41 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
 std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment) {
     std::vector<int> out = experiment.currents();
     std::erase_if(out, [&](int current) {
-        return request.kind != Kind::Stop && !(request.kind == Kind::Skip && request.entry == current);
+        return request.kind != QueueRequest::Kind::Stop &&
+               !(request.kind == QueueRequest::Kind::Skip && request.entry == current);
     });
     return out;
 }
 
 Result<void> apply(const QueueRequest &request, Experiment &experiment) {
-    const bool names = request.kind == Kind::Skip || request.kind == Kind::Retry || request.kind == Kind::Move;
+    const bool names = request.kind == QueueRequest::Kind::Skip || request.kind == QueueRequest::Kind::Retry ||
+                       request.kind == QueueRequest::Kind::Move;
     if (names && (request.entry < 0 || request.entry >= int(experiment.entries.size())))
         return fail(Error::badArgument("the experiment has no run number " + std::to_string(request.entry + 1),
                                        "it has 1 to " + std::to_string(experiment.entries.size())));
     switch (request.kind) {
-    case Kind::Stop:
+    case QueueRequest::Kind::Stop:
         for (ExperimentEntry &entry : experiment.entries)
             if (entry.state == EntryState::Queued) {
                 entry.state = EntryState::Stopped;
                 entry.reason = "stopped by " + request.by;
             }
         return {};
-    case Kind::Pause:
-    case Kind::Resume:
+    case QueueRequest::Kind::Pause:
+    case QueueRequest::Kind::Resume:
         if (experiment.over())
             return fail(Error::badArgument("experiment " + experiment.id + " is over: there is no queue to " +
                                                std::string(toString(request.kind)),
                                            "lockstepctl show " + experiment.id));
-        experiment.pausedBy = request.kind == Kind::Pause ? request.by : std::string();
+        experiment.pausedBy = request.kind == QueueRequest::Kind::Pause ? request.by : std::string();
         return {};
-    case Kind::Skip:
+    case QueueRequest::Kind::Skip:
         return skip(experiment.entries[std::size_t(request.entry)], request.by);
-    case Kind::Retry:
+    case QueueRequest::Kind::Retry:
         return retry(experiment.entries[std::size_t(request.entry)]);
-    case Kind::Move:
+    case QueueRequest::Kind::Move:
         return move(experiment, request.entry, request.to);
-    case Kind::Add:
+    case QueueRequest::Kind::Add:
         if (!request.added)
             return fail(Error::badArgument("nothing was named that should be added", "name a run and its config"));
         return add(experiment, *request.added);
@@ -237,7 +238,7 @@ Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
     Result<Experiment> experiment = readExperiment(id);
     if (!experiment)
         return fail(experiment.error());
-    if (request.kind == Kind::Stop && experiment->over())
+    if (request.kind == QueueRequest::Kind::Stop && experiment->over())
         return fail(Error::failed("experiment " + std::string(id) + " is over already"));
     if (const Result<void> possible = apply(request, *experiment); !possible) // on a copy: who asks learns why not
         return possible;

@@ -11,7 +11,7 @@
 #include "launch/recipe_shelf.h"
 
 // A static library's resources are linked only when asked for, and the macro must stand outside any namespace.
-static void takeResources() {
+static void takeRecipeResources() {
     Q_INIT_RESOURCE(recipes);
 }
 
@@ -180,7 +180,7 @@ std::string toJson(const Recipe &recipe) {
 }
 
 std::vector<std::string> builtInRecipes() {
-    takeResources();
+    takeRecipeResources();
     std::vector<std::string> names = {"lenet-dp-vs-ddp"}; // the first job comes first
     for (const QString &file : QDir(QString::fromLatin1(resourceFolder)).entryList({QStringLiteral("*.json")}))
         if (const std::string name = file.chopped(5).toStdString(); name != names.front())

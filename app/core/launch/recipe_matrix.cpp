@@ -26,9 +26,9 @@ void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
         if (const FieldSpec *field = findField(key); meansNothing && matrix.member(key))
             (void)field->set(config, field->get(base.config)); // it came from a config, so it is allowed
     };
-    back("backend", config.method != Method::Ddp);
-    back("bucket_mb", config.method != Method::Ddp);
-    back("interface", config.method != Method::Ddp);
+    back("backend", !isDistributed(config.method));
+    back("bucket_mb", !isDistributed(config.method));
+    back("interface", !isDistributed(config.method));
     back("dp_replicas", config.method != Method::Dp);
     back("momentum", config.optimizer != "sgd");
     back("cores_per_device", config.device != "cpu" && !spec.autoDevice);
@@ -39,10 +39,6 @@ void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
         config.workerCores.clear();
         spec.autoWorkerCores = false;
     }
-}
-
-bool isMeantByItself(std::string_view key) {
-    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas" || key == "nodes";
 }
 
 } // namespace
@@ -99,7 +95,7 @@ void RecipeReader::readMatrix(Recipe &recipe, const JsonNode &matrix, const RunS
     if (!isObject(matrix, "matrix") || !checkAxes(matrix, base))
         return;
     for (const auto &[key, values] : matrix.members)
-        if (!isMeantByItself(key) && values.items.size() > 1 &&
+        if (!isMeant(key) && values.items.size() > 1 &&
             std::find(recipe.varies.begin(), recipe.varies.end(), key) == recipe.varies.end())
             recipe.varies.push_back(key);
     std::vector<std::size_t> at(matrix.members.size(), 0); // the first key changes slowest

@@ -284,7 +284,7 @@ void RecipeReader::checkRun(const RunSpec &spec, const JsonNode &run, const Json
         return; // known only on the machine: expand() checks
     RunConfig config = spec.config;
     if (spec.autoDevice)
-        config.device = "cuda";
+        config.device = config.method == Method::PsSync ? "cpu" : "cuda";
     for (const Error &error : validate(config)) {
         const JsonNode *node = run.member(error.where);
         if (!node && base)

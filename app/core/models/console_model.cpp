@@ -10,7 +10,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t lineLimit = 20'000, dropAtOnce = 2'000;
-const char *const heads[ConsoleModel::ColumnCount] = {"Time", "Run", "Source", "Level", "Message"};
+const char *const consoleHeads[ConsoleModel::ColumnCount] = {"Time", "Run", "Source", "Level", "Message"};
 
 } // namespace
 
@@ -105,7 +105,7 @@ QVariant ConsoleModel::data(const QModelIndex &index, int role) const {
 }
 
 QVariant ConsoleModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(heads, section, orientation, role);
+    return columnHead(consoleHeads, section, orientation, role);
 }
 
 } // namespace lockstep::core

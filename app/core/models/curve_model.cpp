@@ -23,7 +23,7 @@ double place(const LossPoint &point, CurveModel::XAxis axis) {
     return 0;
 }
 
-const char *const heads[CurveModel::ColumnCount] = {"Run", "Method", "Points", "Loss", "State"};
+const char *const curveHeads[CurveModel::ColumnCount] = {"Run", "Method", "Points", "Loss", "State"};
 
 } // namespace
 
@@ -186,7 +186,7 @@ QVariant CurveModel::data(const QModelIndex &index, int role) const {
 }
 
 QVariant CurveModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(heads, section, orientation, role);
+    return columnHead(curveHeads, section, orientation, role);
 }
 
 } // namespace lockstep::core

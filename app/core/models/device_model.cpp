@@ -9,7 +9,7 @@
 namespace lockstep::core {
 namespace {
 
-const char *const heads[DeviceModel::ColumnCount] = {
+const char *const deviceHeads[DeviceModel::ColumnCount] = {
     "Run",       "Device",           "Name",        "Utilisation (%)", "Last epoch (%)", "Memory used", "Memory",
     "Power (W)", "Temperature (°C)", "Clock (MHz)", "Throttled by"};
 
@@ -195,7 +195,7 @@ QVariant DeviceModel::data(const QModelIndex &index, int role) const {
 }
 
 QVariant DeviceModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(heads, section, orientation, role);
+    return columnHead(deviceHeads, section, orientation, role);
 }
 
 } // namespace lockstep::core

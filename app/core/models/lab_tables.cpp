@@ -106,16 +106,13 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
             continue;
         }
         const auto &grade = outcome.grade;
-        const bool gradable = row.method == ForecastMethod::Ddp;
-        const QString noRun = gradable ? QStringLiteral("no such run yet") : qs(noServerYet);
+        const QString noRun = QStringLiteral("no such run yet");
         table.rows.push_back(
             {name, time(row.stepS.value), words(intervalText(row.stepS, shortTime)),
              figure(row.epochS.value, seconds(row.epochS.value)), figure(row.speedUp.value, speedUp(row.speedUp.value)),
              words(intervalText(row.speedUp, speedUp)),
-             !gradable && !outcome.measuredStepS
-                 ? words(QStringLiteral("not graded"), qs(noServerYet))
-                 : figure(outcome.measuredStepS, shortTime(outcome.measuredStepS),
-                          outcome.runs > 0 ? QStringLiteral("median of %1 runs").arg(outcome.runs) : noRun),
+             figure(outcome.measuredStepS, shortTime(outcome.measuredStepS),
+                    outcome.runs > 0 ? QStringLiteral("median of %1 runs").arg(outcome.runs) : noRun),
              figure(grade ? std::optional(grade->error) : std::nullopt, grade ? percent(grade->error, 1) : unknown,
                     !grade          ? noRun
                     : grade->within ? QStringLiteral("within the interval")

@@ -10,7 +10,7 @@
 namespace lockstep::core {
 namespace {
 
-const char *const heads[PlanModel::ColumnCount] = {"#", "Run", "Repeat", "Devices", "Backend", "Estimate", "State"};
+const char *const planHeads[PlanModel::ColumnCount] = {"#", "Run", "Repeat", "Devices", "Backend", "Estimate", "State"};
 
 QString deviceName(const RunConfig &config, const std::string &device) {
     return qs(device.starts_with("GPU-") || device.starts_with("MIG-") ? device : config.device + ":" + device);
@@ -147,7 +147,7 @@ QVariant PlanModel::data(const QModelIndex &index, int role) const {
 }
 
 QVariant PlanModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(heads, section, orientation, role);
+    return columnHead(planHeads, section, orientation, role);
 }
 
 } // namespace lockstep::core

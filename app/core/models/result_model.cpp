@@ -14,7 +14,7 @@ struct Head {
     const char *help;
 };
 
-const Head heads[ResultModel::ColumnCount] = {
+const Head resultHeads[ResultModel::ColumnCount] = {
     {"Run", "", "Method and number of devices"},
     {"Kind of figure", "", "Measured here, or published: on what, and what the time is"},
     {"Devices", "", "Devices the run uses"},
@@ -184,7 +184,7 @@ QVariant ResultModel::headerData(int section, Qt::Orientation orientation, int r
         return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
     if (section < 0 || section >= ColumnCount)
         return {};
-    const Head &head = heads[section];
+    const Head &head = resultHeads[section];
     const QString unit = QString::fromUtf8(head.unit);
     if (role == Qt::DisplayRole)
         return unit.isEmpty() ? QString::fromUtf8(head.title)

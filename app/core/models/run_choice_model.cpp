@@ -9,7 +9,7 @@
 namespace lockstep::core {
 namespace {
 
-const char *const heads[RunChoiceModel::ColumnCount] = {"Run", "Loss", "Pin"};
+const char *const choiceHeads[RunChoiceModel::ColumnCount] = {"Run", "Loss", "Pin"};
 
 } // namespace
 
@@ -139,7 +139,7 @@ bool RunChoiceModel::setData(const QModelIndex &index, const QVariant &value, in
 }
 
 QVariant RunChoiceModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(heads, section, orientation, role);
+    return columnHead(choiceHeads, section, orientation, role);
 }
 
 } // namespace lockstep::core

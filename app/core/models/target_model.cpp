@@ -28,7 +28,7 @@ std::vector<TableCell> rowOf(const TimeToTarget &row, Target::Kind kind) {
     return cells;
 }
 
-QString methodOf(const Cell &cell) {
+QString methodOfCell(const Cell &cell) {
     return cell.runs.empty() || !cell.runs.front().config ? QString() : qs(toString(cell.runs.front().config->method));
 }
 
@@ -56,7 +56,7 @@ void TargetModel::refresh() {
                    "Reached", "Speed-up (×)", "Best",        "How it is known"};
     for (std::size_t i = 0; i < m_times.size(); ++i) {
         shown.rows.push_back(rowOf(m_times[i], m_target.kind));
-        shown.methods.append(methodOf(m_cells[i]));
+        shown.methods.append(methodOfCell(m_cells[i]));
     }
     setTable(std::move(shown));
 }

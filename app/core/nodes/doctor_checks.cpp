@@ -1,3 +1,4 @@
+#include "ipc/json_or_null.h"
 #include "nodes/doctor_checks_detail.h"
 
 #include <algorithm>
@@ -8,10 +9,6 @@ namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class T> Json orNull(const std::optional<T> &value) {
-    return value ? Json(*value) : Json(nullptr);
-}
 
 Json nodeJson(const NodeLook &look) {
     Json json = {{"name", look.node.name},

@@ -26,19 +26,19 @@ bool endsCommand(const std::string &word) {
     return word == ";" || word == "&&" || word == "|" || word == "&";
 }
 
-std::string fileName(const std::string &path) {
+std::string lastOfPath(const std::string &path) {
     return path.substr(path.rfind('/') + 1);
 }
 
 /// Where the launcher's own flags begin; 0 when the words hold none.
 std::size_t launcherAt(const std::vector<std::string> &words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
-        if (fileName(words[i]) == "torchrun")
+        if (lastOfPath(words[i]) == "torchrun")
             return i + 1;
         if (words[i] == "-m" && i + 1 < words.size() &&
             (words[i + 1] == "torch.distributed.run" || words[i + 1] == "torch.distributed.launch"))
             return i + 2;
-        if (fileName(words[i]) == "lockstep-agent" && i + 1 < words.size() && words[i + 1] == "run")
+        if (lastOfPath(words[i]) == "lockstep-agent" && i + 1 < words.size() && words[i + 1] == "run")
             return i + 2;
     }
     return 0;

@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/result_table.h"
 #include "ipc/file_system.h"
+#include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::core {
@@ -71,7 +73,7 @@ Json jsonOf(const ForecastRow &row) {
     json["ranks_measured"] = row.ranksMeasured;
     return json;
 }
-ForecastRow rowFrom(const Json &json) {
+ForecastRow forecastRowFrom(const Json &json) {
     ForecastRow row;
     row.method = json.at("method").get<std::string>() == "ddp" ? ForecastMethod::Ddp : ForecastMethod::Server;
     row.devices = json.at("devices").get<int>();
@@ -93,9 +95,6 @@ ForecastRow rowFrom(const Json &json) {
 std::optional<int> countIn(const Json &json, const char *key) {
     return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<int>()) : std::nullopt;
 }
-Json orNull(const std::optional<int> &value) {
-    return value ? Json(*value) : Json();
-}
 
 /// What must be alike for a run to be what was forecast.
 std::string workOf(const RunConfig &config) {
@@ -109,18 +108,13 @@ std::string workOf(const RunConfig &config) {
     return work;
 }
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
 std::optional<double> stepOf(const Summary &summary, const RunConfig &config) {
     const double batch = double(globalBatch(config));
     std::vector<double> steps;
     for (const EpochSummary &epoch : summary.epochs)
         if ((epoch.epoch > 1 || summary.epochs.size() == 1) && epoch.samples > 0 && batch > 0)
             steps.push_back(epoch.durationS / std::ceil(double(epoch.samples) / batch));
-    return steps.empty() ? std::nullopt : std::optional(median(std::move(steps)));
+    return median(std::move(steps));
 }
 
 template <class Wanted> std::optional<ForecastRecord> newestThat(const Wanted &wanted) {
@@ -204,7 +198,7 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.forecast.bestServer = countIn(json, "best_server_devices");
         record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
         for (const Json &row : json.at("rows"))
-            record.forecast.rows.push_back(rowFrom(row));
+            record.forecast.rows.push_back(forecastRowFrom(row));
         return record;
     } catch (const std::exception &exception) {
         return fail(Error::failed(std::string("a forecast's record is not understood: ") + exception.what(),
@@ -230,12 +224,6 @@ std::optional<ForecastRecord> newestForecastOf(const std::vector<NodePlace> &nod
     return newestThat([&](const ForecastRecord &record) {
         return record.config.nodes.empty() == nodes.empty() &&
                placesOf(record.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.config)));
-    });
-}
-
-bool hasUngradable(const ForecastRecord &record) {
-    return std::ranges::any_of(record.forecast.rows, [](const ForecastRow &row) {
-        return row.method == ForecastMethod::Server && row.cannotTell.empty();
     });
 }
 
@@ -265,7 +253,8 @@ std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) 
     std::vector<ForecastOutcome> out;
     for (const ForecastRow &row : record.forecast.rows) {
         ForecastOutcome outcome;
-        const auto found = row.method == ForecastMethod::Ddp ? steps.find({Method::Ddp, row.devices}) : steps.end();
+        const Method method = row.method == ForecastMethod::Ddp ? Method::Ddp : Method::PsSync;
+        const auto found = steps.find({method, row.devices});
         if (found != steps.end()) {
             outcome.runs = int(found->second.size());
             outcome.measuredStepS = median(found->second);

@@ -28,11 +28,6 @@ struct ForecastOutcome {
     std::optional<ForecastGrade> grade;
 };
 
-/// Why a server's rows get no grade.
-constexpr std::string_view noServerYet = "no server strategy to grade it with yet";
-/// Whether the forecast has rows that no run here can grade: a server's that could be told.
-[[nodiscard]] bool hasUngradable(const ForecastRecord &record);
-
 [[nodiscard]] std::string forecastsFolder(); ///< dataHome()/forecasts
 [[nodiscard]] std::string toJson(const ForecastRecord &record);
 [[nodiscard]] Result<ForecastRecord> forecastRecordFromJson(std::string_view text);

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-LabRow rowFrom(const Json &json) {
+LabRow labRowFrom(const Json &json) {
     LabRow row;
     row.collective = json.at("collective").get<std::string>();
     row.ranks = json.at("ranks").get<int>();
@@ -126,7 +126,7 @@ Result<LabRecord> labRecordFromJson(std::string_view text) {
         record.notOffered = json.value("not_offered", std::vector<std::string>());
         record.notRun = json.value("not_run", std::vector<std::string>());
         for (const Json &row : json.at("rows"))
-            record.rows.push_back(rowFrom(row));
+            record.rows.push_back(labRowFrom(row));
         return record;
     } catch (const std::exception &exception) {
         return fail(Error::failed(std::string("a lab's record is not understood: ") + exception.what(),
@@ -139,7 +139,7 @@ Result<void> takeLabLine(LabRecord &record, std::string_view line) {
         const Json json = Json::parse(line);
         const auto type = json.value("type", "");
         if (type == "row")
-            record.rows.push_back(rowFrom(json));
+            record.rows.push_back(labRowFrom(json));
         else if (type == "not_offered")
             record.notOffered.push_back(collectiveTitle(json.at("collective").get<std::string>()) + ", " +
                                         std::to_string(json.at("ranks").get<int>()) +

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int schemaVersion = 4, rowsACommit = 500;
 
-QVariant text(const std::string &value) {
+QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
 }
 
@@ -204,7 +204,7 @@ void RunIndex::forget(const std::vector<std::string> &runs) {
     QSqlQuery query(QSqlDatabase::database(m_connection));
     query.prepare(QStringLiteral("DELETE FROM runs WHERE run = ?"));
     for (const std::string &run : runs) {
-        query.bindValue(0, text(run));
+        query.bindValue(0, boundText(run));
         query.exec();
     }
 }
@@ -239,7 +239,7 @@ std::vector<IndexedRun> RunIndex::runs() const {
 std::optional<IndexedRun> RunIndex::run(const std::string &id) const {
     QSqlQuery query(QSqlDatabase::database(m_connection));
     query.prepare(QStringLiteral("SELECT * FROM runs WHERE run = ?"));
-    query.addBindValue(text(id));
+    query.addBindValue(boundText(id));
     query.exec();
     return query.next() ? std::optional(detail::rowOf(query)) : std::nullopt;
 }
@@ -265,7 +265,7 @@ std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineN
                        " AND run_s IS NOT NULL"
                        " ORDER BY start_us DESC LIMIT 9"));
     for (const std::string &value : {workKey(config), machine.host, machine.cpuModel})
-        query.addBindValue(text(value));
+        query.addBindValue(boundText(value));
     query.exec();
     std::vector<double> times;
     while (query.next())

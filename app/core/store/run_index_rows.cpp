@@ -18,7 +18,7 @@ struct NumberColumn {
     const char *name;
     Number member;
 };
-constexpr TextColumn texts[] = {
+constexpr TextColumn textColumns[] = {
     {"name", &IndexedRun::name},     {"experiment", &IndexedRun::experiment}, {"recipe", &IndexedRun::recipe},
     {"method", &IndexedRun::method}, {"device", &IndexedRun::device},         {"backend", &IndexedRun::backend},
     {"model", &IndexedRun::model},   {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
@@ -26,7 +26,7 @@ constexpr TextColumn texts[] = {
     {"work", &IndexedRun::work},     {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
     {"note", &IndexedRun::note},     {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
 };
-constexpr NumberColumn numbers[] = {
+constexpr NumberColumn numberColumns[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS}, {"run_s", &IndexedRun::runTimeS},
     {"accuracy", &IndexedRun::testAccuracy},         {"loss", &IndexedRun::finalLoss},
     {"samples_s", &IndexedRun::samplesPerS},         {"load_share", &IndexedRun::loadShare},
@@ -73,7 +73,7 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.method = toString(config.method);
     row.devices = deviceCount(config);
     row.device = config.device;
-    row.backend = config.method == Method::Ddp ? config.backend : "";
+    row.backend = isDistributed(config.method) ? config.backend : "";
     row.model = config.model;
     row.dataset = config.dataset;
     row.epochs = config.epochs;
@@ -112,7 +112,7 @@ void takeSummary(const Summary &summary, IndexedRun &row) {
     row.totalTrainingTimeS = summary.totalTrainingTimeS;
     row.testAccuracy = summary.testAccuracy;
     row.peakRssBytes = summary.peakRssBytes;
-    if (row.method == "ddp" && !summary.backend.empty())
+    if (isDistributed(row.method) && !summary.backend.empty())
         row.backend = summary.backend;
     double samples = 0;
     for (const EpochSummary &epoch : summary.epochs)
@@ -201,9 +201,9 @@ namespace detail {
 QString tableColumns() {
     QString out = QStringLiteral("run TEXT PRIMARY KEY, stamp TEXT, repeat INTEGER, devices INTEGER, epochs INTEGER,"
                                  " start_us INTEGER, starred INTEGER");
-    for (const TextColumn &column : texts)
+    for (const TextColumn &column : textColumns)
         out += QStringLiteral(", %1 TEXT").arg(QLatin1String(column.name));
-    for (const NumberColumn &column : numbers)
+    for (const NumberColumn &column : numberColumns)
         out += QStringLiteral(", %1 REAL").arg(QLatin1String(column.name));
     return out;
 }
@@ -211,9 +211,9 @@ QString tableColumns() {
 QVariantList valuesOf(const IndexedRun &row, const QString &stamp) {
     QVariantList out = {QString::fromStdString(row.run), stamp,      row.repeat, row.devices, row.epochs,
                         qlonglong(row.startWallUs),      row.starred};
-    for (const TextColumn &column : texts)
+    for (const TextColumn &column : textColumns)
         out.append(QString::fromStdString(row.*column.member));
-    for (const NumberColumn &column : numbers) {
+    for (const NumberColumn &column : numberColumns) {
         const std::optional<double> &value = row.*column.member;
         out.append(value ? QVariant(*value) : QVariant(QMetaType(QMetaType::Double)));
     }
@@ -229,9 +229,9 @@ IndexedRun rowOf(const QSqlQuery &query) {
     row.startWallUs = query.value(5).toLongLong();
     row.starred = query.value(6).toBool();
     int at = 7;
-    for (const TextColumn &column : texts)
+    for (const TextColumn &column : textColumns)
         row.*column.member = query.value(at++).toString().toStdString();
-    for (const NumberColumn &column : numbers)
+    for (const NumberColumn &column : numberColumns)
         if (const QVariant value = query.value(at++); !value.isNull())
             row.*column.member = value.toDouble();
     return row;

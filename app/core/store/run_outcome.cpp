@@ -124,7 +124,7 @@ RunOutcome RunStore::outcome() const {
             out.hosts.push_back(machine.host);
         if (out.config) {
             out.oversubscribed = out.config->oversubscribe;
-            out.backend = out.config->method == Method::Ddp ? out.config->backend : "";
+            out.backend = isDistributed(out.config->method) ? out.config->backend : "";
         }
     }
     out.about = m_about;

@@ -177,7 +177,6 @@ void AnatomyView::paintDevice(QPainter *painter, const AnatomyRun &run, std::siz
 }
 
 void AnatomyView::paintChart(QPainter *painter, const QRectF &area) {
-    const Palette &p = theme().palette();
     const BarRows rows = layOut(area);
     double y = rows.plot.top();
     for (const AnatomyRun &run : m_runs)

@@ -14,7 +14,7 @@
 
 namespace lockstep::ui {
 namespace {
-constexpr double axisHeight = BarRows::axisHeight, gap = BarRows::gap, laneGap = 4, reachS = 0.6;
+constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
 constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
@@ -212,8 +212,8 @@ LaneView::Columns LaneView::layOut(const QRectF &area) const {
     out.valueWidth = std::max(out.valueWidth, bold.horizontalAdvance(QStringLiteral("100 %"))) + 2;
     const double count = double(std::max<qsizetype>(1, m_lanes.size()));
     out.laneHeight = std::max((area.height() - axisHeight) / count, leastHeight); // lanes share all the room
-    const double left = area.left() + out.runWidth + gap + out.deviceWidth + gap;
-    out.strip = QRectF(left, area.top(), area.right() - out.valueWidth - gap - left, out.laneHeight * count);
+    const double left = area.left() + out.runWidth + BarRows::gap + out.deviceWidth + BarRows::gap;
+    out.strip = QRectF(left, area.top(), area.right() - out.valueWidth - BarRows::gap - left, out.laneHeight * count);
     return out;
 }
 
@@ -225,8 +225,8 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
         painter->setFont(Theme::font(Type::Small));
         painter->setPen(p.textMuted);
         painter->drawText(
-            strip.adjusted(gap, 0, -gap, 0), Qt::AlignVCenter | Qt::AlignLeft,
-            QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * gap));
+            strip.adjusted(BarRows::gap, 0, -BarRows::gap, 0), Qt::AlignVCenter | Qt::AlignLeft,
+            QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * BarRows::gap));
         return;
     }
     const QColor color = lane.unheard.isEmpty() ? lane.color : p.textMuted;
@@ -256,7 +256,8 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
     painter->drawPath(line);
     if (lane.unheard.isEmpty())
         return;
-    const QRectF silent = strip.adjusted(placeOf(lane.samples.constLast().x(), strip) - strip.left() + gap, 0, -gap, 0);
+    const QRectF silent =
+        strip.adjusted(placeOf(lane.samples.constLast().x(), strip) - strip.left() + BarRows::gap, 0, -BarRows::gap, 0);
     painter->setFont(Theme::font(Type::Small));
     painter->setPen(p.textMuted);
     if (silent.width() > leastWords)
@@ -318,9 +319,10 @@ void LaneView::paintChart(QPainter *painter, const QRectF &area) {
         before = lane.run;
         painter->setFont(small);
         painter->setPen(p.textSecondary);
-        painter->drawText(QRectF(area.left() + columns.runWidth + gap, y, columns.deviceWidth, columns.laneHeight),
-                          Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(small).elidedText(lane.device, Qt::ElideMiddle, columns.deviceWidth));
+        painter->drawText(
+            QRectF(area.left() + columns.runWidth + BarRows::gap, y, columns.deviceWidth, columns.laneHeight),
+            Qt::AlignVCenter | Qt::AlignLeft,
+            QFontMetricsF(small).elidedText(lane.device, Qt::ElideMiddle, columns.deviceWidth));
         paintLane(painter, lane,
                   QRectF(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap));
         paintCrosshair(
@@ -328,7 +330,7 @@ void LaneView::paintChart(QPainter *painter, const QRectF &area) {
             QRectF(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap));
         painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
         painter->setPen(m_crosshair.contains(lane.runId) ? p.textSecondary : p.text);
-        painter->drawText(QRectF(columns.strip.right() + gap, y, columns.valueWidth, columns.laneHeight),
+        painter->drawText(QRectF(columns.strip.right() + BarRows::gap, y, columns.valueWidth, columns.laneHeight),
                           Qt::AlignVCenter | Qt::AlignRight, valueOf(lane));
     }
     paintMarks(painter, columns);

@@ -17,7 +17,7 @@ namespace {
 
 using core::qs;
 
-constexpr double boxWidth = 216, boxHeight = 96, disc = 22, discGap = 6, pad = 12, arrow = 13;
+constexpr double nodeWidth = 216, nodeHeight = 96, disc = 22, discGap = 6, pad = 12, arrow = 13;
 constexpr int discsShown = 7; ///< of a node; more become "+n"
 
 /// Where the line from the middle of a box to a point outside leaves it.
@@ -75,15 +75,15 @@ QSize TopologyView::minimumSizeHint() const {
 /// Two stand side by side, more on an ellipse that begins at the top, clockwise.
 QRectF TopologyView::boxOf(std::size_t node, const QRectF &area) const {
     const double count = double(m_topology.nodes.size());
-    const double width = std::min(boxWidth, area.width() / (count > 4 ? 4.2 : 3.2));
+    const double width = std::min(nodeWidth, area.width() / (count > 4 ? 4.2 : 3.2));
     QPointF middle = area.center();
     if (m_topology.nodes.size() > 1) {
         const double first = m_topology.nodes.size() == 2 ? -std::numbers::pi : -std::numbers::pi / 2;
         const double angle = first + 2 * std::numbers::pi * double(node) / count;
         middle += QPointF(std::cos(angle) * (area.width() - width) / 2 * 0.96,
-                          std::sin(angle) * (area.height() - boxHeight) / 2 * 0.98);
+                          std::sin(angle) * (area.height() - nodeHeight) / 2 * 0.98);
     }
-    return {middle.x() - width / 2, middle.y() - boxHeight / 2, width, boxHeight};
+    return {middle.x() - width / 2, middle.y() - nodeHeight / 2, width, nodeHeight};
 }
 
 QRectF TopologyView::discOf(const core::TopologyRank &rank, const QRectF &area) const {

@@ -43,6 +43,8 @@ QString methodTitle(Method method) {
         return QObject::tr("DP");
     case Method::Ddp:
         break;
+    case Method::PsSync:
+        return QObject::tr("Server");
     }
     return QObject::tr("DDP");
 }
@@ -127,7 +129,7 @@ QWidget *ConfigForm::makeMethods(QWidget *parent) {
     auto *line = new QHBoxLayout(box);
     line->setContentsMargins(0, 0, 0, 0);
     line->setSpacing(2 * grid);
-    for (const Method method : {Method::Baseline, Method::Dp, Method::Ddp}) {
+    for (const Method method : {Method::Baseline, Method::Dp, Method::Ddp, Method::PsSync}) {
         auto *tick = new QCheckBox(methodTitle(method), box);
         connect(tick, &QCheckBox::toggled, this, [this, method](bool on) {
             if (!m_showing)

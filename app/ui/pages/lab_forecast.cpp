@@ -76,9 +76,10 @@ void LabForecast::read() {
         words << (*record->forecast.bestDdp == 1
                       ? tr("DDP would not pay here: one device is best.")
                       : tr("Best number of devices for DDP: %1.").arg(*record->forecast.bestDdp));
-    if (core::hasUngradable(*record))
-        words
-            << tr("Server: %1.").arg(QString::fromUtf8(core::noServerYet.data(), qsizetype(core::noServerYet.size())));
+    if (record->forecast.bestServer)
+        words << (*record->forecast.bestServer == 1
+                      ? tr("A server would not pay here: one device is best.")
+                      : tr("Best number of devices for a server: %1.").arg(*record->forecast.bestServer));
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);
     m_words->setText(words.join(u'\n'));

@@ -13,7 +13,7 @@
 
 namespace lockstep::ui {
 namespace {
-constexpr int planRow = 6 * grid, boxHeight = 20, boxGap = 4;
+constexpr int planRow = 6 * grid, planBox = 20, boxGap = 4;
 
 void paintRowBack(QPainter *painter, const QStyleOptionViewItem &option, const Palette &p) {
     painter->setRenderHint(QPainter::Antialiasing);
@@ -43,14 +43,14 @@ void PlanRowDelegate::paintDevices(QPainter *painter, const QRect &box, const QS
         const QString more = QStringLiteral("+%1").arg(devices.size() - i);
         if (x + width > box.right() - (i + 1 < devices.size() ? metrics.horizontalAdvance(more) + 8 : 0)) {
             painter->setPen(p.textMuted);
-            painter->drawText(QRect(x, box.top(), box.right() - x, boxHeight), Qt::AlignVCenter | Qt::AlignLeft, more);
+            painter->drawText(QRect(x, box.top(), box.right() - x, planBox), Qt::AlignVCenter | Qt::AlignLeft, more);
             return;
         }
         painter->setPen(QPen(mix(p.surface, color, 0.7), 1));
         painter->setBrush(mix(p.surface, color, 0.14));
-        painter->drawRoundedRect(QRectF(x + 0.5, box.top() + 0.5, width - 1, boxHeight - 1), 4, 4);
+        painter->drawRoundedRect(QRectF(x + 0.5, box.top() + 0.5, width - 1, planBox - 1), 4, 4);
         painter->setPen(p.text);
-        painter->drawText(QRect(x, box.top(), width, boxHeight), Qt::AlignCenter, name);
+        painter->drawText(QRect(x, box.top(), width, planBox), Qt::AlignCenter, name);
         x += width + boxGap;
     }
 }
@@ -88,9 +88,9 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
                           estimate);
         const QString backend = QString::fromStdString(core::backendOf(run).name);
         const int side = backend.isEmpty() ? 0 : small.horizontalAdvance(backend) + grid;
-        painter->drawText(QRect(row.right() - side, row.top() + 20, side, boxHeight), Qt::AlignVCenter | Qt::AlignRight,
+        painter->drawText(QRect(row.right() - side, row.top() + 20, side, planBox), Qt::AlignVCenter | Qt::AlignRight,
                           backend);
-        paintDevices(painter, QRect(left, row.top() + 20, row.right() - left - side, boxHeight),
+        paintDevices(painter, QRect(left, row.top() + 20, row.right() - left - side, planBox),
                      model->devicesAt(index.row()), color);
     } else {
         QString reason = QString::fromStdString(run.notRunReason);

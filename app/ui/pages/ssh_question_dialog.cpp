@@ -14,7 +14,7 @@ namespace lockstep::ui {
 namespace {
 
 using core::qs;
-using Kind = core::SshQuestion::Kind;
+using Question = core::SshQuestion::Kind;
 
 QLabel *plain(const QString &text, const char *role, QWidget *parent) {
     QLabel *label = makeLabel(text, role, parent);
@@ -26,13 +26,13 @@ QLabel *plain(const QString &text, const char *role, QWidget *parent) {
 
 QString titleOf(const core::SshQuestion &question) {
     switch (question.kind) {
-    case Kind::HostKey:
+    case Question::HostKey:
         return QObject::tr("Is this the right host?");
-    case Kind::Passphrase:
+    case Question::Passphrase:
         return QObject::tr("Passphrase of an ssh key");
-    case Kind::Password:
+    case Question::Password:
         return QObject::tr("Password");
-    case Kind::Other:
+    case Question::Other:
         break;
     }
     return QObject::tr("ssh asks");
@@ -49,7 +49,7 @@ SshQuestionDialog::SshQuestionDialog(const core::SshQuestion &question, QWidget 
     layout->setSpacing(grid);
     layout->addWidget(makeLabel(windowTitle(), "title", this));
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
-    if (question.kind == Kind::HostKey) {
+    if (question.kind == Question::HostKey) {
         layout->addWidget(
             plain(tr("%1 was never connected to from here. Its %2 key has this fingerprint; compare it with "
                      "what the host's owner says:")
@@ -63,9 +63,9 @@ SshQuestionDialog::SshQuestionDialog(const core::SshQuestion &question, QWidget 
                   "secondary", this));
         m_accept = buttons->addButton(tr("It is the right one"), QDialogButtonBox::AcceptRole);
     } else {
-        layout->addWidget(plain(question.kind == Kind::Passphrase ? qs(question.keyFile)
-                                : question.kind == Kind::Password ? qs(question.host)
-                                                                  : qs(question.prompt),
+        layout->addWidget(plain(question.kind == Question::Passphrase ? qs(question.keyFile)
+                                : question.kind == Question::Password ? qs(question.host)
+                                                                      : qs(question.prompt),
                                 "", this));
         m_field = new QLineEdit(this);
         m_field->setEchoMode(question.secret() ? QLineEdit::Password : QLineEdit::Normal);

@@ -15,7 +15,7 @@
 
 namespace lockstep::ui {
 
-using Kind = core::Target::Kind;
+using TargetKind = core::Target::Kind;
 
 VerdictTarget::VerdictTarget(const Theme &theme, core::TargetModel &model, QWidget *parent)
     : QWidget(parent), m_model(model), m_kind(new QComboBox(this)), m_value(new QLineEdit(this)),
@@ -24,8 +24,8 @@ VerdictTarget::VerdictTarget(const Theme &theme, core::TargetModel &model, QWidg
     layout->setContentsMargins(0, 0, 0, 0);
     auto *line = new QHBoxLayout;
     line->setSpacing(grid);
-    m_kind->addItem(tr("Test accuracy of at least"), int(Kind::Accuracy));
-    m_kind->addItem(tr("Training loss of at most"), int(Kind::Loss));
+    m_kind->addItem(tr("Test accuracy of at least"), int(TargetKind::Accuracy));
+    m_kind->addItem(tr("Training loss of at most"), int(TargetKind::Loss));
     m_kind->setAccessibleName(tr("Kind of target"));
     m_value->setFixedWidth(10 * grid);
     m_value->setAlignment(Qt::AlignRight);
@@ -53,28 +53,28 @@ VerdictTarget::VerdictTarget(const Theme &theme, core::TargetModel &model, QWidg
 }
 
 void VerdictTarget::suggest() {
-    const auto kind = Kind(m_kind->currentData().toInt());
-    m_unit->setText(kind == Kind::Accuracy ? QStringLiteral("%") : QString());
+    const auto kind = TargetKind(m_kind->currentData().toInt());
+    m_unit->setText(kind == TargetKind::Accuracy ? QStringLiteral("%") : QString());
     const auto found = m_model.suggestion(kind);
     if (!found) {
         m_value->clear();
         return;
     }
-    m_value->setText(kind == Kind::Accuracy ? QString::number(found->value * 100, 'f', 0)
-                                            : core::significant(found->value, 2));
+    m_value->setText(kind == TargetKind::Accuracy ? QString::number(found->value * 100, 'f', 0)
+                                                  : core::significant(found->value, 2));
     take();
 }
 
 void VerdictTarget::take() {
-    const auto kind = Kind(m_kind->currentData().toInt());
+    const auto kind = TargetKind(m_kind->currentData().toInt());
     bool number = false;
     const double value = m_value->text().trimmed().toDouble(&number);
-    const bool right = number && value > 0 && (kind == Kind::Loss || value <= 100);
-    m_mistake->setText(kind == Kind::Accuracy ? tr("A percentage over 0 and up to 100, please")
-                                              : tr("A number over 0, please"));
+    const bool right = number && value > 0 && (kind == TargetKind::Loss || value <= 100);
+    m_mistake->setText(kind == TargetKind::Accuracy ? tr("A percentage over 0 and up to 100, please")
+                                                    : tr("A number over 0, please"));
     m_mistake->setVisible(!right && !m_value->text().isEmpty());
     if (right)
-        m_model.setTarget({kind, kind == Kind::Accuracy ? value / 100 : value});
+        m_model.setTarget({kind, kind == TargetKind::Accuracy ? value / 100 : value});
 }
 
 void VerdictTarget::refresh() {

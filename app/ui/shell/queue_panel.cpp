@@ -20,7 +20,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int panelWidth = 56 * grid, rowHeight = 5 * grid, mostRows = 12;
-using Kind = core::QueueRequest::Kind;
+using Request = core::QueueRequest::Kind;
 
 } // namespace
 
@@ -171,7 +171,7 @@ void QueuePanel::moveBy(int places) {
     if (row() < 0)
         return;
     core::QueueRequest request;
-    request.kind = Kind::Move;
+    request.kind = Request::Move;
     request.entry = m_follow = m_workspace.queue().entryAt(row());
     request.to = m_workspace.queue().placeAt(row()) + places;
     m_workspace.ask(request);
@@ -181,7 +181,7 @@ void QueuePanel::skip() {
     if (row() < 0)
         return;
     core::QueueRequest request;
-    request.kind = Kind::Skip;
+    request.kind = Request::Skip;
     request.entry = m_follow = m_workspace.queue().entryAt(row());
     m_workspace.ask(request);
 }
@@ -190,7 +190,7 @@ void QueuePanel::retry() {
     if (row() < 0)
         return;
     core::QueueRequest request;
-    request.kind = Kind::Retry;
+    request.kind = Request::Retry;
     request.entry = m_follow = m_workspace.queue().entryAt(row());
     m_workspace.ask(request);
 }

@@ -20,7 +20,7 @@ Result<JobShape> jobShape(const RunConfig &config, int nodes) {
         return JobShape{processesOfNodes(config)};
     const int processes = processCount(config);
     const int wanted = std::max(1, nodes);
-    if (wanted > 1 && config.method != Method::Ddp)
+    if (wanted > 1 && !isDistributed(config.method))
         return fail(Error::badArgument(std::string(toString(config.method)) + " is one process on one node, and " +
                                            std::to_string(wanted) + " nodes are asked for",
                                        "use the method ddp, or one node", "nodes"));
@@ -42,7 +42,7 @@ RunConfig configOfShare(const RunConfig &config, int processes) {
     own.interface.clear();
     own.nodes.clear();
     own.devices.clear();
-    const int devices = config.method == Method::Ddp ? processes : deviceCount(config);
+    const int devices = isDistributed(config.method) ? processes : deviceCount(config);
     for (int i = 0; i < devices; ++i)
         own.devices.push_back(std::to_string(i));
     return own;

@@ -53,7 +53,7 @@ std::string containerWord(const std::string &word) {
 }
 
 int coresOf(const RunConfig &config, int processes) {
-    const int devices = config.method == Method::Ddp ? processes : deviceCount(config);
+    const int devices = isDistributed(config.method) ? processes : deviceCount(config);
     const int training = config.device == "cpu" ? devices * config.coresPerDevice : processes;
     return training + processes * config.workers;
 }
@@ -73,7 +73,7 @@ Json containerOf(const PlannedRun &run, const JobPlace &place, int processes, st
         container["env"] = std::move(environment);
     Json resources = {{"requests", {{"cpu", std::to_string(coresOf(run.config, processes))}}}};
     if (run.config.device == "cuda") {
-        const int gpus = run.config.method == Method::Ddp ? processes : deviceCount(run.config);
+        const int gpus = isDistributed(run.config.method) ? processes : deviceCount(run.config);
         resources["limits"] = {{"nvidia.com/gpu", std::to_string(gpus)}};
     }
     container["resources"] = std::move(resources);
@@ -146,7 +146,7 @@ Result<Manifest> prepare(const PlannedRun &run, const JobPlace &place) {
 std::vector<std::string> underTorchrun(const PlannedRun &run, const Manifest &manifest,
                                        std::vector<std::string> words) {
     std::vector<std::string> command = manifest.command;
-    if (run.config.method != Method::Ddp)
+    if (!isDistributed(run.config.method))
         return command;
     words.insert(words.begin(), "torchrun");
     if (pythonScript(command) == std::size_t(1))

@@ -18,7 +18,7 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
     const auto shape = jobShape(run.config, place.nodes);
     if (!shape)
         return fail(shape.error());
-    const bool ddp = run.config.method == Method::Ddp;
+    const bool ddp = isDistributed(run.config.method);
     if (shape->nodes() > 1 && place.masterAddress.empty())
         return fail(Error::badArgument("the " + std::to_string(shape->nodes()) +
                                            " nodes don't know where node 0 is to be reached",

@@ -54,7 +54,7 @@ Result<void> checkPlace(const SlurmPlace &place) {
 
 /// Cores that one node's processes of a run take.
 int coresOfNode(const RunConfig &config, int processes) {
-    const int devices = config.method == Method::Ddp ? processes : deviceCount(config);
+    const int devices = isDistributed(config.method) ? processes : deviceCount(config);
     const int training = config.device == "cpu" ? devices * config.coresPerDevice : processes;
     return training + processes * config.workers;
 }
@@ -71,7 +71,7 @@ struct Shares {
 Result<Shares> sharesOf(const SlurmTask &task, const SlurmPlace &place) {
     const RunConfig &config = task.planned.config;
     const int processes = processCount(config);
-    const bool ddp = config.method == Method::Ddp;
+    const bool ddp = isDistributed(config.method);
     const std::vector<int> &given = place.ranksOfNodes;
     if (!given.empty() && ddp && processes >= int(given.size())) {
         if (std::accumulate(given.begin(), given.end(), 0) == processes)
@@ -104,7 +104,7 @@ Result<Needs> needsOf(const std::vector<SlurmTask> &tasks, const SlurmPlace &pla
         needs.nodes = std::max(needs.nodes, shares->nodes());
         needs.cores = std::max(needs.cores, coresOfNode(config, shares->most()));
         if (config.device == "cuda")
-            needs.gpus = std::max(needs.gpus, config.method == Method::Ddp ? shares->most() : deviceCount(config));
+            needs.gpus = std::max(needs.gpus, isDistributed(config.method) ? shares->most() : deviceCount(config));
         if (shares->bySlurm) {
             needs.tasks = std::max(needs.tasks, shares->ranks());
             coresOfRank = std::max(coresOfRank, coresOfNode(config, 1));
@@ -170,7 +170,7 @@ Result<std::string> branch(const SlurmTask &task, std::size_t number, const Slur
     auto command = jobCommand(own, shares->processes.front());
     if (!command)
         return fail(command.error());
-    const bool several = shares->nodes() > 1, ddp = own.config.method == Method::Ddp;
+    const bool several = shares->nodes() > 1, ddp = isDistributed(own.config.method);
     std::vector<std::string> words = {"--name", own.name};
     const auto add = [&](const char *flag, const std::string &value) {
         if (!value.empty())
