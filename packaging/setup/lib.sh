@@ -160,11 +160,12 @@ ensure_torch() {
     want="$(grep -v '^#' "$setup/requirements-torch.txt" | tr '\n' ' ')"
     want="${want% }"
     if [ -n "${LOCKSTEP_TORCH:-}" ]; then
-        [ -e "$LOCKSTEP_TORCH/lib/libtorch_cpu.so" ] ||
+        torch="$LOCKSTEP_TORCH"
+        [ -e "$torch/lib/libtorch_cpu.so" ] || torch="$torch/torch" # as site-packages holds it
+        [ -e "$torch/lib/libtorch_cpu.so" ] ||
             stop 2 "LOCKSTEP_TORCH=$LOCKSTEP_TORCH holds no lib/libtorch_cpu.so; name the folder of the torch package," \
                 "or unset it to have torch installed into .venv"
-        torch="$LOCKSTEP_TORCH"
-        say libtorch "LOCKSTEP_TORCH=$torch" "$begun"
+        say libtorch "LOCKSTEP_TORCH=$LOCKSTEP_TORCH" "$begun"
         return
     fi
     if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then

@@ -220,6 +220,11 @@ class Scripts(unittest.TestCase):
         ran = self.machine.start(self.run_script, "--setup")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn(f"-DLOCKSTEP_TORCH_DIR={own}", self.machine.called("cmake")[0])
+        around = self.machine.folder / "site-packages"
+        (around / "torch/lib").mkdir(parents=True)
+        (around / "torch/lib/libtorch_cpu.so").touch()
+        self.assertEqual(self.machine.start(self.run_script, "--setup", LOCKSTEP_TORCH=str(around)).returncode, 0)
+        self.assertIn(f"-DLOCKSTEP_TORCH_DIR={around}/torch", self.machine.called("cmake")[1])
         ran = self.machine.start(self.run_script, "--setup", LOCKSTEP_TORCH="/nowhere")
         self.assertEqual(ran.returncode, 2)
         self.assertIn("LOCKSTEP_TORCH=/nowhere", ran.stderr)

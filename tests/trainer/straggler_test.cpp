@@ -20,7 +20,7 @@ namespace {
 using Step = std::array<OwnTimes, 2>;
 
 /// Steps of two real ranks on two cores of one machine (jitter/record.py): ready, load, h2d, forward, backward, optimizer in
-/// µs, both ranks a line. The detector's numbers were chosen on chosen_*; held_out_* are other runs.
+/// µs, both ranks a line. The detector's numbers were chosen on chosen_*; held_out_* were recorded afterwards.
 struct Record {
     std::string name;
     std::vector<Step> steps;
@@ -120,7 +120,7 @@ TEST_SUITE("straggler") {
             CHECK(namesInAMillion(record) <= 3);
     }
 
-    TEST_CASE("a rank 1.5 times slower in backward is named once its core is left alone: in 20 steps or soon after") {
+    TEST_CASE("a rank 1.5 times slower in backward is named after 20 steps, or as soon as the others do wait for it") {
         for (const Record &record : records("held_out_")) {
             CAPTURE(record.name);
             int soon = 0, later = 0, wrong = 0;
@@ -142,9 +142,9 @@ TEST_SUITE("straggler") {
             }
             MESSAGE(record.name << ": of 300 named after 20 steps " << soon << ", within 300 " << soon + later
                                 << ", wrongly " << wrong);
-            CHECK(soon >= 100);
-            CHECK(soon + later >= 280);
-            CHECK(wrong <= 20);
+            CHECK(soon >= 225);
+            CHECK(soon + later >= 295);
+            CHECK(wrong <= 5);
         }
     }
 

@@ -8,10 +8,13 @@ namespace lockstep::trainer {
 
 namespace {
 
-constexpr double slower = 0.3;      ///< of the others' time in that phase
-constexpr double besides = 0.05;    ///< what its other phases together may differ
-constexpr double matters = 0.05;    ///< of the others' whole own time: less than that nobody waits for
-constexpr std::size_t outliers = 2; ///< steps of the window in which a slow phase may have been quick
+const double slower = std::log(1.25); ///< what a phase's own lag is, at least
+constexpr double matters = 0.05;      ///< of the others' whole own time: less than that nobody waits for
+constexpr std::size_t outliers = 6;   ///< steps of the window in which a slow phase may have been quick
+/// The power to which a disturbed core's rest lags in a phase: more than was measured where the rank itself is disturbed, less
+/// where the others are, so that a disturbance explains rather too much than too little.
+constexpr double ownPower = 1.75, othersPower = 0.75;
+constexpr double least = 1; ///< ns: for logarithms
 
 double valueOf(const OwnTimes &times, std::size_t what) {
     return what == 0 ? times.ready : times.phases.at(what - 1);
@@ -66,7 +69,7 @@ StragglerDetector::Window StragglerDetector::othersOf(std::size_t rank, std::siz
     return times;
 }
 
-bool StragglerDetector::slowIn(std::size_t rank, std::size_t phase, double othersWhole) const {
+StragglerDetector::Window StragglerDetector::ownLagOf(std::size_t rank, std::size_t phase) const {
     Window rest{}, othersRest{};
     for (std::size_t i = 0; i < ownPhases.size(); ++i) {
         if (i == phase)
@@ -78,9 +81,18 @@ bool StragglerDetector::slowIn(std::size_t rank, std::size_t phase, double other
         }
     }
     const Window own = timesOf(rank, 1 + phase), others = othersOf(rank, 1 + phase);
-    const double usual = medianOf(others), usualRest = medianOf(othersRest);
-    return inOrder(own, outliers) > (1 + slower) * usual && medianOf(own) - usual > matters * othersWhole &&
-           std::abs(medianOf(rest) - usualRest) < besides * usualRest;
+    const auto lag = [](double late, double usual) { return std::log(std::max(late, least) / std::max(usual, least)); };
+    Window left{};
+    for (std::size_t step = 0; step < window; ++step) {
+        const double besides = lag(rest.at(step), othersRest.at(step));
+        left.at(step) = lag(own.at(step), others.at(step)) - besides * (besides > 0 ? ownPower : othersPower);
+    }
+    return left;
+}
+
+bool StragglerDetector::slowIn(std::size_t rank, std::size_t phase, double othersWhole) const {
+    const double late = medianOf(timesOf(rank, 1 + phase)) - medianOf(othersOf(rank, 1 + phase));
+    return late > matters * othersWhole && inOrder(ownLagOf(rank, phase), outliers) > slower;
 }
 
 std::optional<StragglerDetector::Slow> StragglerDetector::slownessOf(std::size_t rank) const {

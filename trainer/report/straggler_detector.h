@@ -23,14 +23,13 @@ struct OwnTimes {
 /// Names the rank that makes the others wait, and the phase it loses its time in, from the own times of all ranks.
 ///
 /// What a neighbour on the host does to a core looks much like a slow phase: it comes in stretches of 20 to 200 steps, and slows
-/// backward by up to a half (measured, tests/trainer/jitter). But it slows everything the core does, if not all alike. So over
-/// `window` steps a rank is named for one phase only if
-///  - in all but two of them the phase took 30 % longer than the others' median: steady, as own slowness is;
-///  - what the rank does besides keeps pace with the others' within 5 %: nothing disturbs its core, nor theirs;
-///  - the others wait 5 % of their own time for it.
-/// In a disturbed stretch nobody is named; the first undisturbed one names. A rank that lags by those 5 % in all it does for
-/// `lasting` steps is told with its largest share: then its place is slow, not a phase. A named rank is not named again until
-/// it has kept up for `calm` steps.
+/// backward by up to a half (measured, tests/trainer/jitter). But it slows all that the core does: where a rank's other phases
+/// take longer by a factor of s, backward takes longer by s to the power of 1.4 to 1.9. So of what a phase lags, step by step,
+/// that much of the rest's lag is taken off, and over `window` steps a rank is named for one phase only if
+///  - in two thirds of them what is left of the phase's lag is over 25 %: steady, as own slowness is;
+///  - the phase costs the others 5 % of their own time, and their wait is as long.
+/// A rank that lags by those 5 % in all it does for `lasting` steps is told with its largest share: then its place is slow, not a
+/// phase. A named rank is not named again until it has kept up for `calm` steps.
 ///
 /// A pure function of what add() is given: ranks that learn the same numbers come to the same verdict.
 class StragglerDetector {
@@ -64,6 +63,8 @@ private:
     [[nodiscard]] Window timesOf(std::size_t rank, std::size_t what) const;
     /// The same of those it is compared with: the lower median of the other ranks, step by step.
     [[nodiscard]] Window othersOf(std::size_t rank, std::size_t what) const;
+    /// What is left of a phase's lag in each step of the window, as a logarithm.
+    [[nodiscard]] Window ownLagOf(std::size_t rank, std::size_t phase) const;
     [[nodiscard]] bool slowIn(std::size_t rank, std::size_t phase, double othersWhole) const;
     [[nodiscard]] std::optional<Slow> slownessOf(std::size_t rank) const;
     [[nodiscard]] std::optional<Verdict> judge(std::int64_t step);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t mostCells = 1000;
 
 /// What a combination's method leaves without meaning is taken back, so that it is no other run: a baseline has one
-/// device, only ddp has a backend and buckets, and only a baseline on a GPU a CUDA graph.
+/// device, only what sums up between processes has a backend and buckets, and only a baseline on a GPU a CUDA graph.
 void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
     RunConfig &config = spec.config;
     if (config.method == Method::Baseline && matrix.member("devices")) {
