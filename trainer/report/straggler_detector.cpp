@@ -11,9 +11,9 @@ namespace {
 const double slower = std::log(1.25); ///< what a phase's own lag is, at least
 constexpr double matters = 0.05;      ///< of the others' whole own time: less than that nobody waits for
 constexpr std::size_t outliers = 6;   ///< steps of the window in which a slow phase may have been quick
-/// The power to which a disturbed core's rest lags in a phase: more than was measured where the rank itself is disturbed, less
-/// where the others are, so that a disturbance explains rather too much than too little.
-constexpr double ownPower = 1.75, othersPower = 0.75;
+/// The power to which a disturbed core lags in one phase against the rest. Where it is the rank's own, more is taken off than most
+/// records show; where it is the others', less is added: a disturbance rather explains too much.
+constexpr double ownPower = 1.75, othersPower = 0.4;
 constexpr double least = 1; ///< ns: for logarithms
 
 double valueOf(const OwnTimes &times, std::size_t what) {
