@@ -28,7 +28,16 @@ void Communicator::connect(const std::string &backend, c10::Device device, const
             m_group->setBackend(c10::DeviceType::CUDA, Group::BackendType::GLOO, gloo);
         m_group->setDefaultBackend(Group::BackendType::GLOO);
     }
+    m_someOnGpu = sum({device.is_cuda() ? 1.0 : 0.0}).front() > 0;
     m_lastEndNs = monotonicNs();
+}
+
+void Communicator::leave() {
+    barrier(); // nobody's numbers are under way any more
+    if (!m_group || m_group->getBackendType() != c10d::ProcessGroup::BackendType::NCCL)
+        return;
+    m_group->getBackend(c10::DeviceType::CUDA)->shutdown();
+    barrier(); // rank 0 serves the store, which that asks
 }
 
 std::vector<std::string> Communicator::exchange(const std::string &key, const std::string &text) {

@@ -38,6 +38,11 @@ public:
     [[nodiscard]] std::vector<torch::Tensor> gatherBytes(const torch::Tensor &own);
     [[nodiscard]] std::vector<double> sum(std::vector<double> own);
     void barrier();
+    /// The last call, of all ranks: closes the backends in order. NCCL's destructor alone would abort what others still do.
+    void leave();
+
+    /// Known since connect(): whether any rank's device is a GPU. What all ranks must do alike goes by this, not by the own device.
+    [[nodiscard]] bool someOnGpu() const { return m_someOnGpu; }
 
     /// When the last collective ended here (CLOCK_MONOTONIC): a point in time that is nearly the same on all ranks.
     [[nodiscard]] std::int64_t lastEndNs() const { return m_lastEndNs; }
@@ -49,6 +54,7 @@ private:
     RankEnvironment m_env;
     c10::intrusive_ptr<c10d::Store> m_store;
     c10::intrusive_ptr<c10d::ProcessGroup> m_group;
+    bool m_someOnGpu = false;
     std::int64_t m_lastEndNs = 0;
 };
 

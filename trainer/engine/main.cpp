@@ -83,8 +83,6 @@ Result<int> train(const RunConfig &config, const RankEnvironment &env, const Pla
         return fail(opened.error());
     session = std::move(*opened);
     keepFreedMemory();
-    const c10::Device device = session->device();
-    const c10::OptionalDeviceGuard onDevice(device.is_cuda() ? std::optional(device) : std::nullopt);
     Training training(*session);
     const auto outcome = training.run();
     if (!outcome)
@@ -96,7 +94,7 @@ Result<int> train(const RunConfig &config, const RankEnvironment &env, const Pla
         if (auto written = writeSummary(config, summary); !written)
             return fail(written.error());
     }
-    session->communicator->barrier(); // rank 0 serves the store: it leaves last
+    session->communicator->leave(); // rank 0 serves the store: it goes last
     StateFrame done;
     done.state = RunState::Done;
     frames.send(done);
@@ -113,8 +111,11 @@ void sendFailure(FrameSender &frames, const Error &error) {
 /// The rank's edge: the one place where torch's exceptions end.
 int runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames) {
     Error error;
-    std::unique_ptr<Session> session; // goes after the reason is told: then the others lose this rank, and say so
+    c10::OptionalDeviceGuard onDevice; // outlives the session: what goes with it asks for the thread's device
+    std::unique_ptr<Session> session;  // goes after the reason is told: then the others lose this rank, and say so
     try {
+        if (const c10::Device device = placement.devices.front().device; device.is_cuda())
+            onDevice.reset_device(device);
         const auto code = train(config, env, placement, frames, session);
         if (code)
             return *code;

@@ -53,10 +53,9 @@ void Optimizer::step() {
     const auto gradient = gradients();
     if (m_options.kind == "sgd") {
         const bool momentum = !m_state.empty();
-        // Without momentum the kernel still wants to know that it need not look at a buffer.
         at::_fused_sgd_(m_parameters, gradient, momentum ? at::TensorList(m_state[0].second) : at::TensorList(),
                         m_options.weightDecay, m_options.momentum, m_options.lr, /*dampening=*/0, /*nesterov=*/false,
-                        /*maximize=*/false, m_firstStep);
+                        /*maximize=*/false, momentum && m_firstStep);
     } else {
         at::_foreach_add_(m_state[2].second, 1);
         const auto step = m_options.kind == "adam" ? &at::_ops::_fused_adam_::call : &at::_ops::_fused_adamw_::call;

@@ -1,8 +1,10 @@
 #include "trainer/engine/placement.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
 #include "trainer/comm/gpus.h"
 
@@ -75,8 +77,24 @@ Result<Placement> placeOnCores(const RunConfig &config, const RankEnvironment &e
     return placement;
 }
 
+/// Whether the launcher shows each rank its own GPU alone (srun --gpus-per-task=1): then number 0 is it, whichever was asked for.
+bool seesItsOwnAlone(const RunConfig &config, const RankEnvironment &env, const std::vector<std::string> &gpus) {
+    const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    const auto isNumber = [](const std::string &name) {
+        return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    };
+    return isDistributed(config.method) && env.launched && env.localWorldSize > 1 && !config.oversubscribe &&
+           gpus.size() == 1 && visible && *visible && std::string_view(visible).find(',') == std::string_view::npos &&
+           std::all_of(config.devices.begin(), config.devices.end(), isNumber);
+}
+
 Result<Placement> placeOnGpus(const RunConfig &config, const RankEnvironment &env) {
     const std::vector<std::string> gpus = visibleGpus();
+    if (seesItsOwnAlone(config, env, gpus))
+        return Placement{{{c10::Device(c10::DeviceType::CUDA, 0), {}, std::max(1, config.threads)}},
+                         gpus,
+                         {},
+                         std::max(1, config.threads)};
     if (const auto problems = checkMachine(config, {allowedCores(), gpus}); !problems.empty())
         return fail(problems.front());
     const auto names = deviceNames(config, {allowedCores(), gpus});

@@ -59,22 +59,30 @@ Result<void> readData(Session &session) {
     return {};
 }
 
-/// Two ranks on one core would measure each other.
+/// "core:3" as people say it; a GPU by its name.
+std::string inWords(const std::string &place) {
+    const auto colon = place.find(':');
+    return colon == std::string::npos ? place : place.substr(0, colon) + " " + place.substr(colon + 1);
+}
+
+/// Two ranks on one core or GPU would measure each other.
 Result<void> checkOverlap(Session &session) {
     std::string own = bootId();
     for (const int core : session.placement.cores)
-        own += " " + std::to_string(core);
+        own += " core:" + std::to_string(core);
+    if (session.device().is_cuda())
+        own += " " + session.placement.names.front();
     const auto all = session.communicator->exchange("cores", own);
     std::set<std::string> taken;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         std::istringstream words(all[rank]);
-        std::string machine, core;
+        std::string machine, place;
         words >> machine;
-        while (words >> core)
-            if (!taken.insert(machine + " " + core).second && !session.config.oversubscribe)
-                return fail(
-                    Error::badArgument("rank " + std::to_string(rank) + " shares core " + core + " with another rank",
-                                       "give each rank its own cores, or oversubscribe for a test", "--devices"));
+        while (words >> place)
+            if (!taken.insert(machine + " " + place).second && !session.config.oversubscribe)
+                return fail(Error::badArgument("rank " + std::to_string(rank) + " shares " + inWords(place) +
+                                                   " with another rank",
+                                               "give each rank its own, or oversubscribe for a test", "--devices"));
     }
     return {};
 }

@@ -305,6 +305,23 @@ void Training::sendComm(int epoch) {
     m_commSentNs = monotonicNs();
 }
 
+/// Of every rank's GPU, a row a rank; ranks with CPU devices have zeros there, and without any GPU there is nothing.
+torch::Tensor Training::deviceRandomStates() {
+    Session &s = m_session;
+    const bool onGpu = s.device().is_cuda();
+    if (!onGpu && !s.communicator->someOnGpu())
+        return {};
+    torch::Tensor own = torch::empty({0}, torch::kUInt8);
+    if (onGpu)
+        own = at::globalContext().defaultGenerator(s.device()).get_state();
+    double bytes = 0;
+    for (const auto &row : s.communicator->gather({static_cast<double>(own.numel())}))
+        bytes = std::max(bytes, row.front());
+    if (!onGpu)
+        own = torch::zeros({static_cast<std::int64_t>(bytes)}, torch::kUInt8);
+    return torch::stack(s.communicator->gatherBytes(own));
+}
+
 Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) {
     Session &s = m_session;
     if (s.config.checkpointDir.empty())
@@ -319,9 +336,7 @@ Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) 
         rows.push_back(torch::tensor(row, torch::kFloat64));
     checkpoint.progress = torch::stack(rows);
     checkpoint.rng = torch::stack(s.communicator->gatherBytes(at::detail::getDefaultCPUGenerator().get_state()));
-    if (s.device().is_cuda())
-        checkpoint.deviceRng =
-            torch::stack(s.communicator->gatherBytes(at::globalContext().defaultGenerator(s.device()).get_state()));
+    checkpoint.deviceRng = deviceRandomStates();
     std::vector<torch::Tensor> replicas;
     for (const auto &generator : s.strategy->generators())
         replicas.push_back(generator.get_state());

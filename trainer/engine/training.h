@@ -37,6 +37,7 @@ private:
     void writeTrace();
     void compareRanks(const std::string &sha256);
     void sendComm(int epoch);
+    [[nodiscard]] torch::Tensor deviceRandomStates();
     [[nodiscard]] Result<void> saveCheckpoint(int epochsDone, std::int64_t stepInEpoch);
 
     Session &m_session;

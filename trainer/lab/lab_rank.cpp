@@ -276,7 +276,7 @@ bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
 
 void LabRank::prepare() {
     for (const std::string &name : m_options.collectives) {
-        if (const auto why = whyNotOffered(name, m_backend, m_device.is_cuda())) {
+        if (const auto why = whyNotOffered(name, m_backend, m_communicator->someOnGpu())) {
             m_notOffered.emplace_back(name, *why);
             continue;
         }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include <ATen/Functions.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/core/StreamGuard.h>
 
 namespace lockstep::trainer {
 
@@ -33,9 +35,9 @@ void StepRecorder::flush(bool force) {
     // The run's very first step is shown at once: a person is waiting for the first point.
     if (!force && !m_firstWindow && now - m_windowStartNs < m_windowNs)
         return;
+    take(force || m_firstWindow);
     m_firstWindow = false;
     m_windowStartNs = now;
-    take();
     if (!m_window)
         return;
     if (m_window->samples > 0)
@@ -54,8 +56,9 @@ void StepRecorder::takeTimes(bool wait) {
         m_known.push_back(*times);
 }
 
-void StepRecorder::take() {
-    takeTimes(true);
+/// Without `wait`, a GPU's steps that are still under way come with the next window: waiting for them would leave it idle.
+void StepRecorder::take(bool wait) {
+    takeTimes(wait);
     const std::vector<double> losses = lossesOf(m_known.size());
     for (const double loss : losses) {
         account(m_pending.front(), loss, m_known.front());
@@ -64,7 +67,8 @@ void StepRecorder::take() {
     }
 }
 
-/// Of the oldest `count` steps. From a GPU in one copy: each alone would wait for the device.
+/// Of the oldest `count` steps, which are over. From a GPU in one copy, by a stream of its own: in the training's it would wait for
+/// all that is queued there.
 std::vector<double> StepRecorder::lossesOf(std::size_t count) const {
     std::vector<double> losses;
     losses.reserve(count);
@@ -77,6 +81,8 @@ std::vector<double> StepRecorder::lossesOf(std::size_t count) const {
     all.reserve(count);
     for (std::size_t i = 0; i < count; ++i)
         all.push_back(m_pending[i].loss);
+    const c10::Device device = all.front().device();
+    const c10::StreamGuard apart(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
     const torch::Tensor host = at::stack(all).to(torch::kCPU, torch::kFloat64);
     losses.assign(host.const_data_ptr<double>(), host.const_data_ptr<double>() + count);
     return losses;

@@ -47,7 +47,7 @@ private:
         std::vector<StepTimes> devices;
     };
     void takeTimes(bool wait);
-    void take();
+    void take(bool wait);
     [[nodiscard]] std::vector<double> lossesOf(std::size_t count) const;
     void account(const Pending &step, double loss, const StepTimes &times);
 

@@ -138,7 +138,7 @@ void Ddp::tellOwnTimes(const at::Tensor &slots) {
 }
 
 /// Whether some rank wishes to stop. On a GPU the answer is that of the step before: it has arrived by now, and asking for
-/// this step's would stall the queue; all ranks ask alike, so they agree all the same.
+/// this step's would stall the queue; all ranks ask alike, those with CPU devices beside GPUs too, so they agree all the same.
 bool Ddp::readControl() {
     const c10::AutoGradMode noGrad(false);
     const at::Tensor &slots = m_control.grad();
@@ -147,7 +147,10 @@ bool Ddp::readControl() {
         const at::Tensor numbers = slots.to(at::kDouble);
         const auto *values = numbers.const_data_ptr<double>();
         stop = values[0] > 0;
-        readOwnTimes(values + 1);
+        if (m_communicator.someOnGpu())
+            stop = std::exchange(m_stopBefore, stop); // and GPUs tell no times of their own
+        else
+            readOwnTimes(values + 1);
     } else {
         if (m_copied) {
             m_copied->synchronize();
@@ -184,9 +187,13 @@ void Ddp::accountCommunication() {
         return;
     const auto step = m_statistics.add(stamps, backwardNs);
     m_clock.add(Phase::Comm, step.commNs);
-    m_clock.add(Phase::Wait, m_waitNs);
-    const std::int64_t endNs = stamps.back().endNs;
-    m_statistics.addExposed(std::max<std::int64_t>(0, endNs - m_backwardEndNs), m_waitNs);
+    const std::int64_t endNs = stamps.back().endNs, exposedNs = std::max<std::int64_t>(0, endNs - m_backwardEndNs);
+    if (m_communicator.someOnGpu()) {
+        m_statistics.addExposed(exposedNs, {}); // who waits for whom is not known
+    } else {
+        m_clock.add(Phase::Wait, m_waitNs);
+        m_statistics.addExposed(exposedNs, m_waitNs);
+    }
     m_communicator.setLastEndNs(endNs);
     if (m_trace && m_trace->on())
         traceBuckets(stamps);

@@ -66,6 +66,7 @@ private:
     std::int64_t m_readyNs = 0;       ///< from the last all-reduce's end to this rank's last gradient
     std::int64_t m_waitNs = 0;        ///< slowest rank's ready − own
     std::vector<OwnTimes> m_ownTimes; ///< of each rank, CPU devices
+    bool m_stopBefore = false;        ///< CPU device beside GPUs: last step's stop slot
     at::Tensor m_hostFlag;            ///< CUDA: last step's stop slot, on its way to the host
     std::unique_ptr<c10::Event> m_copied;
 };

@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int limitMs =
-    30'000; ///< ssh and LibTorch's start on cold disks included; the check itself takes ten seconds at most
+/// ssh and LibTorch's start on cold disks included; the check itself takes ten seconds at most, on GPUs a minute more.
+constexpr int limitMs = 30'000, gpuStartMs = 60'000;
 constexpr std::size_t mostRemembered = 200;
 
 std::string fileOfPlaces() {
@@ -59,6 +59,12 @@ std::string pairText(const Json &pair, const Json &names) {
         return rank < names.size() ? names[rank].get<std::string>() : "rank " + std::to_string(rank);
     };
     return name(0) + " and " + name(1) + " (" + pair.value("reason", "") + ")";
+}
+
+int limitOf(const RunConfig &config) {
+    const bool gpus = std::any_of(config.nodes.begin(), config.nodes.end(),
+                                  [](const NodePlace &node) { return node.device == "cuda"; });
+    return limitMs + (gpus || config.device == "cuda" ? gpuStartMs : 0);
 }
 
 Error troubleIn(const Json &answer) {
@@ -121,7 +127,7 @@ void PlaceCheck::start(const RunConfig &config, const CommandPrefix &where) {
     plain.checkpointDir.clear();
     plain.saveFinal.clear();
     plain.resume = false;
-    m_limit.start(limitMs);
+    m_limit.start(limitOf(config));
     m_run.start(plain, trainerCommand("check", config), "Check", where);
 }
 
@@ -150,7 +156,8 @@ void PlaceCheck::over(const std::optional<Error> &error) {
         return;
     }
     if (m_late) {
-        Q_EMIT ended(Error::badArgument("the check before the first run over these devices gave no answer within 30 s",
+        Q_EMIT ended(Error::badArgument("the check before the first run over these devices gave no answer within " +
+                                            std::to_string(m_limit.interval() / 1000) + " s",
                                         "look at the nodes with lockstepctl doctor, or start with --no-check"));
         return;
     }

@@ -5,6 +5,8 @@
 #include <cuda_runtime_api.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
+#include "ipc/logging.h"
+
 #include "trainer/comm/cuda/step_graphs.h"
 
 namespace lockstep::trainer {
@@ -12,16 +14,22 @@ namespace {
 
 std::vector<std::string> visibleGpus() {
     int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
+        logInfo(std::string("CUDA finds no GPU: ") + cudaGetErrorString(error));
         cudaGetLastError(); // clears it: no GPU is an answer, not an error
         return {};
     }
     std::vector<std::string> uuids;
     for (int i = 0; i < count; ++i) {
         cudaDeviceProp properties{};
-        if (cudaGetDeviceProperties(&properties, i) != cudaSuccess)
+        if (const cudaError_t error = cudaGetDeviceProperties(&properties, i); error != cudaSuccess) {
+            logWarning("GPU " + std::to_string(i) + " can't be asked: " + cudaGetErrorString(error));
+            cudaGetLastError();
+            uuids.emplace_back("unknown-" + std::to_string(i)); // the others keep their numbers
             continue;
-        std::string text = "GPU-";
+        }
+        // As NVML names them: a slice of a GPU has a name of its own.
+        std::string text = std::string(properties.name).find(" MIG ") != std::string::npos ? "MIG-" : "GPU-";
         for (int b = 0; b < 16; ++b) {
             char hex[4];
             std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(properties.uuid.bytes[b]));
