@@ -151,9 +151,9 @@ private Q_SLOTS:
         addRepeats(runs, "DDP ×2", config(Method::Ddp, 2, 0), 3, 2, 0.5);
         addRepeats(runs, "DP ×2", config(Method::Dp, 2, 0), 6, 9);
         const Judgement found = judge(resultTable(runs), runs, {"workers"});
-        for (const char *part : {"baseline, 6: 2.", "DDP ×2: 1.8", "DP ×2: 0.66", "5 more in the table."})
+        for (const char *part : {"Baseline, 6: 2.", "DDP ×2: 1.8", "DP ×2: 0.66", "5 more in the table."})
             QVERIFY2(found.sentence.find(part) != std::string::npos, found.sentence.c_str());
-        QVERIFY2(found.sentence.find("baseline, 3:") == std::string::npos, found.sentence.c_str());
+        QVERIFY2(found.sentence.find("Baseline, 3:") == std::string::npos, found.sentence.c_str());
     }
 
     void aPublishedCauseIsConfronted() {

@@ -194,7 +194,7 @@ std::string_view toString(Cause cause) {
     case Cause::Imbalance:
         return "imbalance";
     case Cause::StartUp:
-        return "start-up";
+        return "outside training";
     case Cause::Unattributed:
         break;
     }

@@ -1,6 +1,7 @@
 #include "analysis/verdict.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -33,10 +34,18 @@ std::string rangeOf(const SpeedUp &speedUp) {
 
 enum class Length { Whole, Short };
 
+/// A run's name where a sentence begins.
+std::string atStart(std::string name) {
+    if (!name.empty())
+        name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+    return name;
+}
+
 std::string phrase(const Mention &said, const std::string &reference, bool first, Length length) {
+    const std::string name = atStart(said.name);
     if (said.speedUp.hasInterval() && !said.speedUp.isDifferent())
-        return said.name + ": not distinguishable from " + reference + " (" + rangeOf(said.speedUp) + ").";
-    std::string out = said.name + ": " + times(said.speedUp.factor) + (first ? " as fast as " + reference : "");
+        return name + ": not distinguishable from " + reference + " (" + rangeOf(said.speedUp) + ").";
+    std::string out = name + ": " + times(said.speedUp.factor) + (first ? " as fast as " + reference : "");
     if (said.speedUp.hasInterval())
         out += " (" + rangeOf(said.speedUp) + ")";
     if (said.devices > 1 && said.efficiency && length == Length::Whole)

@@ -309,7 +309,7 @@ void LabPage::restyle() {
     else
         m_empty->setWords(tr("Nothing measured yet"),
                           tr("How fast can ranks on this machine's devices talk to each other, and what would DDP or a "
-                             "parameter server cost? The lab measures it: about half a minute, best while nothing "
+                             "parameter server cost? The lab measures it: one to two minutes, best while nothing "
                              "else runs."),
                           tr("Measure this machine"));
     setWords(m_measure, go.isEmpty() ? tr("Measure again") : go);

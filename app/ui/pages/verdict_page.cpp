@@ -314,6 +314,9 @@ void VerdictPage::refreshBars(const core::ResultTable &table) {
     }
     m_speedUps->setBars(speed);
     m_accuracy->setBars(accuracy);
+    const bool published = std::ranges::any_of(table.rows, &core::ResultRow::published);
+    for (const int column : {core::ResultModel::PublishedTime, core::ResultModel::PrintedSpeedUp})
+        m_table->setColumnHidden(column, !published);
 }
 
 void VerdictPage::refreshAdvice() {
