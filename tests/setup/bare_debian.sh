@@ -1,5 +1,6 @@
 #!/bin/bash
-# What a stranger sees: clones the last commit into a bare Debian 12 (no compiler, CMake, git or Python) and runs
+# What a stranger sees: clones the last commit into a bare Debian 12 (BARE_SUITE=noble: Ubuntu 24.04; no compiler, CMake, git or
+# Python) and runs
 # ./run --headless --quick, then ./test, there, and tells how long each took. Needs root and debootstrap; it is no part of
 # ./test, because it downloads all packages and PyTorch anew.
 #   tests/setup/bare_debian.sh FOLDER [COMMAND...]   COMMAND instead of the two, e.g. "./run --setup"

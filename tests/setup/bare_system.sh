@@ -1,5 +1,7 @@
 # What bare_debian.sh and bare_package.sh share: a bare Debian 12 in a folder, entered by chroot. Sourced with `tree` (the folder),
 # `source` (the project) and `program` set; needs root, and mounts of the caller's own.
+# BARE_SUITE=noble makes Ubuntu 24.04 instead; debootstrap then wants Ubuntu's keyring: BARE_KEYRING=FILE where it is not installed.
+suite="${BARE_SUITE:-bookworm}"
 
 die() {
     echo "$program: $*" >&2
@@ -14,21 +16,31 @@ timed() { # timed TEXT COMMAND...
     return "$code"
 }
 
+is_ubuntu() { [ "$suite" = noble ]; }
+
 make_system() {
     case "$tree" in / | /usr* | /etc* | /home | /root | "$source"*) die "will not make a system in $tree" ;; esac
     rm -rf --one-file-system "$tree"
     mkdir -p "$tree"
-    debootstrap --variant=minbase bookworm "$tree" >"$tree.debootstrap.log" 2>&1 ||
+    local options=(--variant=minbase ${BARE_KEYRING:+--keyring="$BARE_KEYRING"}) ubuntu=()
+    if is_ubuntu; then
+        options+=(--components=main,universe)
+        ubuntu=(http://archive.ubuntu.com/ubuntu gutsy) # all of Ubuntu's releases are made as that one
+    fi
+    debootstrap "${options[@]}" "$suite" "$tree" "${ubuntu[@]}" >"$tree.debootstrap.log" 2>&1 ||
         die "debootstrap failed, see $tree.debootstrap.log"
 }
 
 pass_settings_in() {
-    local file
-    for file in /etc/apt/sources.list /etc/apt/sources.list.d/debian* /etc/apt/apt.conf /etc/apt/apt.conf.d/*prox* \
+    local file sources=(/etc/apt/sources.list /etc/apt/sources.list.d/debian*)
+    if is_ubuntu; then
+        sources=()
+    fi
+    for file in "${sources[@]}" /etc/apt/apt.conf /etc/apt/apt.conf.d/*prox* \
         /etc/pip.conf /etc/resolv.conf /etc/hosts; do
         [ ! -f "$file" ] || install -D -m 644 "$(readlink -f "$file")" "$tree$file"
     done
-    if [ -f /etc/apt/sources.list.d/debian.sources ]; then
+    if ! is_ubuntu && [ -f /etc/apt/sources.list.d/debian.sources ]; then
         : >"$tree/etc/apt/sources.list"
     fi
     mkdir -p "$tree/etc/ssl/certs" "$tree/usr/local/share/ca-certificates"

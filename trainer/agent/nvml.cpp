@@ -13,8 +13,9 @@
 
 namespace lockstep::agent {
 
-namespace {
-// What nvml.h declares (ABI-stable, versioned names), no more than is used.
+// What nvml.h declares (ABI-stable, versioned names), no more than is used. Not in an anonymous namespace: GCC 13 crashes over
+// function pointers that name such types, where the unit is put together with others.
+namespace nvml_abi {
 using Return = int; ///< 0 is success
 using Handle = void *;
 struct Utilization {
@@ -44,6 +45,11 @@ struct GpmMetricsGet {
     Handle sample1, sample2;
     GpmMetric metrics[512]; ///< nvml.h has fewer; only `count` of them are looked at
 };
+} // namespace nvml_abi
+
+using namespace nvml_abi;
+
+namespace {
 constexpr int clockSm = 1, temperatureGpu = 0;
 constexpr unsigned gpmSmUtil = 2;
 constexpr unsigned textLength = 96;
