@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
 from lab_hosts import Lab, run_tests  # noqa: E402
+from waiting import wait_for  # noqa: E402
 
 arguments = None
 FACTS = '{{"version":"{version}","torch":"{torch}","nccl":"","libraries":[]}}'
@@ -84,17 +84,20 @@ class Adding(NodesCase):
         accepted = (box.folder / "sshd.log").read_text().count("Accepted publickey")
         self.assertEqual(accepted, 1, "each line made a connection of its own")
         process.communicate(timeout=20)
-        end = time.monotonic() + 10
-        while box.connections() and time.monotonic() < end:
-            time.sleep(0.05)
-        self.assertEqual(box.connections(), 0)
-        self.assertEqual([path for path in pathlib.Path("/proc").glob("[0-9]*/environ") if self.lives_in(path, box.home)], [])
+        wait_for(lambda: box.connections() == 0, 10, "the connection to end")
+        wait_for(lambda: not self.living_in(box.home), 10, "the node's processes to end",
+                 lambda: f": {self.living_in(box.home)} live")
 
-    def lives_in(self, path, home):
-        try:
-            return f"LOCKSTEP_HOME={home}".encode() in path.read_bytes()
-        except OSError:
-            return False
+    def living_in(self, home):
+        """The processes whose environment names that home."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if f"LOCKSTEP_HOME={home}".encode() in path.read_bytes():
+                    found.append(path.parent.name + " " + (path.parent / "comm").read_text().strip())
+            except OSError:
+                pass # it has ended
+        return found
 
     def test_names_that_could_reach_a_shell_are_refused_and_inject_nothing(self):
         box = self.host("box")
