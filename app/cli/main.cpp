@@ -112,7 +112,8 @@ void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
 void addAdd(CLI::App &app, cli::AddOptions &options, int &exitCode) {
     auto *add = app.add_subcommand("add", "Queue a further run in an experiment: a control that is missing");
     add->add_option("EXPERIMENT", options.experiment, "Experiment")->required();
-    add->add_option("KEY=VALUE", options.set, "What is unlike the run it is made from, e.g. workers=1")->required();
+    add->add_option("SETTING", options.set, "KEY=VALUE: what is unlike the run it is made from, e.g. workers=1")
+        ->required();
     add->add_option("--like", options.like, "Number of the run it is made from; by default the reference")
         ->check(CLI::Range(1, 1'000'000));
     add->add_option("--name", options.name, "What it is called");
