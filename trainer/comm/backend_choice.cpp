@@ -13,17 +13,16 @@ Result<std::string> chooseBackend(Communicator &communicator, const std::string 
     // Every rank asks, whatever its own device: one of several nodes may have CPU devices, and others GPUs.
     auto gpus = communicator.exchange("gpus", device.is_cuda() ? deviceName : "");
     const std::size_t ranks = gpus.size(), without = std::erase(gpus, "");
-    if (without > 0 && wanted == "nccl")
-        return fail(Error::badArgument(without == ranks
-                                           ? "nccl works on GPUs, and these ranks have CPU devices"
-                                           : "nccl works on GPUs, and " + std::to_string(without) + " of these " +
-                                                 std::to_string(ranks) + " ranks have CPU devices",
-                                       "use gloo or auto", "--backend"));
-    if (without > 0 && without < ranks)
-        logInfo("backend gloo: " + std::to_string(without) + " of " + std::to_string(ranks) +
-                " ranks have CPU devices, which nccl does not reach");
-    if (without > 0)
+    if (without > 0) {
+        const std::string some = std::to_string(without) + " of " + std::to_string(ranks) + " ranks";
+        if (wanted == "nccl")
+            return fail(Error::badArgument("nccl works on GPUs, and " + (without == ranks ? "these ranks" : some) +
+                                               " have CPU devices",
+                                           "use gloo or auto", "--backend"));
+        if (without < ranks)
+            logInfo("backend gloo: " + some + " have CPU devices, which nccl does not reach");
         return std::string("gloo");
+    }
     const std::set<std::string> distinct(gpus.begin(), gpus.end());
     const bool enough = distinct.size() == gpus.size();
     const std::string counts = std::to_string(gpus.size()) + " ranks share " + std::to_string(distinct.size()) +

@@ -90,20 +90,18 @@ bool seesItsOwnAlone(const RunConfig &config, const RankEnvironment &env, const 
 
 Result<Placement> placeOnGpus(const RunConfig &config, const RankEnvironment &env) {
     const std::vector<std::string> gpus = visibleGpus();
+    const int threads = std::max(1, config.threads);
     if (seesItsOwnAlone(config, env, gpus))
-        return Placement{{{c10::Device(c10::DeviceType::CUDA, 0), {}, std::max(1, config.threads)}},
-                         gpus,
-                         {},
-                         std::max(1, config.threads)};
+        return Placement{{{c10::Device(c10::DeviceType::CUDA, 0), {}, threads}}, gpus, {}, threads};
     if (const auto problems = checkMachine(config, {allowedCores(), gpus}); !problems.empty())
         return fail(problems.front());
     const auto names = deviceNames(config, {allowedCores(), gpus});
     Placement placement;
-    placement.threads = std::max(1, config.threads);
+    placement.threads = threads;
     for (const std::size_t i : ownDevices(config, env)) {
         const auto index = std::find(gpus.begin(), gpus.end(), names[i]) - gpus.begin();
         placement.devices.push_back(
-            {c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)), {}, placement.threads});
+            {c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)), {}, threads});
         placement.names.push_back(names[i]);
     }
     return placement;

@@ -44,8 +44,8 @@ private:
     std::shared_ptr<c10::Event> m_backward;
 };
 
-/// Averages each bucket over the ranks, by an asynchronous all-reduce or through a server, as soon as its gradients are ready, and stamps when: on
-/// CPUs by the host's clock, under NCCL by points of the GPU's streams. Gloo on GPUs tells no ends.
+/// Averages each bucket over the ranks, by an asynchronous all-reduce or through a server, as soon as its gradients are ready, and
+/// stamps when: on CPUs by the host's clock, under NCCL by points of the GPU's streams. Gloo on GPUs tells no ends.
 class BucketHook final : public c10d::CommHookInterface {
 public:
     /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).

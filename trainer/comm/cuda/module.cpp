@@ -6,7 +6,6 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 #include "ipc/logging.h"
-
 #include "trainer/comm/cuda/step_graphs.h"
 
 namespace lockstep::trainer {
