@@ -16,6 +16,10 @@ bool isModuleName(std::string_view name) {
     });
 }
 
+bool isOption(std::string_view word) {
+    return word.starts_with("--") && word.size() > 2;
+}
+
 Error unpaired(std::string_view word) {
     return Error::badArgument("\"" + std::string(word.substr(0, 80)) + "\" has a brace without its partner",
                               "write {{ or }} for a brace");
@@ -89,16 +93,24 @@ Result<void> checkPlaceholders(const std::vector<std::string> &command) {
     return {};
 }
 
-std::vector<std::string> shownCommand(const std::vector<std::string> &command, const RunConfig &config) {
+std::vector<std::string> shownCommand(const std::vector<std::string> &command, const RunConfig &config,
+                                      std::string_view scripts) {
+    const auto value = [&](std::string_view name) -> Result<std::string> {
+        if (pythonModules(name))
+            return std::string("python3");
+        if (findField(name))
+            return configPlaceholder(config, name);
+        return name == "scripts" ? std::string(scripts) : "{" + std::string(name) + "}";
+    };
     std::vector<std::string> out;
-    for (const std::string &word : command)
-        out.push_back(fillPlaceholders(word, [&](std::string_view name) -> Result<std::string> {
-                          if (pythonModules(name))
-                              return std::string("python3");
-                          if (findField(name))
-                              return configPlaceholder(config, name);
-                          return "{" + std::string(name) + "}";
-                      }).value_or(word));
+    for (const std::string &word : command) {
+        std::string filled = fillPlaceholders(word, value).value_or(word);
+        const bool placed = filled != word && word.ends_with('}');
+        if (placed && filled.empty() && !out.empty() && isOption(out.back()))
+            out.pop_back(); // --data-dir {data_dir}
+        else if (!placed || !(filled.empty() || (isOption(filled) && filled.ends_with('='))))
+            out.push_back(std::move(filled));
+    }
     return out;
 }
 

@@ -31,8 +31,10 @@ using PlaceholderValue = std::function<Result<std::string>(std::string_view name
 /// Whether every placeholder of the command is known; the first mistake.
 [[nodiscard]] Result<void> checkPlaceholders(const std::vector<std::string> &command);
 
-/// The command as a person would type it: fields filled in, {python} as python3, {scripts} left as it is.
-[[nodiscard]] std::vector<std::string> shownCommand(const std::vector<std::string> &command, const RunConfig &config);
+/// The command as a person would type it: fields filled in, {python} as python3, {scripts} as that folder; an option whose
+/// field is empty is left out.
+[[nodiscard]] std::vector<std::string> shownCommand(const std::vector<std::string> &command, const RunConfig &config,
+                                                    std::string_view scripts = "{scripts}");
 
 /// What a command is called where nobody gave it a name: "train.py" for python3 -u train.py, else the program.
 [[nodiscard]] std::string commandName(const std::vector<std::string> &command);

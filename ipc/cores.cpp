@@ -70,13 +70,13 @@ std::string formatCores(const CoreList &cores) {
     return text;
 }
 
-CoreList allowedCores() {
+CoreList allowedCores(int pid) {
     // The kernel's mask may be longer than cpu_set_t's 1,024 cores: ask again with more room.
     for (int capacity = 1024; capacity <= maxCore + 1; capacity *= 4) {
         cpu_set_t *set = CPU_ALLOC(static_cast<std::size_t>(capacity));
         const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
         CPU_ZERO_S(bytes, set);
-        const bool read = sched_getaffinity(0, bytes, set) == 0;
+        const bool read = sched_getaffinity(pid, bytes, set) == 0;
         CoreList cores;
         for (int core = 0; read && core < capacity; ++core)
             if (CPU_ISSET_S(static_cast<std::size_t>(core), bytes, set))

@@ -15,8 +15,9 @@ using CoreList = std::vector<int>;
 /// {0,1,2,3,8} to "0-3,8".
 [[nodiscard]] std::string formatCores(const CoreList &cores);
 
-/// The cores this process may run on (sched_getaffinity, so cgroups and taskset are honoured).
-[[nodiscard]] CoreList allowedCores();
+/// The cores a process may run on, this one or another by its pid (sched_getaffinity, so cgroups and taskset are honoured). Empty:
+/// there is no such process.
+[[nodiscard]] CoreList allowedCores(int pid = 0);
 
 /// The cores of CPU device `cpu:K`: the K-th disjoint block of `coresPerDevice` of `allowed`.
 /// Error names how many devices there are: "cpu:7 needs core 8 of 2 allowed".

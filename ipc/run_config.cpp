@@ -54,6 +54,13 @@ int processCount(const RunConfig &config) {
     return isDistributed(config.method) ? deviceCount(config) : 1;
 }
 
+bool anyGpu(const RunConfig &config) {
+    const auto isGpu = [&](const std::string &device) { return (device.empty() ? config.device : device) == "cuda"; };
+    return config.nodes.empty() ? isGpu({})
+                                : std::any_of(config.nodes.begin(), config.nodes.end(),
+                                              [&](const NodePlace &node) { return isGpu(node.device); });
+}
+
 std::int64_t globalBatch(const RunConfig &config) {
     return config.batchPerDevice > 0 ? config.batchPerDevice * deviceCount(config) : config.batchSize;
 }

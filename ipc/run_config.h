@@ -80,6 +80,8 @@ struct RunConfig {
 [[nodiscard]] int deviceCount(const RunConfig &config);
 /// Processes it starts, on all its nodes: one a device for ddp, else one.
 [[nodiscard]] int processCount(const RunConfig &config);
+/// Whether any device of any of its nodes is a GPU.
+[[nodiscard]] bool anyGpu(const RunConfig &config);
 /// Global batch whichever way it was given.
 [[nodiscard]] std::int64_t globalBatch(const RunConfig &config);
 

@@ -68,13 +68,6 @@ void checkBatch(const RunConfig &config, Report &report) {
                "use " + (below > 0 ? std::to_string(below) + " or " : std::string()) + std::to_string(above));
 }
 
-bool anyGpu(const RunConfig &config) {
-    const auto isGpu = [&](const std::string &device) { return (device.empty() ? config.device : device) == "cuda"; };
-    return config.nodes.empty() ? isGpu({})
-                                : std::any_of(config.nodes.begin(), config.nodes.end(),
-                                              [&](const NodePlace &node) { return isGpu(node.device); });
-}
-
 void checkMethod(const RunConfig &config, Report &report) {
     if (config.method == Method::Baseline && deviceCount(config) > 1)
         report.add(config.nodes.empty() ? "devices" : "nodes",

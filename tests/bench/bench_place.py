@@ -19,7 +19,7 @@ WATCHED = {
     "question": "What does watching cost?",
     "base": {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "batch_size": 64, "optimizer": "sgd",
              "lr": 0.01, "momentum": 0.9, "augment": "affine", "loader": "batch", "workers": 0, "epochs": 500},
-    "runs": [{"method": "ddp", "devices": 2}], "reference": "ddp", "repeats": 1,
+    "runs": [{"method": "ddp", "devices": 2}], "repeats": 1,
 }
 
 

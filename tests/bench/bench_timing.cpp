@@ -28,10 +28,13 @@ public:
     StepTimes takeTail() override { return {}; }
 };
 
-double work(int turns) {
-    double x = 1;
-    for (int i = 0; i < turns; ++i)
+/// A chain that goes on from lap to lap: laps that don't need each other are worked off two at a time, by the compiler or by the
+/// processor, wherever no clock is read between them, and a lap's end would seem to cost a microsecond.
+[[gnu::noinline]] double work(double x, int turns) {
+    for (int i = 0; i < turns; ++i) {
         x += 1 / x;
+        asm volatile("" : "+x"(x));
+    }
     return x;
 }
 
@@ -39,12 +42,14 @@ double g_sink = 0;
 
 std::int64_t step(PhaseClock &clock, int turns) {
     const std::int64_t begin = monotonicNs();
+    double x = 1;
     for (const Phase phase : laps) {
-        g_sink += work(turns / static_cast<int>(laps.size()));
+        x = work(x, turns / static_cast<int>(laps.size()));
         clock.lap(Phase::Forward, phase);
     }
     clock.add(Phase::Comm, 1);
     clock.add(Phase::Wait, 1);
+    g_sink += x;
     clock.endStep();
     (void)clock.takeStep(true);
     return monotonicNs() - begin;
@@ -65,7 +70,7 @@ int main(int argc, char **argv) {
         std::int64_t quickest = 0; // a busy machine makes single tries longer, none shorter
         for (int i = 0; i < 20; ++i) {
             const std::int64_t begin = monotonicNs();
-            g_sink += work(turns);
+            g_sink += work(1, turns);
             const std::int64_t took = monotonicNs() - begin;
             quickest = i == 0 ? took : std::min(quickest, took);
         }
@@ -96,5 +101,10 @@ int main(int argc, char **argv) {
                 stampNs * static_cast<double>(laps.size()) / stepNs * 100);
     std::printf("timing on against off, %d pairs in turns: median %+.3f %%, quartiles %+.3f %% to %+.3f %%\n", rounds,
                 quantile(difference, 0.5), quantile(difference, 0.25), quantile(difference, 0.75));
-    return g_sink == 0;
+    // The untimed step must be the work that was measured above, or the difference is the compiler's and not the stamps'.
+    const bool whole = stepNs > 0.9e6;
+    if (!whole)
+        std::fprintf(stderr, "bench_timing: the untimed step takes %.3f ms and was to take 1: nothing is compared\n",
+                     stepNs * 1e-6);
+    return g_sink == 0 || !whole;
 }

@@ -24,14 +24,19 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Subset
 from torch.utils.data.distributed import DistributedSampler
-from torchvision import datasets, transforms
 
-from reference import NORM, accuracy, make_model
+from reference import NORM, accuracy, make_model, read_idx
 
 MEAN, STD = NORM["fashion-mnist"]
 
 
+def raw_images(options, part):
+    folder = Path(options.root) / "FashionMNIST/raw"
+    return read_idx(folder, f"{part}-images-idx3-ubyte"), read_idx(folder, f"{part}-labels-idx1-ubyte").long()
+
+
 def pil_batches(options, sampler, per_rank):
+    from torchvision import datasets, transforms  # a tuned program starts without it
     steps = [transforms.ToTensor(), transforms.Normalize((MEAN,), (STD,))]
     if options.affine:
         steps.insert(0, transforms.RandomAffine(degrees=15, translate=(0.1, 0.1), scale=(0.9, 1.1)))
@@ -45,8 +50,8 @@ class TunedBatches:
     """Whole batches; one affine a batch, drawn and applied for all its images at once."""
 
     def __init__(self, options, sampler, per_rank):
-        raw = datasets.FashionMNIST(options.root, train=True)
-        self.images, self.labels = raw.data[:options.samples].unsqueeze(1), raw.targets[:options.samples]
+        images, labels = raw_images(options, "train")
+        self.images, self.labels = images[:options.samples].unsqueeze(1), labels[:options.samples]
         self.affine, self.sampler, self.per_rank = options.affine, sampler, per_rank
 
     def __iter__(self):
@@ -139,8 +144,7 @@ def train(options):
 
 
 def test_accuracy(options, model):
-    test = datasets.FashionMNIST(options.root, train=False)
-    return accuracy(model.to("cpu"), (test.data, test.targets, (MEAN, STD), torch.float32))
+    return accuracy(model.to("cpu"), (*raw_images(options, "t10k"), (MEAN, STD), torch.float32))
 
 
 def train_graph(options):
@@ -164,7 +168,7 @@ def main():
     parser.add_argument("--batch-policy", action="store_true", help="run under SCHED_BATCH, as lockstep-trainer does")
     parser.add_argument("--evaluate", action="store_true")
     parser.add_argument("--out", required=True)
-    for flag, default in [("--workers", 0), ("--samples", 12800), ("--epochs", 2), ("--batch-size", 64), ("--seed", 1)]:
+    for flag, default in [("--workers", 0), ("--samples", 12800), ("--epochs", 2), ("--batch-size", 64), ("--seed", 1), ("--threads", 1)]:
         parser.add_argument(flag, type=int, default=default)
     options = parser.parse_args()
     if (options.data == "graph") != (options.data == "graph" and options.device == "cuda" and options.work == "train"):
@@ -175,7 +179,7 @@ def main():
         os.sched_setaffinity(0, cores if local is None else {cores[int(local)]})
     if options.batch_policy:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.threads)
     found = load_only(options) if options.work == "loader" else (train_graph if options.data == "graph" else train)(options)
     found["policy"] = "batch" if os.sched_getscheduler(0) == os.SCHED_BATCH else "other"
     Path(options.out + os.environ.get("RANK", "")).write_text(json.dumps(found))

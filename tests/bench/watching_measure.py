@@ -33,7 +33,7 @@ def recipe(method, devices):
             "question": "What does watching cost?",
             "base": {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "batch_size": 64, "optimizer": "sgd",
                      "lr": 0.01, "momentum": 0.9, "augment": "affine", "loader": "batch", "workers": 0, "epochs": 5000},
-            "runs": [{"method": method, "devices": devices}], "reference": method, "repeats": 1}
+            "runs": [{"method": method, "devices": devices}], "repeats": 1}
 
 
 def turns(process, count, seconds):

@@ -21,6 +21,16 @@ TEST_SUITE("comm_times") {
         CHECK(coarse[0].endNs == 100);
     }
 
+    TEST_CASE("where two threads work buckets off, the third starts when the first of them is free, and none before it "
+              "is posted") {
+        std::vector<BucketStamp> buckets{
+            {8, 100, 105, 400}, {8, 110, 112, 300}, {8, 120, 121, 320}, {8, 500, 503, 520}};
+        startInTurn(buckets, 2);
+        const std::int64_t starts[] = {105, 112, 300, 503};
+        for (std::size_t i = 0; i < buckets.size(); ++i)
+            CHECK(buckets[i].startNs == starts[i]);
+    }
+
     TEST_CASE("time with a bucket under way is hidden up to the last gradient and exposed after it") {
         std::vector<BucketStamp> buckets{{80, 1'100, 0, 1'150}, {8, 1'200, 0, 1'290}};
         startInTurn(buckets);

@@ -188,6 +188,30 @@ TEST_SUITE("engine_arguments") {
         CHECK(bodiesOf<StateFrame>(readFrames(folder / "f")).at(0).device == "cpu:1");
     }
 
+    TEST_CASE("loading workers on cores that train leave ranks that nobody bound on their own blocks") {
+        const CoreList allowed = allowedCores();
+        if (allowed.size() < 2) {
+            MESSAGE("skipped: needs two cores");
+            return;
+        }
+        RunConfig config;
+        config.method = Method::Ddp;
+        config.devices = {"0", "1"};
+        config.workers = 1;
+        CoreList workers = allowed;
+        std::erase(workers, allowed[1]); // what remains looks like one device
+        config.workerCores = formatCores(workers);
+        for (const int rank : {0, 1}) {
+            RankEnvironment env;
+            env.rank = env.localRank = rank;
+            env.worldSize = env.localWorldSize = 2;
+            env.launched = true;
+            const auto placement = placeOnMachine(config, env);
+            REQUIRE(placement.has_value());
+            CHECK(placement->cores == CoreList{allowed[static_cast<std::size_t>(rank)]});
+        }
+    }
+
     TEST_CASE("torchrun's, Slurm's and Open MPI's variables mean the same ranks") {
         const Environment sets[] = {{{"RANK", "3"},
                                      {"LOCAL_RANK", "1"},

@@ -6,6 +6,7 @@
 
 #include "tests/trainer/trainer_process.h"
 #include "trainer/lab/lab_options.h"
+#include "trainer/lab/sweep_spread.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -124,8 +125,9 @@ TEST_SUITE("lab") {
         CHECK(lab.rows("all_reduce").front()["bytes"] == 4);
     }
 
-    TEST_CASE("nccl is refused where there is no GPU a rank, with the reason") {
+    TEST_CASE("nccl is refused where there is no GPU a rank, with the reason and no other word from any rank") {
         const Lab lab(2, {"--backend=nccl", "--oversubscribe"});
+        CHECK((lab.ended.out + lab.ended.err).find("lost the others") == std::string::npos);
         CHECK(lab.ended.code == 2);
         CHECK(lab.rows().empty());
         CHECK((lab.ended.out + lab.ended.err).find("nccl works on GPUs, and these ranks have CPU devices") !=
@@ -147,6 +149,16 @@ TEST_SUITE("lab") {
         CHECK(firstMistake({"--collectives=all_reduce,gather"}).find("choose among send_recv") != std::string::npos);
         CHECK(firstMistake({"--sweeps=0"}).find("--sweeps") != std::string::npos);
         CHECK(firstMistake({"--backend=mpi"}).find("--backend") != std::string::npos);
+    }
+
+    TEST_CASE("a median is known by the values around it, and by fewer than six not at all") {
+        CHECK(!medianUncertainty({}).has_value());
+        CHECK(!medianUncertainty({1, 2, 3, 4, 5}).has_value());
+        // Of six: from the smallest to the largest, which miss it once in 32.
+        CHECK(medianUncertainty({8, 9, 10, 10, 11, 12}).value() == doctest::Approx(0.2));
+        // Of eleven: from the second smallest to the second largest. One stalled sweep is no doubt.
+        const std::vector<double> stalled{10, 10.1, 9.9, 10, 10, 10.1, 9.9, 10, 10, 10, 50};
+        CHECK(medianUncertainty(stalled).value() == doctest::Approx(0.01));
     }
 
     TEST_CASE("what is held out lies between the sizes of the fit, from 64 KiB to 16 MiB") {

@@ -130,6 +130,10 @@ void checkBuckets(const std::vector<Span> &spans, std::int64_t gradientBytes) {
             CHECK(bucket.end > bucket.start);
             CHECK(bucket.end <= exposed[0].end + rounding);
             last = std::max(last, bucket.end);
+            const auto beside = std::ranges::count_if(buckets, [&](const Span &other) {
+                return other.start < bucket.start && other.end > bucket.start + rounding;
+            });
+            CHECK(beside < 2); // Gloo has two threads: what waits for one is not under way
         }
         CHECK(bytes == gradientBytes);
         CHECK(last >= backward[0].end); // the last bucket leaves when backward is over

@@ -15,10 +15,12 @@ Result<std::string> chooseBackend(Communicator &communicator, const std::string 
     const std::size_t ranks = gpus.size(), without = std::erase(gpus, "");
     if (without > 0) {
         const std::string some = std::to_string(without) + " of " + std::to_string(ranks) + " ranks";
-        if (wanted == "nccl")
+        if (wanted == "nccl") {
+            communicator.part();
             return fail(Error::badArgument("nccl works on GPUs, and " + (without == ranks ? "these ranks" : some) +
                                                " have CPU devices",
                                            "use gloo or auto", "--backend"));
+        }
         if (without < ranks)
             logInfo("backend gloo: " + some + " have CPU devices, which nccl does not reach");
         return std::string("gloo");
@@ -27,8 +29,10 @@ Result<std::string> chooseBackend(Communicator &communicator, const std::string 
     const bool enough = distinct.size() == gpus.size();
     const std::string counts = std::to_string(gpus.size()) + " ranks share " + std::to_string(distinct.size()) +
                                " GPU" + (distinct.size() == 1 ? "" : "s");
-    if (wanted == "nccl" && !enough)
+    if (wanted == "nccl" && !enough) {
+        communicator.part();
         return fail(Error::badArgument("nccl takes one rank a GPU, but " + counts, "use gloo or auto", "--backend"));
+    }
     if (wanted == "auto" && !enough)
         logInfo("backend gloo: " + counts + ", and nccl takes one rank a GPU");
     return wanted == "gloo" || !enough ? std::string("gloo") : std::string("nccl");

@@ -15,6 +15,9 @@ struct GlooPlace {
     std::optional<std::chrono::milliseconds> limit = {}; ///< of connecting and of each call; absent: c10d's own
 };
 
+/// Threads that work Gloo's collectives off, in the order in which they were asked for: c10d's own number.
+inline constexpr int glooThreads = 2;
+
 /// c10d's backends. Each lives in a unit of its own because of the headers it needs. They throw what c10d throws.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                                                          int size, const GlooPlace &place);

@@ -1,6 +1,9 @@
 #include "trainer/comm/communicator.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <exception>
+#include <thread>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -38,6 +41,21 @@ void Communicator::leave() {
         return;
     m_group->getBackend(c10::DeviceType::CUDA)->shutdown();
     barrier(); // rank 0 serves the store, which that asks
+}
+
+void Communicator::part() {
+    constexpr std::chrono::milliseconds limit(3000), often(2);
+    if (!m_store || worldSize() == 1)
+        return;
+    try {
+        std::int64_t parted = m_store->add("parted", 1);
+        const auto until = std::chrono::steady_clock::now() + limit;
+        while (rank() == 0 && parted < worldSize() && std::chrono::steady_clock::now() < until) {
+            std::this_thread::sleep_for(often);
+            parted = m_store->add("parted", 0);
+        }
+    } catch (const std::exception &) { // somebody is gone already: so may this one be
+    }
 }
 
 std::vector<std::string> Communicator::exchange(const std::string &key, const std::string &text) {

@@ -38,6 +38,9 @@ public:
     [[nodiscard]] std::vector<torch::Tensor> gatherBytes(const torch::Tensor &own);
     [[nodiscard]] std::vector<double> sum(std::vector<double> own);
     void barrier();
+    /// Before a refusal that every rank comes to by itself from what was exchanged: rank 0 serves the store and goes last, or
+    /// the others would tell of a lost rank instead. Seconds at most.
+    void part();
     /// The last call, of all ranks: closes the backends in order. NCCL's destructor alone would abort what others still do.
     void leave();
 

@@ -13,6 +13,7 @@ c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store>
                                            const GlooPlace &place) {
     using Gloo = c10d::ProcessGroupGloo;
     auto options = Gloo::Options::create();
+    options->threads = glooThreads;
     if (place.limit)
         options->timeout = *place.limit;
     options->devices.push_back(place.interface.empty() ? Gloo::createDeviceForHostname(place.address)

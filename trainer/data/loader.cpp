@@ -1,6 +1,7 @@
 #include "trainer/data/loader.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <torch/torch.h>
 
@@ -81,12 +83,13 @@ struct Loader::Impl {
         workers.clear();
     }
 
-    /// Needs the mutex when there are workers.
+    /// Needs the mutex when there are workers. At an epoch's end some of them are in the next one: two orders are kept.
     std::shared_ptr<const SampleOrder> orderOf(std::int64_t epoch) {
-        if (!order || orderEpoch != epoch) {
+        auto &[of, order] = orders.at(static_cast<std::size_t>(epoch % 2));
+        if (!order || of != epoch) {
             order = std::make_shared<const SampleOrder>(
                 sampleOrder(set.size(), options.worldSize, options.rank, options.seed, epoch));
-            orderEpoch = epoch;
+            of = epoch;
         }
         return order;
     }
@@ -190,8 +193,7 @@ struct Loader::Impl {
     std::uint64_t generation = 0;
     std::int64_t lastEpoch = -1;
     bool stopping = false;
-    std::shared_ptr<const SampleOrder> order;
-    std::int64_t orderEpoch = -1;
+    std::array<std::pair<std::int64_t, std::shared_ptr<const SampleOrder>>, 2> orders; ///< of even and odd epochs
     std::vector<std::thread> workers;
 };
 

@@ -22,7 +22,7 @@ class Optimizer {
 public:
     Optimizer(NamedTensors parameters, OptimizerOptions options);
 
-    /// One step from the parameters' gradients; a parameter without one is left alone.
+    /// One step from the parameters' gradients; a parameter without one counts as having zeros (torch skips it).
     void step();
     /// Drops the gradients, so that the next backward writes new ones instead of adding.
     void clearGradients();

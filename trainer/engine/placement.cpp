@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
+#include <unistd.h>
 
 #include "trainer/comm/gpus.h"
 
@@ -42,9 +43,12 @@ std::optional<CoreList> boundCores(const RunConfig &config, const RankEnvironmen
     CoreList rest = allowed; // the workers' cores were let in too
     if (const auto workers = parseCores(config.workerCores); workers && !config.workerCores.empty())
         std::erase_if(rest, [&](int core) { return std::binary_search(workers->begin(), workers->end(), core); });
-    for (const CoreList &cores : {rest, allowed})
-        if (cores.size() == wanted)
-            return cores;
+    // A small machine less its workers' cores may look like one device: then the launcher, which may run on all of it itself, bound
+    // nobody.
+    if (rest.size() == wanted && (rest.size() == allowed.size() || allowedCores(::getppid()) != allowed))
+        return rest;
+    if (allowed.size() == wanted)
+        return allowed;
     return {};
 }
 

@@ -79,10 +79,12 @@ Result<void> checkOverlap(Session &session) {
         std::string machine, place;
         words >> machine;
         while (words >> place)
-            if (!taken.insert(machine + " " + place).second && !session.config.oversubscribe)
+            if (!taken.insert(machine + " " + place).second && !session.config.oversubscribe) {
+                session.communicator->part();
                 return fail(Error::badArgument("rank " + std::to_string(rank) + " shares " + inWords(place) +
                                                    " with another rank",
                                                "give each rank its own, or oversubscribe for a test", "--devices"));
+            }
     }
     return {};
 }

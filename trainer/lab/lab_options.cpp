@@ -108,7 +108,8 @@ tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<st
     auto *sizesOption = app.add_option("--sizes", sizes, "Bytes, with commas; left out: 4 to 64 MiB");
     auto *heldOption = app.add_option("--held-out", heldOut, "Bytes that are measured to check a fit, not to make it");
     app.add_option("--collectives", collectives, "Which, with commas; left out: all");
-    app.add_option("--sweeps", options.sweeps, "Times everything is measured")
+    app.add_option("--sweeps", options.sweeps,
+                   "Times everything is measured; up to twice as often while medians have not settled, from 6 on")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     double blockMs = options.blockS * 1e3;

@@ -14,8 +14,9 @@ struct LabOptions {
     std::vector<std::int64_t> sizes;      ///< bytes, ascending
     std::vector<std::int64_t> heldOut;    ///< bytes: measured too, but kept out of every fit
     std::vector<std::string> collectives; ///< by name, in the order they are measured
-    int sweeps = 11;                      ///< times everything is measured, over all sizes in turn
-    double blockS = 0.010;                ///< seconds that one block of repetitions should take
+    int sweeps =
+        11; ///< times everything is measured, over all sizes in turn; up to twice where medians have not settled
+    double blockS = 0.010; ///< seconds that one block of repetitions should take
     /// Seconds that one operation may take: larger sizes are left out, and a row says so. 0: all are measured.
     double mostS = 0;
     double limitS = 0;     ///< seconds after which no further sweep begins, three made; 0: none

@@ -19,6 +19,7 @@
 #include "trainer/comm/store.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/lab/collectives.h"
+#include "trainer/lab/sweep_spread.h"
 #include "trainer/report/phase_clock.h"
 
 namespace lockstep::trainer {
@@ -46,6 +47,9 @@ struct Cell {
 /// From here on an operation is so long that neither caches nor single wake-ups matter, and each repetition is dear.
 constexpr double longS = 0.02;
 constexpr int leastSweeps = 3;
+/// Medians have settled when all but so many cells know theirs to this; else up to so many times the sweeps are made.
+constexpr double settledTo = 0.05, mostUnsettled = 0.1;
+constexpr int mostSweepsFactor = 2;
 
 struct Timed {
     std::vector<double> parts; ///< seconds of one operation
@@ -56,19 +60,6 @@ std::int64_t processNs() {
     timespec now{};
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return std::int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-/// Nearest rank of a share of the sorted values: a time that was measured, not one between two.
-double quantile(std::vector<double> values, double share) {
-    std::sort(values.begin(), values.end());
-    const auto last = static_cast<double>(values.size() - 1);
-    return values[static_cast<std::size_t>(share * last + 0.5)];
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const auto middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 class LabRank {
@@ -88,6 +79,7 @@ private:
     void sweep(int number);
     Timed block(Exchange &exchange, int repeats);
     bool limitReached(int sweepsMade, std::int64_t begunNs);
+    bool enough(int sweepsMade);
     void write(const Json &row);
     void progress(std::size_t done, std::size_t of, const std::string &what);
     void writeHead();
@@ -262,7 +254,8 @@ void LabRank::sweep(int number) {
         cell.cpu.push_back(cpuS);
         cell.parts.insert(cell.parts.end(), parts.begin(), parts.end());
         if (++done % 20 == 0)
-            progress(done, m_cells.size() * static_cast<std::size_t>(m_options.sweeps), cell.collective);
+            progress(done, m_cells.size() * static_cast<std::size_t>(std::max(m_options.sweeps, number + 1)),
+                     cell.collective);
     }
 }
 
@@ -272,6 +265,20 @@ bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
         return false;
     return m_communicator->gather({static_cast<double>(monotonicNs() - begunNs) / 1e9}).front().front() >
            m_options.limitS;
+}
+
+/// Whether the sweeps asked for are made and their medians have settled, by rank 0's figures for all. Of too few sweeps nothing
+/// can be said: then they are enough.
+bool LabRank::enough(int sweepsMade) {
+    if (sweepsMade < m_options.sweeps || m_cells.empty())
+        return m_cells.empty();
+    if (sweepsMade >= mostSweepsFactor * m_options.sweeps)
+        return true;
+    const auto unsettled = std::count_if(m_cells.begin(), m_cells.end(), [](const Cell &cell) {
+        return medianUncertainty(cell.seconds).value_or(0) > settledTo;
+    });
+    const double share = static_cast<double>(unsettled) / static_cast<double>(m_cells.size());
+    return m_communicator->gather({share}).front().front() <= mostUnsettled;
 }
 
 void LabRank::prepare() {
@@ -349,7 +356,7 @@ Result<void> LabRank::run() {
     if (!*right)
         return fail(Error::failed("another rank got wrong numbers", "see what it says"));
     chooseRepeats();
-    for (int number = 0; number < m_options.sweeps && !limitReached(number, begunNs); ++number)
+    for (int number = 0; !enough(number) && !limitReached(number, begunNs); ++number)
         sweep(number);
     writeRows();
     m_communicator->leave(); // rank 0 serves the store: it goes last

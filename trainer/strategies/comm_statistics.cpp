@@ -5,11 +5,12 @@
 
 namespace lockstep::trainer {
 
-void startInTurn(std::vector<BucketStamp> &buckets) {
-    std::int64_t free = 0;
+void startInTurn(std::vector<BucketStamp> &buckets, std::size_t hands) {
+    std::vector<std::int64_t> freeNs(hands, 0);
     for (BucketStamp &bucket : buckets) {
-        bucket.startNs = std::max(bucket.readyNs, free);
-        free = bucket.endNs = std::max(bucket.endNs, bucket.startNs);
+        const auto hand = std::min_element(freeNs.begin(), freeNs.end());
+        bucket.startNs = std::max({bucket.readyNs, bucket.startNs, *hand});
+        *hand = bucket.endNs = std::max(bucket.endNs, bucket.startNs);
     }
 }
 

@@ -8,9 +8,9 @@
 
 namespace lockstep::trainer {
 
-/// Starts for buckets that are sent one after another in a stream of their own, as NCCL does: each when it is ready and the
-/// one before it is through.
-void startInTurn(std::vector<BucketStamp> &buckets);
+/// When buckets begin that are worked off in their order by so many hands (NCCL's stream, a thread of the server's, Gloo's threads): each
+/// when it was posted (`startNs`, or ready where that is 0) and a hand is free. What waits in a queue is not under way yet.
+void startInTurn(std::vector<BucketStamp> &buckets, std::size_t hands = 1);
 
 /// Adds up what communication did, step by step, into a comm frame.
 class CommStatistics {

@@ -11,6 +11,7 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "trainer/comm/backends.h"
 #include "trainer/comm/torch_line.h"
 
 namespace lockstep::trainer {
@@ -182,12 +183,14 @@ void Ddp::accountCommunication() {
     if (m_control.is_cuda())
         return accountWhenKnown();
     std::int64_t backwardNs = 0;
-    const auto stamps = m_record->take(backwardNs);
+    auto stamps = m_record->take(backwardNs);
     if (stamps.empty())
         return;
+    startInTurn(stamps, m_server ? 1 : std::size_t{glooThreads});
     const auto step = m_statistics.add(stamps, backwardNs);
     m_clock.add(Phase::Comm, step.commNs);
-    const std::int64_t endNs = stamps.back().endNs, exposedNs = std::max<std::int64_t>(0, endNs - m_backwardEndNs);
+    const std::int64_t endNs = std::ranges::max(stamps, {}, &BucketStamp::endNs).endNs,
+                       exposedNs = std::max<std::int64_t>(0, endNs - m_backwardEndNs);
     if (m_communicator.someOnGpu()) {
         m_statistics.addExposed(exposedNs, {}); // who waits for whom is not known
     } else {

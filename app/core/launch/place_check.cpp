@@ -61,12 +61,6 @@ std::string pairText(const Json &pair, const Json &names) {
     return name(0) + " and " + name(1) + " (" + pair.value("reason", "") + ")";
 }
 
-int limitOf(const RunConfig &config) {
-    const bool gpus = std::any_of(config.nodes.begin(), config.nodes.end(),
-                                  [](const NodePlace &node) { return node.device == "cuda"; });
-    return limitMs + (gpus || config.device == "cuda" ? gpuStartMs : 0);
-}
-
 Error troubleIn(const Json &answer) {
     std::string pairs;
     const Json names = answer.value("ranks", Json::array());
@@ -127,7 +121,7 @@ void PlaceCheck::start(const RunConfig &config, const CommandPrefix &where) {
     plain.checkpointDir.clear();
     plain.saveFinal.clear();
     plain.resume = false;
-    m_limit.start(limitOf(config));
+    m_limit.start(limitMs + (anyGpu(config) ? gpuStartMs : 0));
     m_run.start(plain, trainerCommand("check", config), "Check", where);
 }
 
