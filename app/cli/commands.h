@@ -96,7 +96,8 @@ int queueCommand(const std::string &experiment, bool json);
 int pauseCommand(const std::string &experiment);
 int resumeCommand(const std::string &experiment);
 int skipCommand(const std::string &experiment, int number);
-int retryCommand(const std::string &experiment, std::vector<int> numbers); ///< none: all that failed or were stopped
+/// No numbers: all that failed or were stopped. `alone`: from now on one run at a time.
+int retryCommand(const std::string &experiment, std::vector<int> numbers, bool alone);
 int moveCommand(const std::string &experiment, int number, int place);
 /// Gives a queue an owner that has none: what was queued again, or may go on, wants one.
 int goOn(const std::string &experiment);
@@ -125,7 +126,7 @@ struct ForecastOptions {
     std::vector<std::string> set;
     std::string devices; ///< "2,4,8"; empty: those of the recipe
     bool json = false;
-    bool show = false; ///< the newest one again, with what came out
+    bool show = false; ///< the newest one, of `what` if it is given, again with what came out
 };
 int forecastCommand(const ForecastOptions &options);
 

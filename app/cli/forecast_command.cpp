@@ -11,6 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "launch/machine_facts.h"
+#include "launch/other_load.h"
 #include "launch/plan.h"
 #include "launch/probe_job.h"
 #include "launch/recipe.h"
@@ -30,7 +31,7 @@ constexpr std::int64_t mnistSamples = 60'000; ///< training images of mnist and 
 
 /// What is to be forecast.
 struct Subject {
-    std::string title;
+    std::string recipe, title; ///< recipe: its name, or the run's id
     RunConfig config;
     std::vector<int> devices;
 };
@@ -45,7 +46,7 @@ tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
     if (!run || !run->config || isScript(*run))
         return tl::unexpected(Errors{Error::badArgument("run " + id + " is no run of lockstep-trainer with a config",
                                                         "name another one, or a recipe")});
-    return Subject{run->name, *run->config, {deviceCount(*run->config)}};
+    return Subject{id, run->name, *run->config, {deviceCount(*run->config)}};
 }
 
 /// The first DDP run of the recipe, else its first run; numbers of devices from all of its DDP runs.
@@ -67,6 +68,7 @@ tl::expected<Subject, Errors> subjectOfRecipe(const ForecastOptions &options) {
     if (!expanded)
         return tl::unexpected(expanded.error());
     Subject subject;
+    subject.recipe = expanded->recipe;
     subject.title = expanded->title;
     const core::PlannedRun *first = nullptr;
     for (const core::PlannedRun &run : expanded->runs) {
@@ -110,6 +112,7 @@ Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject
 
 Json outcomeJson(const core::ForecastOutcome &outcome) {
     Json json = {{"runs", outcome.runs},
+                 {"runs_before", outcome.runsBefore},
                  {"measured_step_s", outcome.measuredStepS ? Json(*outcome.measuredStepS) : Json()}};
     if (outcome.grade) {
         json["error"] = outcome.grade->error;
@@ -125,9 +128,21 @@ std::string best(const char *method, const std::optional<int> &devices) {
            (*devices == 1 ? " (more would not pay)\n" : "\n");
 }
 
+std::string olderRuns(const std::vector<core::ForecastOutcome> &outcomes) {
+    int before = 0;
+    for (const core::ForecastOutcome &outcome : outcomes)
+        before += outcome.runsBefore;
+    if (before == 0)
+        return {};
+    return before == 1
+               ? "1 run of this work was made before the forecast and does not grade it.\n"
+               : std::to_string(before) + " runs of this work were made before the forecast and do not grade it.\n";
+}
+
 std::string forecastText(const core::ForecastRecord &record) {
     const core::Forecast &forecast = record.forecast;
-    std::string out = "Forecast " + record.id + " for " + record.title + ", by lab " + record.lab + "\n";
+    std::string out = "Forecast " + record.id + " for " + record.title + ", " +
+                      text(core::wallTime(record.startWallUs)) + ", by lab " + record.lab + "\n";
     for (const core::ComputeProbe &probe : record.input.probes)
         out +=
             "Measured: " +
@@ -152,7 +167,8 @@ std::string forecastText(const core::ForecastRecord &record) {
                         text(core::shortTime(row.exposedS)), text(core::shortTime(outcomes[i].measuredStepS)),
                         grade ? text(core::percent(grade->error, 1)) + (grade->within ? "" : ", outside") : "-"});
     }
-    out += "\n" + aligned(rows) + lacking + best("DDP", forecast.bestDdp) + best("a server", forecast.bestServer);
+    out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + best("DDP", forecast.bestDdp) +
+           best("a server", forecast.bestServer);
     for (const std::string &sentence : forecast.reservations)
         out += sentence + "\n";
     return out;
@@ -196,6 +212,22 @@ int show(const core::ForecastRecord &record, bool json) {
     return Done;
 }
 
+int showNewest(const ForecastOptions &options) {
+    if (options.what.empty()) {
+        const auto newest = core::newestForecast();
+        return newest ? show(*newest, options.json)
+                      : complain(
+                            Error::badArgument("there is no forecast yet", "`lockstepctl forecast RECIPE` makes one"));
+    }
+    auto newest = core::newestForecastOf(options.what);
+    if (!newest)
+        if (const auto recipe = core::loadRecipe(options.what)) // by a file's path
+            newest = core::newestForecastOf(recipe->name);
+    return newest ? show(*newest, options.json)
+                  : complain(Error::badArgument("there is no forecast of \"" + options.what.substr(0, 80) + "\"",
+                                                "`lockstepctl forecast` with that name makes one"));
+}
+
 /// Runs the probes; their figures come back in `record`.
 int probe(core::ForecastRecord &record) {
     core::ProbeJob job;
@@ -205,6 +237,7 @@ int probe(core::ForecastRecord &record) {
     QObject::connect(&job, &core::ProbeJob::finished, [&] {
         record.input.probes = job.probes();
         record.input.parameterBytes = job.parameterBytes();
+        record.otherCores = job.otherCores();
         exitCode = Done;
         QCoreApplication::exit();
     });
@@ -227,12 +260,8 @@ int probe(core::ForecastRecord &record) {
 } // namespace
 
 int forecastCommand(const ForecastOptions &options) {
-    if (options.show) {
-        const auto newest = core::newestForecast();
-        return newest ? show(*newest, options.json)
-                      : complain(
-                            Error::badArgument("there is no forecast yet", "`lockstepctl forecast RECIPE` makes one"));
-    }
+    if (options.show)
+        return showNewest(options);
     const auto subject = isRunId(options.what) ? subjectOfRun(options.what) : subjectOfRecipe(options);
     if (!subject)
         return complain(subject.error());
@@ -241,6 +270,7 @@ int forecastCommand(const ForecastOptions &options) {
         return complain(lab.error());
     core::ForecastRecord record;
     record.title = subject->title;
+    record.recipe = subject->recipe;
     record.config = subject->config;
     record.input.overNodes = !record.config.nodes.empty();
     record.input.devicesHere =
@@ -273,6 +303,11 @@ int forecastCommand(const ForecastOptions &options) {
                                                ", not between the places that are forecast.");
     else if (lab->nodes.empty() && lab->host != record.host)
         record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
+    for (const std::string &sentence :
+         {core::otherLoadSentence(record.otherCores, "single devices trained for this forecast"),
+          core::otherLoadSentence(lab->otherCores, "the lab measured that it rests on")})
+        if (!sentence.empty())
+            record.forecast.reservations.push_back(sentence);
     if (auto written = core::writeForecast(record); !written)
         return complain(written.error());
     return show(record, options.json);

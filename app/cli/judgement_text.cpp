@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "launch/queue_request.h"
 #include "output.h"
 
 namespace lockstep::cli {
@@ -52,8 +53,34 @@ std::string speedUpsText(const core::Judgement &judgement, const ShownRows &show
     return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) + moreLine(leftOut) : std::string();
 }
 
+/// The commands that make runs again in their place, one an experiment; nothing of further runs.
+std::string retryText(const std::vector<const core::SuggestedRun *> &controls) {
+    std::map<std::string, std::set<std::string>> runs;
+    std::set<std::string> alone;
+    for (const core::SuggestedRun *control : controls)
+        if (!control->experiment.empty()) {
+            runs[control->experiment].insert(control->again.begin(), control->again.end());
+            if (control->alone)
+                alone.insert(control->experiment);
+        }
+    std::string out;
+    for (const auto &[id, again] : runs) {
+        const auto experiment = core::readExperiment(id);
+        const auto requests = experiment ? core::retriesOf(*experiment, {again.begin(), again.end()}, false)
+                                         : std::vector<core::QueueRequest>();
+        if (requests.empty()) // queued already, or the experiment is gone
+            continue;
+        out += "      lockstepctl retry " + id;
+        for (const core::QueueRequest &request : requests)
+            out += " " + std::to_string(request.entry + 1);
+        out += alone.contains(id) ? " --alone\n" : "\n";
+    }
+    return out;
+}
+
 std::string controlText(const core::FairnessFinding &finding) {
-    return finding.control ? "    control: " + finding.control->name + " - " + finding.control->why + "\n"
+    return finding.control ? "    control: " + finding.control->name + " - " + finding.control->why + "\n" +
+                                 retryText({&*finding.control})
                            : std::string();
 }
 
@@ -63,13 +90,16 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
     std::vector<std::pair<std::string, std::vector<std::string>>> byValue;
     core::FairnessWeight weight = first.weight;
     std::set<std::string> controls;
+    std::vector<const core::SuggestedRun *> suggested;
     for (const auto &[run, finding] : found) {
         weight = std::max(weight, finding->weight);
         const auto same = std::ranges::find(byValue, finding->run, &decltype(byValue)::value_type::first);
         (same == byValue.end() ? byValue.emplace_back(finding->run, std::vector<std::string>()) : *same)
             .second.push_back(run);
-        if (finding->control)
+        if (finding->control) {
             controls.insert(finding->control->name);
+            suggested.push_back(&*finding->control);
+        }
     }
     constexpr std::size_t mostValues = 4; // measured ones are as many as there are runs
     std::string out =
@@ -80,7 +110,7 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
         out += "; other values in " + std::to_string(byValue.size() - mostValues) + " more";
     out += "\n";
     if (!controls.empty())
-        out += "    controls: " + listed({controls.begin(), controls.end()}) + "\n";
+        out += "    controls: " + listed({controls.begin(), controls.end()}) + "\n" + retryText(suggested);
     return out;
 }
 
@@ -126,23 +156,25 @@ std::string barText(double from, double seconds, double longest) {
 }
 
 std::string waterfallText(const core::Attribution &attribution) {
-    double longest = std::max(attribution.referenceS, attribution.runS), at = attribution.referenceS;
+    double longest = attribution.longerS(), at = attribution.referenceS;
+    const auto added = [whole = longest](double seconds) { return core::addedSeconds(seconds, whole).toStdString(); };
     for (const core::AttributionBar &bar : attribution.bars)
         longest = std::max(longest, at += bar.seconds);
-    Rows rows = {{"", "s", ""},
-                 {attribution.reference, number(attribution.referenceS), barText(0, attribution.referenceS, longest)}};
+    Rows rows = {{attribution.reference, core::seconds(attribution.referenceS).toStdString(),
+                  barText(0, attribution.referenceS, longest)}};
     at = attribution.referenceS;
     for (const core::AttributionBar &bar : attribution.bars) {
         rows.push_back(
-            {"  " + std::string(core::toString(bar.cause)), withSign(bar.seconds), barText(at, bar.seconds, longest)});
+            {"  " + std::string(core::toString(bar.cause)), added(bar.seconds), barText(at, bar.seconds, longest)});
         at += bar.seconds;
     }
-    rows.push_back({attribution.run, number(attribution.runS), barText(0, attribution.runS, longest)});
+    rows.push_back(
+        {attribution.run, core::seconds(attribution.runS).toStdString(), barText(0, attribution.runS, longest)});
     std::string out = aligned(rows);
     for (const core::FactorEffect &factor : attribution.factors) {
-        out += "  " + factor.label + ": " + withSign(factor.seconds) + " s";
+        out += "  " + factor.label + ": " + added(factor.seconds);
         if (factor.high > factor.low)
-            out += " (" + withSign(factor.low) + " to " + withSign(factor.high) + " by the order of changes)";
+            out += " (" + added(factor.low) + " to " + added(factor.high) + " by the order of changes)";
         std::string controls;
         for (const std::string &name : factor.controls)
             controls += (controls.empty() ? "" : "; ") + name;

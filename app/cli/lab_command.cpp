@@ -80,11 +80,10 @@ std::string heading(const LabRecord &record) {
     std::string out = "Lab " + record.id + " " + core::whereMeasured(record) + ", " +
                       text(core::wallTime(record.startWallUs)) + ": " + record.backend + " on " + record.device +
                       " devices of " + std::to_string(record.coresPerDevice) + " core" +
-                      (record.coresPerDevice > 1 ? "s" : "") + ", " +
-                      (record.rows.empty() ? "no rows" : std::to_string(record.rows.front().sweeps) + " sweeps") +
-                      ", scheduling " + record.scheduling + "\n";
-    if (record.oversubscribed)
-        out += "Ranks shared cores (--oversubscribe): these times tell nothing about ranks with cores of their own.\n";
+                      (record.coresPerDevice > 1 ? "s" : "") + ", " + core::sweepsText(record) + ", scheduling " +
+                      record.scheduling + "\n";
+    for (const std::string &sentence : core::labReservations(record))
+        out += sentence + "\n";
     for (const std::string &sentence : record.leftOut)
         out += "Left out: " + sentence + "\n";
     for (const auto *sentences : {&record.notRun, &record.notOffered})

@@ -39,6 +39,18 @@ bool wholeHere(const LoadedRuns &loaded) {
                std::ssize(loaded.stores);
 }
 
+/// "72.8 s (total, as printed), accuracy 99.1 %": of what was printed.
+std::string printedText(const core::PublishedRun &run) {
+    std::string text;
+    if (run.timeS)
+        text += core::seconds(run.timeS).toStdString() + (run.timeKind.empty() ? "" : " (" + run.timeKind + ")");
+    if (run.testAccuracy)
+        text += (text.empty() ? "accuracy " : ", accuracy ") + core::percent(run.testAccuracy).toStdString();
+    if (text.empty())
+        return run.note.empty() ? "neither time nor accuracy is printed" : run.note;
+    return text;
+}
+
 } // namespace
 
 int recipesCommand(bool json) {
@@ -52,9 +64,8 @@ int recipesCommand(bool json) {
         text += recipe->name + "\n  " + recipe->summary + "\n";
         if (recipe->published)
             for (const core::PublishedRun &run : recipe->published->runs)
-                text += "    published, " + recipe->published->machine + ": " + run.name + "  " +
-                        core::seconds(run.timeS).toStdString() + " (" + run.timeKind + ")  " +
-                        core::percent(run.testAccuracy).toStdString() + "\n";
+                text +=
+                    "    published, " + recipe->published->machine + ": " + run.name + ": " + printedText(run) + "\n";
     }
     print(json ? dump(all) : text);
     return Done;

@@ -21,7 +21,7 @@ struct QueueOptions {
     std::string experiment;
     int number = 0, place = 0;
     std::vector<int> numbers;
-    bool json = false;
+    bool json = false, alone = false;
 };
 
 void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
@@ -100,9 +100,10 @@ void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
             [&] { return cli::skipCommand(options.experiment, options.number); })
         ->add_option("NUMBER", options.number, "The run's number in the queue")
         ->required();
-    command("retry", "Queue runs again; without numbers all that failed or were stopped", [&] {
-        return cli::retryCommand(options.experiment, options.numbers);
-    })->add_option("NUMBER", options.numbers, "Numbers of runs in the queue");
+    auto *retry = command("retry", "Queue runs again; without numbers all that failed or were stopped",
+                          [&] { return cli::retryCommand(options.experiment, options.numbers, options.alone); });
+    retry->add_option("NUMBER", options.numbers, "Numbers of runs in the queue");
+    retry->add_flag("--alone", options.alone, "From now on one run at a time, none side by side");
     auto *move = command("move", "Move a waiting run to another place",
                          [&] { return cli::moveCommand(options.experiment, options.number, options.place); });
     move->add_option("NUMBER", options.number, "The run's number in the queue")->required();
@@ -156,8 +157,8 @@ void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
         app.add_subcommand("forecast", "Predict step, epoch and speed-up of DDP and of a server before they run,\n"
                                        "from short runs of single devices and the newest lab");
     auto *what = forecast->add_option("WHAT", options.what, "Recipe, recipe file, or run");
-    auto *show = forecast->add_flag("--show", options.show, "Show the newest forecast again, with what came out");
-    what->excludes(show);
+    forecast->add_flag("--show", options.show,
+                       "Show the newest forecast (of WHAT, if given) again, with what came out");
     forecast->add_option("--devices", options.devices, "How many, e.g. 2,4; left out: the recipe's and those here");
     forecast->add_option("--nodes", options.nodes,
                          "Forecast runs over these nodes, as a run names them; the lab must be of the same ones");

@@ -17,7 +17,7 @@ std::size_t width(const std::string &text) {
 }
 
 bool numeric(const std::string &text) {
-    return text == "-" || (!text.empty() && text.find_first_not_of("0123456789.×±-% s") == std::string::npos);
+    return text == "-" || (!text.empty() && text.find_first_not_of("0123456789.×±+−-% s") == std::string::npos);
 }
 
 } // namespace

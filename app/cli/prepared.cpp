@@ -62,8 +62,9 @@ tl::expected<core::Experiment, Errors> expandAt(const core::CommandPrefix &prefi
         return tl::unexpected(Errors{facts.error()});
     auto index = core::RunIndex::open(); // an estimate is worth having, not worth failing for
     if (index && prefix.local() && index->refresh())
-        plan.estimate = [&, here = core::thisMachine()](const RunConfig &config) {
-            return index->estimate(config, here);
+        plan.estimate = [&, here = core::thisMachine()](const RunConfig &config,
+                                                        const std::vector<std::string> &command) {
+            return index->estimate(config, here, command);
         };
     const auto expanded = core::expand(recipe, *facts, plan);
     if (!expanded)

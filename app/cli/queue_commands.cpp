@@ -148,7 +148,7 @@ int moveCommand(const std::string &id, int number, int place) {
     return ask(id, request, "run " + std::to_string(number) + " of " + id + " waits at place " + std::to_string(place));
 }
 
-int retryCommand(const std::string &id, std::vector<int> numbers) {
+int retryCommand(const std::string &id, std::vector<int> numbers, bool alone) {
     const auto standing = standingOf(id);
     if (!standing)
         return complain(standing.error());
@@ -164,6 +164,7 @@ int retryCommand(const std::string &id, std::vector<int> numbers) {
     for (const int number : numbers) {
         core::QueueRequest request;
         request.kind = Kind::Retry;
+        request.alone = alone;
         request.entry = entryOf(number);
         if (const int code = ask(id, request, "run " + std::to_string(number) + " of " + id + " is queued again");
             code != Done)

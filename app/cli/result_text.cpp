@@ -112,16 +112,10 @@ std::string rowNotesText(const ResultTable &table) {
     return out;
 }
 
-/// The table's notes; of many sentences on what is unlike the first ones, since the judgement says it by kind.
-std::string notesText(const ResultTable &table, bool all) {
-    constexpr int mostHints = 2;
+std::string notesText(const ResultTable &table) {
     std::string out;
-    int hints = 0;
     for (const std::string &note : table.notes)
-        if (!note.starts_with("Unlike besides method and devices:") || ++hints <= mostHints || all)
-            out += "- " + note + "\n";
-    if (hints > mostHints && !all)
-        out += "- Unlike likewise: " + std::to_string(hints - mostHints) + " more pairs: --all\n";
+        out += "- " + note + "\n";
     return out;
 }
 
@@ -167,14 +161,14 @@ std::string resultText(const ResultTable &table, const core::Judgement &judgemen
     out += "\n\n" + verdictText(judgement) + "\n";
     if (const std::string epochs = epochText(table, false, shown, all); !epochs.empty())
         out += "Loss and duration per epoch (medians over repeats)\n" + epochs + "\n";
-    out += measuredText(table, shown) + rowNotesText(table);
+    out += measuredText(core::judged(table, judgement), shown) + rowNotesText(table);
     if (const std::string phases = phaseText(table, shown); !phases.empty())
         out += "\nWhere the training time goes (the slowest rank's)\n" + phases;
     if (const std::string published = publishedText(table); !published.empty())
         out += "\n" + published;
     if (const std::string judged = judgementText(judgement, shown, all); !judged.empty())
         out += "\n" + judged;
-    if (const std::string notes = notesText(table, all); !notes.empty())
+    if (const std::string notes = notesText(table); !notes.empty())
         out += "\n" + notes;
     return out;
 }

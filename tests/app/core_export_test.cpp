@@ -2,10 +2,12 @@
 #include <nlohmann/json.hpp>
 #include <QtTest>
 
+#include "analysis/method_color.h"
 #include "analysis/verdict.h"
 #include "core_support.h"
 #include "export/export.h"
 #include "export/report.h"
+#include "export/svg_chart.h"
 
 using namespace lockstep;
 using namespace lockstep::core;
@@ -51,6 +53,72 @@ ResultTable table() {
     out.reference = "baseline";
     out.notes = {"a note of the table"};
     return out;
+}
+
+/// From 12 to 7 seconds, with one setting told apart and one control missing.
+Attribution attribution() {
+    Attribution out;
+    out.reference = "baseline";
+    out.run = nasty;
+    out.referenceS = 12;
+    out.runS = 7;
+    const std::pair<Cause, double> bars[] = {{Cause::DataLoading, -4},    {Cause::Compute, -2},
+                                             {Cause::Communication, 0.5}, {Cause::Imbalance, 0.25},
+                                             {Cause::StartUp, 0.25},      {Cause::Unattributed, 0}};
+    for (const auto &[cause, change] : bars)
+        out.bars.push_back({cause, change, change, change});
+    out.factors = {{"workers", "4 loading workers instead of 0", -3, -3.5, -2.5, {"baseline, 4 workers"}}};
+    out.missing = {{"DDP ×2, 0 workers", "It has the method without the workers.", {}}};
+    return out;
+}
+
+StepAnatomy anatomy() {
+    DpAnatomy step;
+    step.stages = {{"load", 0.01, false}, {"parallel_forward", 0.02, true}, {"optimizer", 0.01, false}};
+    step.devices = {{"cpu:0", {}, {}, {{"parallel_forward", 0.02}}, {}},
+                    {"cpu:1", {}, {}, {{"parallel_forward", 0.015}}, {}}};
+    step.stepS = 0.04;
+    step.parallelS = 0.02;
+    return {"DP ×2", "dp", step};
+}
+
+/// The table judged: all that a verdict can have.
+Report whole() {
+    const SuggestedRun control{"baseline, 4 workers", "What do the workers do by themselves?", {}};
+    PairJudgement pair;
+    pair.reference = "baseline";
+    pair.run = nasty;
+    pair.training = SpeedUp{2, 1.9, 2.1, 3, 3};
+    pair.fairness = {{"seed", "Seed", "1", "2", FairnessWeight::Minor, "Other seeds.", std::nullopt},
+                     {"workers", "Loading workers", "0", "4", FairnessWeight::Decisive, "It loads with 4.", control}};
+    pair.attribution = attribution();
+    Report out;
+    out.judgement.reference = "baseline";
+    out.judgement.sentence = "It is twice as fast.";
+    out.judgement.pairs = {pair};
+    out.judgement.bottlenecks = {{"baseline", Bound::Input, 0.5, "Loading takes half.", {control}}};
+    out.table = judged(table(), out.judgement);
+    out.anatomies = {anatomy()};
+    out.target = Target{Target::Kind::Accuracy, 0.88};
+    TimeToTarget time;
+    time.cell = "baseline";
+    time.repeats.resize(3);
+    time.reached = 3;
+    time.seconds = 8;
+    time.fastest = 7.5;
+    time.slowest = 9;
+    time.how = "by the end of epoch 1";
+    out.times = {time};
+    return out;
+}
+
+nlohmann::json readPage(const std::string &path) {
+    QProcess reader;
+    reader.start(QStringLiteral("python3"),
+                 {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_html.py"), QString::fromStdString(path)});
+    if (!reader.waitForFinished(30'000) || reader.exitCode() != 0)
+        qFatal("%s", reader.readAllStandardError().constData());
+    return nlohmann::json::parse(reader.readAllStandardOutput().toStdString());
 }
 
 /// The inverse of latexText, written from TeX's rules.
@@ -142,8 +210,7 @@ private Q_SLOTS:
         if (program.isEmpty())
             QSKIP("pdflatex is not installed");
         QTemporaryDir folder;
-        write(folder.filePath(QStringLiteral("table.tex")).toStdString(),
-              exportResults({table(), {}}, ExportFormat::Latex));
+        write(folder.filePath(QStringLiteral("table.tex")).toStdString(), exportResults(whole(), ExportFormat::Latex));
         write(folder.filePath(QStringLiteral("page.tex")).toStdString(),
               "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\\input{table}\\end{document}");
         QProcess process;
@@ -160,7 +227,7 @@ private Q_SLOTS:
             QSKIP("chromium is not installed: the page was parsed, not opened");
         QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("page.html"));
-        write(path.toStdString(), exportResults({table(), {}}, ExportFormat::Html));
+        write(path.toStdString(), exportResults(whole(), ExportFormat::Html));
         QProcess process;
         process.start(browser,
                       {QStringLiteral("--headless=new"), QStringLiteral("--no-sandbox"),
@@ -169,8 +236,13 @@ private Q_SLOTS:
         QVERIFY(process.waitForFinished(60'000));
         const QByteArray dom = process.readAllStandardOutput();
         QVERIFY2(dom.contains("<p class=\"verdict\">"), dom.left(500).constData());
-        QCOMPARE(dom.count("<svg"), 1); // the speed-ups; a table alone has no more to draw
+        QCOMPARE(dom.count("<svg"), 3); // speed-ups, waterfall, DP's step device by device
         QCOMPARE(dom.count("<svg"), dom.count("</svg>"));
+        QVERIFY(dom.contains("aria-label=\"From baseline to a &amp; b_c"));
+        QVERIFY(dom.contains("aria-label=\"Where a step goes, device by device\""));
+        for (const char *said : {"data loading", "−4.00 s", "2.00 (1.90-2.10)", "One setting at a time",
+                                 "Missing controls", "Time to target"})
+            QVERIFY2(dom.contains(said), said);
         QVERIFY(dom.contains("<details>"));
     }
 
@@ -180,12 +252,7 @@ private Q_SLOTS:
         const std::string svg =
             "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"><title>t</title></svg>";
         write(path, htmlReport({table(), {}}, {{"loss & time", svg}, {"devices", svg}}));
-        QProcess reader;
-        reader.start(QStringLiteral("python3"),
-                     {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_html.py"), QString::fromStdString(path)});
-        QVERIFY(reader.waitForFinished(30'000));
-        QVERIFY2(reader.exitCode() == 0, reader.readAllStandardError().constData());
-        const auto page = nlohmann::json::parse(reader.readAllStandardOutput().toStdString());
+        const auto page = readPage(path);
         QCOMPARE(page["title"].get<std::string>(), table().title);
         QCOMPARE(page["unbalanced"].dump(), std::string("[]"));
         QCOMPARE(page["loads"].dump(), std::string("[]"));
@@ -198,6 +265,85 @@ private Q_SLOTS:
             for (std::size_t row = 0; row < text.rows.size(); ++row)
                 QCOMPARE(page["tables"][which][row + 1].get<std::vector<std::string>>(), text.rows[row]);
         }
+    }
+
+    void thePageHasTheFiguresOfItsChartsAsText() {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("page.html")).toStdString();
+        write(path, exportResults(whole(), ExportFormat::Html));
+        const auto page = readPage(path);
+        QCOMPARE(page["unbalanced"].dump(), std::string("[]"));
+        QCOMPARE(page["loads"].dump(), std::string("[]"));
+        QCOMPARE(page["svg"].get<int>(), 3);
+        using Rows = std::vector<std::vector<std::string>>;
+        const auto &tables = page["tables"]; // results, causes, settings, fairness, target, all columns
+        QCOMPARE(tables.size(), std::size_t(6));
+        QVERIFY((tables[1].get<Rows>() ==
+                 Rows{{"Run", "Reference's time", "data loading", "device compute", "communication", "imbalance",
+                       "outside training", "unattributed", "Run's time"},
+                      {nasty, "12.0 s", "−4.00 s", "−2.00 s", "+0.50 s", "+0.25 s", "+0.25 s", "0 s", "7.00 s"}}));
+        QVERIFY((tables[2].get<Rows>()[1] == std::vector<std::string>{nasty, "4 loading workers instead of 0",
+                                                                      "baseline, 4 workers", "−3.00 s", "−3.50 s",
+                                                                      "−2.50 s"}));
+        QCOMPARE(tables[3][1][0].get<std::string>(), std::string("decisive")); // heaviest first
+        QCOMPARE(tables[3][2][0].get<std::string>(), std::string("minor"));
+        QVERIFY((tables[4].get<Rows>()[1] ==
+                 std::vector<std::string>{"baseline", "by the end of epoch 1", "8.00", "7.50", "9.00", "3 of 3", "-"}));
+        const auto notes = page["notes"].get<std::vector<std::string>>();
+        QVERIFY(std::ranges::find(notes, nasty + ": DDP ×2, 0 workers. It has the method without the workers.") !=
+                notes.end());
+    }
+
+    void markdownAndLatexHaveTheWholeVerdict() {
+        const std::string markdown = exportResults(whole(), ExportFormat::Markdown);
+        for (const char *said :
+             {"| 2.00 (1.90-2.10) |", "## Where the differences come from\n",
+              "| −4.00 s | −2.00 s | +0.50 s | +0.25 s | +0.25 s | 0 s | 7.00 s |", "## One setting at a time\n",
+              "| −3.00 s | −3.50 s | −2.50 s |", "## Missing controls\n",
+              ": DDP ×2, 0 workers. It has the method without the workers.\n", "## Is the comparison fair?\n",
+              "decisive: Loading workers 4 instead of 0. It loads with 4. Control: baseline, 4 workers.\n",
+              "- baseline: input-bound. Loading takes half. Try baseline, 4 workers: What do the workers do by "
+              "themselves?\n",
+              "Training time to test accuracy 88.00 %", "| by the end of epoch 1 | 8.00 | 7.50 | 9.00 | 3 of 3 | - |"})
+            QVERIFY2(markdown.find(said) != std::string::npos, (said + ("\n" + markdown)).c_str());
+        QVERIFY(markdown.find("decisive: ") < markdown.find("minor: "));
+
+        const QString latex = QString::fromStdString(exportResults(whole(), ExportFormat::Latex));
+        for (const char *said :
+             {"2.00 (1.90-2.10)", "\\caption{Where the differences come from. ", "$-$4.00 s & $-$2.00 s & +0.50 s",
+              "\\caption{One setting at a time. ", "\\paragraph{Missing controls}",
+              "\\paragraph{Is the comparison fair?}", "Loading takes half. Try baseline, 4 workers: ",
+              "\\caption{Time to target. Training time to test accuracy 88.00 \\%"})
+            QVERIFY2(latex.contains(QString::fromUtf8(said)), (said + ("\n" + latex.toStdString())).c_str());
+        QCOMPARE(latex.count(QLatin1String("\\begin{table}")), 4); // results, causes, settings, target
+        QCOMPARE(latex.count(QLatin1String("\\begin{")), latex.count(QLatin1String("\\end{")));
+    }
+
+    void aFairPairIsSaidToBeFair() {
+        Report report = whole();
+        report.judgement.pairs.front().fairness.clear();
+        const std::string said = "Nothing was found that differs besides what was meant.";
+        for (const ExportFormat format : {ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html})
+            QVERIFY2(exportResults(report, format).find(said) != std::string::npos,
+                     qPrintable(QString::number(int(format))));
+        QVERIFY(exportResults({table(), {}}, ExportFormat::Html).find(said) == std::string::npos);
+    }
+
+    void aWaterfallsReferenceHasTheColourOfItsMethod() {
+        const std::string grey(methodColorName("baseline")), blue(methodColorName("ddp"));
+        const std::string fromDdp = waterfallSvg(attribution(), "ddp", "ddp");
+        QVERIFY(fromDdp.find(grey) == std::string::npos && fromDdp.find(blue) != std::string::npos);
+        QVERIFY(waterfallSvg(attribution(), "baseline", "ddp").find(grey) != std::string::npos);
+    }
+
+    void namesThatBeginAlikeStayApartInAChart() {
+        ResultTable alike = table();
+        alike.rows[0].name = "baseline, workers 0, augmented, item";
+        alike.rows[1].name = "baseline, workers 0, augmented, batch";
+        const std::string svg = speedUpSvg(alike, {});
+        QVERIFY(svg.find("<title>baseline, workers 0, augmented, item</title>") != std::string::npos);
+        QVERIFY2(svg.find("…mented, item</text>") != std::string::npos, svg.c_str());
+        QVERIFY2(svg.find("…ented, batch</text>") != std::string::npos, svg.c_str());
     }
 
     void aReadingTableLeavesOutWhatNoRowKnows() {

@@ -3,8 +3,11 @@
 #include <functional>
 #include <QtTest>
 #include <random>
+#include <set>
 
 #include "analysis/fairness.h"
+#include "analysis/setting_factors.h"
+#include "launch/queue_request.h"
 
 using namespace lockstep;
 using namespace lockstep::core;
@@ -38,6 +41,9 @@ MachineRecord machineOf() {
 /// A done run with the noise that honest runs have: 2 % of time, 0.3 points of accuracy, up to 4 % of a core for others.
 RunOutcome runOf(const RunConfig &config, std::int64_t startWallUs, Random &random) {
     RunOutcome run;
+    run.run = toString(config.method) == "baseline" ? "b" : "d";
+    run.run += std::to_string(startWallUs);
+    run.experiment = "the experiment";
     run.config = config;
     run.state = RunState::Done;
     run.startWallUs = startWallUs;
@@ -189,9 +195,15 @@ const std::vector<Planted> &allPlanted() {
         {"gpu_driver", Minor, None, inMachine([](M &m) { m.gpuDriver = "575.0"; })},
         {"lockstep_version", Minor, None, [](RunOutcome &run) { run.conditions.lockstepVersion = "0.5.0"; }},
         {"program", Decisive, None, [](RunOutcome &run) { run.conditions.program = "train.py"; }},
-        {"order", Notable, None, [](RunOutcome &run) { run.startWallUs += 3'600'000'000LL; }},
+        {"order", Notable, Offered, [](RunOutcome &run) { run.startWallUs += 3'600'000'000LL; }},
     };
     return all;
+}
+
+/// Settled by what was disturbed running again, and by no other setting.
+bool isAgain(std::string_view key) {
+    static const std::set<std::string_view> keys = {"load", "stolen", "watching", "throttling", "order"};
+    return keys.contains(key);
 }
 
 std::string told(const std::vector<FairnessFinding> &findings) {
@@ -199,6 +211,57 @@ std::string told(const std::vector<FairnessFinding> &findings) {
     for (const FairnessFinding &finding : findings)
         text += finding.key + " (" + std::string(toString(finding.weight)) + "): " + finding.sentence + "\n";
     return text;
+}
+
+/// An experiment whose entries made these cells.
+Experiment experimentOf(const std::vector<Cell> &cells) {
+    Experiment experiment;
+    experiment.id = "the experiment";
+    experiment.sideBySide.runs = 2;
+    for (const Cell &cell : cells)
+        for (const RunOutcome &run : cell.runs) {
+            ExperimentEntry &entry = experiment.entries.emplace_back();
+            entry.planned.name = cell.name;
+            entry.planned.config = *run.config;
+            entry.state = EntryState::Done;
+            entry.run = run.run;
+        }
+    return experiment;
+}
+
+/// Presses the control of that kind: its entries are queued again, and undisturbed runs in their place settle it.
+void verifyPress(const char *key, const Cells &pair, const std::vector<Cell> &besides, Random &random) {
+    std::vector<Cell> cells = {pair.reference, pair.run};
+    cells.insert(cells.end(), besides.begin(), besides.end());
+    const auto findings = fairnessOf(cells[0], cells[1], {}, cells);
+    const auto found = std::ranges::find(findings, key, &FairnessFinding::key);
+    QVERIFY2(found != findings.end() && found->control, (std::string(key) + " in " + told(findings)).c_str());
+    const SuggestedRun &control = *found->control;
+    QCOMPARE(control.experiment, std::string("the experiment"));
+    QCOMPARE(control.alone, std::string_view(key) == "side_by_side");
+
+    Experiment experiment = experimentOf(cells);
+    const auto requests = retriesOf(experiment, control.again, control.alone);
+    QVERIFY2(!requests.empty() && requests.size() == control.again.size(), key);
+    std::int64_t at = 1'700'010'000'000'000; // later than all
+    for (const QueueRequest &asked : requests) {
+        const auto request = queueRequestFromJson(toJson(asked)); // as it reaches the owner
+        QVERIFY2(request && *request == queueRequestFromJson(toJson(*request)), key);
+        QVERIFY2(apply(*request, experiment).has_value(), key);
+        QVERIFY(experiment.entries[std::size_t(asked.entry)].state == EntryState::Queued);
+        QCOMPARE(experiment.entries[std::size_t(asked.entry)].earlierRuns.size(), std::size_t(1));
+        for (Cell &cell : cells)
+            for (RunOutcome &run : cell.runs)
+                if (run.run == experiment.entries[std::size_t(asked.entry)].earlierRuns.front())
+                    run = runOf(*run.config, at += 20'000'000, random);
+    }
+    QCOMPARE(experiment.sideBySide.runs, control.alone ? 1 : 2);
+    QVERIFY2(retriesOf(experiment, control.again, false).empty(), "it is queued already");
+    for (Cell &cell : cells)
+        std::ranges::stable_sort(cell.runs, {}, &RunOutcome::startWallUs);
+    const auto after = fairnessOf(cells[0], cells[1], {}, cells);
+    QVERIFY2(std::ranges::find(after, key, &FairnessFinding::key) == after.end(),
+             (std::string(key) + " pressed:\n" + told(after)).c_str());
 }
 
 } // namespace
@@ -349,8 +412,8 @@ private Q_SLOTS:
 
     void theControlSettlesItAndIsNotOfferedWhereItWasMade() {
         for (const Planted &planted : allPlanted()) {
-            if (planted.control != Control::Offered)
-                continue;
+            if (planted.control != Control::Offered || isAgain(planted.key))
+                continue; // those are settled by runs made again: below
             Random random(2);
             Cells pair = fairPair(random);
             for (RunOutcome &run : pair.run.runs)
@@ -360,8 +423,9 @@ private Q_SLOTS:
             QVERIFY2(found != findings.end() && found->control && validate(found->control->config).empty(),
                      planted.key);
             const RunConfig &control = found->control->config;
-            if (control == *pair.reference.runs.front().config || control == *pair.run.runs.front().config)
-                continue; // the disturbed one again
+            QVERIFY2(found->control->again.empty(), planted.key);
+            QVERIFY2(control != *pair.reference.runs.front().config && control != *pair.run.runs.front().config,
+                     planted.key);
             Cell made{found->control->name, pair.reference.runs, false};
             const bool ofRun = control.method == Method::Ddp;
             if (ofRun)
@@ -381,6 +445,88 @@ private Q_SLOTS:
             QVERIFY2(!same->control, planted.key);
             QVERIFY2(same->sentence.find(made.name) != std::string::npos, same->sentence.c_str());
         }
+    }
+
+    void whatWasDisturbedRunsAgainInItsPlaceByOnePress() {
+        std::set<std::string> pressed;
+        for (const Planted &planted : allPlanted()) {
+            if (!isAgain(planted.key))
+                continue;
+            for (const bool onlyLast : {false, true}) {
+                if (onlyLast && std::string_view(planted.key) == "order")
+                    continue;
+                Random random(4);
+                Cells pair = fairPair(random);
+                for (std::size_t i = onlyLast ? 2 : 0; i < 3; ++i)
+                    planted.plant(pair.run.runs[i]);
+                verifyPress(planted.key, pair, {}, random);
+            }
+            pressed.insert(planted.key);
+        }
+        QCOMPARE(pressed, (std::set<std::string>{"load", "order", "stolen", "throttling", "watching"}));
+    }
+
+    void whatWentSideBySideRunsAgainAlone() {
+        Random random(1);
+        Cells pair = fairPair(random);
+        Cell other{"another method", {}, false};
+        for (const RunOutcome &run : pair.run.runs) {
+            other.runs.push_back(runOf(*pair.reference.runs.front().config, run.startWallUs + 1, random));
+            other.runs.back().runTimeS = *run.runTimeS - 0.001;
+        }
+        verifyPress("side_by_side", pair, {other}, random);
+    }
+
+    void aPairOfOneMethodIsNotSentToItself() {
+        Random random(1);
+        Cells pair = fairPair(random);
+        for (const bool script : {false, true}) {
+            Cell one = pair.reference, two = pair.reference;
+            one.name = "Python, 0 workers";
+            two.name = "Python, 0 workers, 2 cores";
+            for (RunOutcome &run : two.runs)
+                run.config->coresPerDevice = 2;
+            if (script)
+                one.command = two.command = {"{python}", "train.py"};
+            const auto found = fairnessOf(one, two, {}, {one, two});
+            QVERIFY2(std::ranges::find(found, "cores_per_device", &FairnessFinding::key) != found.end(),
+                     told(found).c_str());
+            for (const FairnessFinding &finding : found)
+                QVERIFY2(!finding.control && finding.sentence.find("to compare with") == std::string::npos,
+                         finding.sentence.c_str());
+            QVERIFY(fairnessOf(two, one, {"cores_per_device"}, {one, two}).empty());
+        }
+    }
+
+    void aScriptsControlRunsTheScriptAndOnlyWhereItTakesTheSetting() {
+        Random random(1);
+        Cells pair = fairPair(random);
+        for (RunOutcome &run : pair.run.runs)
+            run.config->workers = 4;
+        for (Cell *cell : {&pair.reference, &pair.run})
+            cell->command = {"{python}", "train.py", "--workers", "{workers}"};
+        const auto taken = fairnessOf(pair.reference, pair.run, {}, {});
+        QVERIFY(taken.size() == 1 && taken[0].control);
+        QCOMPARE(taken[0].control->command, pair.reference.command);
+        for (Cell *cell : {&pair.reference, &pair.run})
+            cell->command = {"{python}", "train.py"};
+        const auto deaf = fairnessOf(pair.reference, pair.run, {}, {});
+        QVERIFY2(deaf.size() == 1 && !deaf[0].control, "its command does not ask for workers");
+    }
+
+    void anAccuracyApartPointsToTheSettingThatLearnsOtherwise() {
+        Random random(1);
+        Cells pair = fairPair(random);
+        for (RunOutcome &run : pair.run.runs) {
+            run.config->batchSize = 1024;
+            *run.testAccuracy -= 0.1;
+        }
+        const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
+        const auto found = std::ranges::find(findings, "accuracy", &FairnessFinding::key);
+        QVERIFY2(found != findings.end() &&
+                     found->sentence.ends_with(": what is learnt depends on what is named besides (" +
+                                               std::string(findField("batch_size")->label) + ")."),
+                 told(findings).c_str());
     }
 
     void unlikeWorkersWeighWhatLoadingCosts() {
@@ -409,7 +555,7 @@ private Q_SLOTS:
         const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
         QCOMPARE(findings.size(), std::size_t(2));
         QVERIFY(findings[0].control == findings[1].control);
-        QCOMPARE(findings[0].control->name, std::string("baseline, workers 4, augment affine"));
+        QCOMPARE(findings[0].control->name, std::string("baseline, 4 workers, affine"));
         QVERIFY(findings[0].control->config.method == Method::Baseline);
     }
 

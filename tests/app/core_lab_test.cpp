@@ -1,12 +1,18 @@
 // The lab's cost model and the forecast, on regimes that are known because they were made up.
+#include <sys/resource.h>
+
+#include <chrono>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include <QtTest>
 
 #include "analysis/forecast.h"
 #include "analysis/lab_report.h"
 #include "core_support.h"
+#include "launch/machine_facts.h"
+#include "launch/other_load.h"
 #include "launch/probe_job.h"
 #include "store/lab_record.h"
 
@@ -430,6 +436,59 @@ private Q_SLOTS:
         QCOMPARE(probes[0].batch, 64);
         QCOMPARE(probes[1].copies, 2);
         QCOMPARE(probes[1].batch, 32);
+    }
+
+    void sweepsAreToldAsTheyWereMade() {
+        LabRecord record;
+        QCOMPARE(sweepsText(record), std::string("no rows"));
+        record.rows.resize(2);
+        record.rows[0].sweeps = record.rows[1].sweeps = 11;
+        QCOMPARE(sweepsText(record), std::string("11 sweeps"));
+        record.rows[1].sweeps = 22;
+        QCOMPARE(sweepsText(record), std::string("11 to 22 sweeps"));
+    }
+
+    void otherProgramsAreToldFromATenthOfACoreOn() {
+        LabRecord record;
+        QVERIFY(labReservations(record).empty()); // unknown
+        record.otherCores = 0.1;
+        QVERIFY(labReservations(record).empty());
+        record.otherCores = 2.34;
+        QCOMPARE(
+            labReservations(record),
+            std::vector<std::string>{"While the lab measured, other programs took 2.3 of this machine's cores: its "
+                                     "times may be too long."});
+        const auto read = labRecordFromJson(toJson(record));
+        QVERIFY(read && read->otherCores == record.otherCores);
+        record.otherCores.reset();
+        QVERIFY(!labRecordFromJson(toJson(record))->otherCores);
+    }
+
+    void whatThisProcessTakesIsNoOtherLoad() {
+        const auto now = [] { return std::chrono::steady_clock::now(); };
+        const auto ownS = [] {
+            rusage used{};
+            ::getrusage(RUSAGE_SELF, &used);
+            return double(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                   double(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+        };
+        const auto cores = localMachineFacts().allowedCores.size();
+        const double ownBefore = ownS();
+        const auto begun = now();
+        const OtherLoad load;
+        std::vector<std::thread> busy;
+        for (std::size_t i = 0; i < cores; ++i)
+            busy.emplace_back([&] {
+                while (now() - begun < std::chrono::milliseconds(500)) {
+                }
+            });
+        for (std::thread &one : busy)
+            one.join();
+        const auto others = load.cores();
+        const double tookS = std::chrono::duration<double>(now() - begun).count();
+        const double left = double(cores) - (ownS() - ownBefore) / tookS; // others can't have had more than we left
+        QVERIFY(others.has_value());
+        QVERIFY2(*others <= left + 0.15 * double(cores), qPrintable(QString::number(*others)));
     }
 
     void aForecastIsGradedAgainstWhatCameOut() {

@@ -45,7 +45,7 @@ Experiment experimentOf(int repeats, std::uint64_t orderSeed, std::optional<doub
     options.repeats = repeats;
     options.orderSeed = orderSeed;
     if (estimateS)
-        options.estimate = [estimateS](const RunConfig &) { return estimateS; };
+        options.estimate = [estimateS](const RunConfig &, const std::vector<std::string> &) { return estimateS; };
     const Recipe recipe = recipeOf("{\"method\": [\"baseline\", \"ddp\"], \"workers\": [0, 2]}");
     return makeExperiment(*expand(recipe, machine(4), options), recipe, false, {});
 }
@@ -65,7 +65,7 @@ private Q_SLOTS:
         const auto all = names(*plan);
         QCOMPARE(all.size(), std::size_t(12)); // each has a name of its own
         for (const char *name :
-             {"baseline, seed 1, workers 0", "DDP ×1, seed 2, workers 2", "DDP ×2, seed 1, workers 2"})
+             {"baseline, seed 1, 0 workers", "DDP ×1, seed 2, 2 workers", "DDP ×2, seed 1, 2 workers"})
             QVERIFY2(all.contains(name), name);
     }
 
@@ -88,8 +88,45 @@ private Q_SLOTS:
     void coresOfWorkersNeedNoPlaceInAName() {
         const auto plan = expand(recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}"), machine(4));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan), (std::set<std::string>{"baseline, workers 0", "baseline, workers 2"}));
+        QCOMPARE(names(*plan), (std::set<std::string>{"baseline, 0 workers", "baseline, 2 workers"}));
         QCOMPARE(plan->runs[1].config.workerCores, std::string("1-2"));
+    }
+
+    void coresOfWorkersNeedNoPlaceInANameEither_WhenALaterKeyVaries() {
+        const auto plan = expand(recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"], \"precision\": "
+                                          "[\"fp32\", \"fp64\"], \"augment\": [\"none\", \"affine\"]}"),
+                                 machine(4));
+        QVERIFY(plan.has_value());
+        const auto all = names(*plan);
+        QCOMPARE(all.size(), std::size_t(8));
+        for (const std::string &name : all)
+            QVERIFY2(name.find("cores") == std::string::npos, name.c_str());
+        QVERIFY(all.contains("baseline, 2 workers, affine, fp64") || all.contains("baseline, 2 workers, fp64, affine"));
+    }
+
+    void whereNothingElseTellsRunsApartTheirWorkersCoresDo() {
+        RunConfig anywhere, bound;
+        anywhere.workers = bound.workers = 2;
+        bound.workerCores = "2-3";
+        const auto plan = expand(recipeFromConfigs("mine", {anywhere, bound}, 1), machine(4));
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        QCOMPARE(names(*plan), (std::set<std::string>{"baseline", "baseline, worker cores 2-3"}));
+    }
+
+    void aReferenceThatNamesNoRunIsTold() {
+        const Recipe recipe =
+            recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}", ", \"reference\": \"baseline\"");
+        const auto plan = expand(recipe, machine(4));
+        QVERIFY(!plan.has_value());
+        QCOMPARE(plan.error().size(), std::size_t(1));
+        const std::string told = plan.error().front().message();
+        QVERIFY2(told.find("no run is named \"baseline\"") != std::string::npos, told.c_str());
+        QVERIFY2(told.find("\"baseline, 0 workers\", \"baseline, 2 workers\"") != std::string::npos, told.c_str());
+        PlanOptions options; // the person's own setting renames them: no mistake of the recipe's
+        options.set = {{"workers", "2"}};
+        QVERIFY(expand(recipe, machine(4), options).has_value());
+        options.set = {{"lr", "0.5"}};
+        QVERIFY(!expand(recipe, machine(4), options).has_value());
     }
 
     void everyMistakeIsToldAtOnce() {

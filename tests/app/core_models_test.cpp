@@ -212,6 +212,10 @@ private Q_SLOTS:
         QCOMPARE(significant(160.882), QStringLiteral("161"));
         QCOMPARE(significant(9.999), QStringLiteral("10.0"));
         QCOMPARE(significant(std::nullopt), QStringLiteral("-"));
+        QCOMPARE(addedSeconds(0.0124, 2.58), QStringLiteral("+0.012 s"));
+        QCOMPARE(addedSeconds(-1.234567, 12.3), QStringLiteral("\u22121.23 s"));
+        QCOMPARE(addedSeconds(-0.000438, 2.58), QStringLiteral("0 s"));
+        QCOMPARE(addedSeconds(45.678, 1234), QStringLiteral("+46 s"));
         QCOMPARE(timeLeft(185), QStringLiteral("3 min 05 s"));
         QCOMPARE(percent(0.9893), QStringLiteral("98.93 %"));
         QCOMPARE(bytes(200.0 * 1024 * 1024), QStringLiteral("200 MiB"));

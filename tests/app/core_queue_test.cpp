@@ -102,6 +102,26 @@ private Q_SLOTS:
         QVERIFY(impossible.error().message().find("needs 8, has 2") != std::string::npos);
     }
 
+    void repeatsThatWereDisturbedRunAgainAndIfAskedAlone() {
+        Experiment experiment = fourQueued();
+        experiment.sideBySide.runs = 2;
+        for (int i = 0; i < 3; ++i) {
+            experiment.entries[std::size_t(i)].state = EntryState::Done;
+            experiment.entries[std::size_t(i)].run = "run" + std::to_string(i);
+        }
+        const auto requests = retriesOf(experiment, {"run0", "run2", "of another experiment"}, true);
+        QCOMPARE(requests.size(), std::size_t(2));
+        QVERIFY(requests[0].entry == 0 && requests[1].entry == 2 && requests[1].kind == Kind::Retry);
+        for (const QueueRequest &one : requests) {
+            QVERIFY(queueRequestFromJson(toJson(one)) == one);
+            QVERIFY(apply(one, experiment).has_value());
+        }
+        QCOMPARE(experiment.queued(), (Places{0, 2, 3}));
+        QCOMPARE(experiment.sideBySide.runs, 1);
+        QVERIFY(retriesOf(experiment, {"run0", "run2"}, true).empty());
+        QCOMPARE(retriesOf(experiment, {"run1"}, false).size(), std::size_t(1));
+    }
+
     void aMissingControlIsAddedAtTheQueuesEndUnderANameOfItsOwn() {
         Experiment experiment = fourQueued();
         for (ExperimentEntry &entry : experiment.entries)

@@ -256,7 +256,9 @@ private Q_SLOTS:
     void repeatsAreInterleavedAndQuickIsSmaller() {
         PlanOptions options;
         options.quick = true;
-        options.estimate = [](const RunConfig &) { return std::optional<double>(2.0); };
+        options.estimate = [](const RunConfig &, const std::vector<std::string> &) {
+            return std::optional<double>(2.0);
+        };
         const auto plan = expand(builtIn("lenet-dp-vs-ddp"), machine(2), options);
         QVERIFY(plan.has_value());
         QCOMPARE(plan->runnableCount(), 9);
@@ -286,7 +288,7 @@ private Q_SLOTS:
         b.workers = 4;
         const auto plan = expand(recipeFromConfigs("mine", {a, b}, 1), machine(2));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline, workers 0", "baseline, workers 4"}));
+        QCOMPARE(names(*plan), (std::vector<std::string>{"baseline, 0 workers", "baseline, 4 workers"}));
     }
 
     void aSavedRecipeIsFoundByItsNameAndGivenToOthersAsAFile() {
@@ -311,6 +313,27 @@ private Q_SLOTS:
         QVERIFY(!removeSavedRecipe("../../etc/passwd").has_value());
         QCOMPARE(recipeNameFrom("  Über ×2 "), std::string("ber-2"));
         QCOMPARE(recipeNameFrom("×"), std::string("recipe"));
+    }
+
+    void torchrunsWordsForAScriptOfOursCanBeRunAsTheyStand() {
+        const QTemporaryDir folder;
+        qputenv("LOCKSTEP_SCRIPTS", folder.path().toUtf8());
+        const auto unset = qScopeGuard([] { qunsetenv("LOCKSTEP_SCRIPTS"); });
+        const auto plan = expand(builtIn("lenet-why-faster"), machine(2));
+        QVERIFY(plan.has_value());
+        const std::string path = folder.path().toStdString() + "/examples/lenet_study.py ";
+        for (const PlannedRun &run : plan->runs) {
+            if (run.command.empty())
+                continue;
+            const std::string command = torchrunCommand(run);
+            const bool ddp = run.config.method == Method::Ddp;
+            QVERIFY2(command.starts_with(
+                         (ddp ? "torchrun --nproc-per-node " + std::to_string(deviceCount(run.config)) + " " + path
+                              : "python3 " + path)),
+                     command.c_str());
+            QVERIFY2(command.find_first_of("{}'") == std::string::npos, command.c_str());
+            QVERIFY2(command.find("--data-dir") == std::string::npos, command.c_str());
+        }
     }
 
     void torchrunWouldDoTheSame() {

@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 #include <QtTest>
 
+#include "analysis/judgement.h"
 #include "analysis/result_table.h"
+#include "analysis/row_figures.h"
 #include "analysis/verdict.h"
 #include "core_support.h"
 #include "export/export.h"
@@ -222,8 +224,11 @@ private Q_SLOTS:
         const ResultTable table = resultTable({second, first});
         QCOMPARE(table.reference, std::string("baseline"));
         QCOMPARE(*row(table, "DDP ×2").speedUpTraining, 2.0);
-        QVERIFY(std::any_of(table.notes.begin(), table.notes.end(),
-                            [](const std::string &note) { return note.find("workers 0 and 4") != std::string::npos; }));
+        const Judgement judgement = judge(table, {second, first}, {});
+        QCOMPARE(judgement.pairs.size(), std::size_t(1));
+        QVERIFY(std::ranges::any_of(judgement.pairs[0].fairness, [](const FairnessFinding &one) {
+            return one.key == "workers" && one.reference == "0" && one.run == "4";
+        }));
     }
 
     void csvIsRfc4180WithUnitsInItsHeadsAndUnknownEmpty() {
@@ -236,10 +241,11 @@ private Q_SLOTS:
         QVERIFY(all[0].starts_with("run,kind,method,devices,device_kind,backend,workers,loader,repeats,first_epoch_s,"
                                    "epoch_median_s,total_training_time_s,run_time_s,"));
         QVERIFY2(all[1].starts_with(
-                     "baseline,measured here,baseline,1,cpu,,0,batch,3,6,4,10,11,,1,1,,1,0.75,0.5,cpu:0 70 %,"),
+                     "baseline,measured here,baseline,1,cpu,,0,batch,3,6,4,10,11,,1,,,,,,1,,,,,0.75,,0.5,,cpu:0 70 %,"),
                  all[1].c_str());
         QVERIFY2(all[1].find("\"say \"\"hi\"\", twice\"") != std::string::npos, all[1].c_str());
-        QVERIFY2(all[3].starts_with("DDP ×2,measured here,ddp,2,cpu,auto,0,batch,3,3,2,5,6,,2,1.8333333333333333,,1,"),
+        QVERIFY2(all[3].starts_with(
+                     "DDP ×2,measured here,ddp,2,cpu,auto,0,batch,3,3,2,5,6,,2,,,,,,1.8333333333333333,,,,1,"),
                  all[3].c_str());
         QVERIFY2(all[4].starts_with("DP ×8,not run here,dp,8,cpu,,0,batch,0,,,,,,,,,,,,,"), all[4].c_str());
         QCOMPARE(all.size(), std::size_t(1 + 5 + 3 + 1));
@@ -260,6 +266,52 @@ private Q_SLOTS:
             markdown.find(
                 "| DDP ×2 | measured here | ddp | 2 | cpu | auto | 0 | batch | 3 | 3.00 | 2.00 | 5.00 | 6.00 | - |") !=
             std::string::npos);
+    }
+
+    void aJudgedTableTellsItsIntervalsFromThreeRepeatsOn() {
+        Case given = threeRepeats(1.1);
+        const auto judgedReport = [&given] {
+            return reportOf(resultTable(given.experiment, given.outcomes), given.outcomes,
+                            given.experiment.recipe.varies);
+        };
+        const Report three = judgedReport();
+        const ResultRow &ddp = row(three.table, "DDP ×2");
+        QVERIFY(ddp.trainingInterval && ddp.trainingInterval->hasInterval());
+        QVERIFY(*ddp.trainingInterval->low < 2 && *ddp.trainingInterval->high > 2);
+        QVERIFY(ddp.epochInterval && ddp.epochInterval->hasInterval() && ddp.runInterval->hasInterval());
+        QCOMPARE(*ddp.accuracyDifference, 0.0);
+        QCOMPARE(withRange(2.0, ddp.trainingInterval), "2.00 (" + rangeText(ddp.trainingInterval) + ")");
+        QVERIFY(!row(three.table, "baseline").trainingInterval);
+        const auto json = nlohmann::json::parse(exportResults(three, ExportFormat::Json));
+        QCOMPARE(json["rows"][2]["speed_up_training_low"].get<double>(), *ddp.trainingInterval->low);
+        QCOMPARE(json["rows"][2]["speed_up_epoch_high"].get<double>(), *ddp.epochInterval->high);
+        QCOMPARE(json["rows"][2]["speed_up_run_low"].get<double>(), *ddp.runInterval->low);
+        QVERIFY(json["rows"][0]["speed_up_training_low"].is_null());
+        const std::string csv = exportResults(three, ExportFormat::Csv);
+        QVERIFY(csv.find("," + numberText(*ddp.trainingInterval->low) + "," + numberText(*ddp.trainingInterval->high) +
+                         ",") != std::string::npos);
+        for (const ExportFormat format : {ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html})
+            QVERIFY2(exportResults(three, format).find("2.00 (" + rangeText(ddp.trainingInterval) + ")") !=
+                         std::string::npos,
+                     qPrintable(QString::number(int(format))));
+
+        std::erase_if(given.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 3; });
+        const Report two = judgedReport();
+        QVERIFY(!row(two.table, "DDP ×2").trainingInterval->hasInterval());
+        const auto without = nlohmann::json::parse(exportResults(two, ExportFormat::Json));
+        QCOMPARE(without["rows"][2]["speed_up_training"].get<double>(), 2.0);
+        QVERIFY(without["rows"][2]["speed_up_training_low"].is_null());
+        QCOMPARE(withRange(2.0, row(two.table, "DDP ×2").trainingInterval), std::string("2.00"));
+    }
+
+    void differencesHaveTheirSign() {
+        QCOMPARE(signedText(std::nullopt), std::string("-"));
+        QCOMPARE(signedText(0.0), std::string("0"));
+        QCOMPARE(signedText(0.0123), std::string("+0.0123"));
+        QCOMPARE(signedText(-1.5), std::string("−1.50"));
+        QCOMPARE(pointsText(0.003), std::string("+0.30"));
+        QCOMPARE(pointsText(-0.0412), std::string("−4.12"));
+        QCOMPARE(pointsText(-0.00001), std::string("0.00"));
     }
 
     void curvesAreWallTimeStepValue() {

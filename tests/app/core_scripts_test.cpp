@@ -1,6 +1,7 @@
 // Runs of other people's scripts: recipes that name one, and what is made of runs without a RunConfig.
 #include <QtTest>
 
+#include "analysis/judgement.h"
 #include "analysis/result_table.h"
 #include "analysis/verdict.h"
 #include "core_support.h"
@@ -113,7 +114,9 @@ private Q_SLOTS:
     void aPlannedScriptKeepsItsDevicesAndItsTemplateAndIsNoTwinOfOurs() {
         const Recipe recipe = parsed(scriptRecipe);
         PlanOptions options;
-        options.estimate = [](const RunConfig &) { return std::optional<double>(2.0); };
+        options.estimate = [](const RunConfig &, const std::vector<std::string> &command) {
+            return command.empty() ? std::optional<double>(2.0) : std::nullopt;
+        };
         const auto plan = expand(recipe, machine(4), options);
         QVERIFY(plan.has_value());
         QCOMPARE(plan->runs.size(), std::size_t(3));
@@ -213,7 +216,8 @@ private Q_SLOTS:
         RunOutcome two =
             outcomeOf(scriptRecord(), {{"method", "ddp"}, {"workers", "2"}, {"lr", "0.01"}, {"hue", "red"}});
         RunOutcome mute = outcomeOf(scriptRecord("other.py"), {});
-        const RunOutcome ours = outcomeOf(ddpRecord(""), {});
+        RunOutcome ours = outcomeOf(ddpRecord(""), {});
+        one.run = "one", two.run = "two", mute.run = "mute", ours.run = "ours";
         const ResultTable table = resultTable(std::vector{one, two, mute, ours});
         QCOMPARE(table.rows.size(), std::size_t(4));
         QCOMPARE(table.rows[0].name, std::string("train.py, workers 0"));
@@ -226,12 +230,11 @@ private Q_SLOTS:
         QCOMPARE(*table.rows[1].speedUpTraining, 1.0);
         QVERIFY(table.rows[0].phasesS.contains("backward"));
         QVERIFY(table.rows[2].method.empty() && !table.rows[2].workers); // it said nothing: unknown, not 0
-        std::string notes;
-        for (const std::string &note : table.notes)
-            notes += note + "\n";
-        QVERIFY2(notes.find("train.py, workers 0 and train.py, workers 2 (workers 0 and 2)") != std::string::npos,
-                 notes.c_str());
-        QVERIFY(notes.find("other.py") == std::string::npos);
+        const Judgement judgement = judge(table, {one, two, mute, ours}, {});
+        QCOMPARE(judgement.pairs.front().run, std::string("train.py, workers 2"));
+        QVERIFY(std::ranges::any_of(judgement.pairs.front().fairness, [](const FairnessFinding &found) {
+            return found.key == "workers" && found.reference == "0" && found.run == "2";
+        }));
         const std::string csv = exportResults({table, {}}, ExportFormat::Csv);
         QVERIFY(csv.find("\"train.py, workers 2\",measured here,ddp,2,cpu") != std::string::npos);
         QVERIFY(!verdictText(table).sentence.empty());
@@ -256,7 +259,7 @@ private Q_SLOTS:
             QVERIFY2(note.find("workers 0 and 1") == std::string::npos, note.c_str());
     }
 
-    void theListKnowsAScriptsMethodAndFiguresAndNoEstimateComesOfIt() {
+    void theListKnowsAScriptsMethodAndFiguresAndItsTimeIsNoEstimateOfOurTrainers() {
         const Home home;
         RunRecord claimed = scriptRecord();
         const RunRecord bare = scriptRecord();
@@ -282,6 +285,9 @@ private Q_SLOTS:
         QCOMPARE(*runs.front().totalTrainingTimeS, 4.0);
         QCOMPARE(*runs.front().finalLoss, 0.25);
         QVERIFY(!index->estimate(RunConfig{}, {"box", ""}));
+        // The same script by a template, from wherever it and its Python lie; not with other words.
+        QCOMPARE(*index->estimate(RunConfig{}, {"box", ""}, {"{python:torch}", "{scripts}/train.py"}), 2.5);
+        QVERIFY(!index->estimate(RunConfig{}, {"box", ""}, {"{python:torch}", "{scripts}/train.py", "--workers", "2"}));
     }
 };
 

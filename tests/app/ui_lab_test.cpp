@@ -10,6 +10,7 @@
 #include "analysis/lab_report.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/pages/device_picker.h"
+#include "app/ui/pages/lab_forecast.h"
 #include "app/ui/pages/lab_page.h"
 #include "app/ui/pages/lab_places.h"
 #include "app/ui/pages/node_picker.h"
@@ -235,6 +236,61 @@ private Q_SLOTS:
                  outcomes.front().grade->error);
     }
 
+    void runsFromBeforeTheForecastDoNotGradeIt() {
+        QVERIFY(core::writeLab(lab()).has_value());
+        const core::ForecastRecord made = forecastOf(lab());
+        QVERIFY(core::writeForecast(made).has_value());
+        core::PlannedRun planned;
+        planned.config = made.config;
+        planned.config.devices = {"0", "1"};
+        planned.name = core::runTitle(planned.config);
+        Shape shape;
+        shape.stepsPerEpoch = 938;
+        RunWriter writer(planned, "", 1, made.startWallUs - 840'000'000, shape); // 14 minutes earlier
+        writer.begin();
+        for (int epoch = 1; epoch <= 3; ++epoch)
+            writer.epoch(epoch);
+        writer.end();
+        const core::ForecastOutcome outcome = core::outcomesOf(made).front();
+        QCOMPARE(outcome.runs, 0);
+        QCOMPARE(outcome.runsBefore, 1);
+        QVERIFY(!outcome.measuredStepS && !outcome.grade);
+        LabPage page(*m_theme);
+        page.show();
+        QCOMPARE(cell(page.forecasts(), 0, 6), QStringLiteral("-"));
+    }
+
+    void eachRecipesNewestForecastCanBeReached() {
+        QVERIFY(core::writeLab(lab()).has_value());
+        core::ForecastRecord first = forecastOf(lab()), second = forecastOf(lab());
+        first.recipe = "lenet-dp-vs-ddp";
+        second.id = "20260102T030506Z-0000000c"; // newer, of a recipe of one's own
+        second.recipe = "my-own";
+        second.title = "Mine";
+        second.otherCores = 1.25;
+        QVERIFY(core::writeForecast(first).has_value() && core::writeForecast(second).has_value());
+        QCOMPARE(core::newestForecastOf("lenet-dp-vs-ddp")->id, first.id);
+        QCOMPARE(core::newestForecastOf("my-own")->id, second.id);
+        QCOMPARE(*core::newestForecastOf("my-own")->otherCores, 1.25);
+        QVERIFY(!core::newestForecastOf("lenet-dp-vs-ddp")->otherCores);
+        QVERIFY(!core::newestForecastOf("mnist-nodes").has_value());
+        LabPage page(*m_theme);
+        page.show();
+        QComboBox *recipe = page.forecast()->recipe();
+        QCOMPARE(recipe->currentText(), QStringLiteral("my-own")); // the newest, until somebody chooses
+        QVERIFY(page.forecast()->sentence().startsWith(u"Mine, "));
+        const auto choose = [recipe](const QString &name) {
+            recipe->setCurrentText(name);
+            Q_EMIT recipe->activated(recipe->currentIndex());
+        };
+        choose(QStringLiteral("lenet-dp-vs-ddp"));
+        QVERIFY(page.forecast()->sentence().startsWith(u"DP against DDP, LeNet, "));
+        QVERIFY(page.forecast()->sentence().contains(u" in 1 bucket."));
+        choose(QStringLiteral("mnist-nodes"));
+        QVERIFY(page.forecast()->sentence().startsWith(u"None of this recipe yet"));
+        QVERIFY(!page.forecasts()->isVisible());
+    }
+
     void aRunOfOtherWorkGradesNothing() {
         const core::ForecastRecord made = forecastOf(lab());
         core::PlannedRun planned;
@@ -343,9 +399,9 @@ private Q_SLOTS:
         there.config.nodes = nodes;
         QVERIFY(core::writeForecast(here).has_value() && core::writeForecast(there).has_value());
         QCOMPARE(core::newestForecast()->title, there.title);
-        QCOMPARE(core::newestForecastOf({})->title, here.title);
-        QCOMPARE(core::newestForecastOf(nodes)->title, there.title);
-        QVERIFY(!core::newestForecastOf(*nodesFromText("hostC.invalid%eth0:0,1 kind=cpu")).has_value());
+        QCOMPARE(core::newestForecastsFor({}).front().title, here.title);
+        QCOMPARE(core::newestForecastsFor(nodes).front().title, there.title);
+        QVERIFY(core::newestForecastsFor(*nodesFromText("hostC.invalid%eth0:0,1 kind=cpu")).empty());
     }
 
     void withoutANodeNodesOfferToAddOne() {

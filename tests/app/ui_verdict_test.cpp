@@ -1,6 +1,7 @@
 // Verdict's advice: what it says of an experiment on disk, and that one press asks the queue for the run that would tell more.
 #include <QAbstractItemModelTester>
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTest>
@@ -10,6 +11,7 @@
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/verdict_advice.h"
 #include "app/ui/pages/verdict_anatomy.h"
+#include "app/ui/pages/verdict_controls.h"
 #include "app/ui/pages/verdict_page.h"
 #include "app/ui/pages/verdict_target.h"
 #include "app/ui/shell/exporter.h"
@@ -41,6 +43,18 @@ core::Judgement unfair() {
     judgement.pairs = {pair};
     judgement.bottlenecks = {{"baseline", core::Bound::Input, 0.5, "Loading takes half.", {control}}};
     return judgement;
+}
+
+core::PairJudgement pairOf(const std::string &run, double factor, double loadingS) {
+    core::PairJudgement pair;
+    pair.reference = "baseline";
+    pair.run = run;
+    pair.training = core::SpeedUp{factor, factor * 0.98, factor * 1.02, 3, 3};
+    core::Attribution &found = pair.attribution.emplace();
+    found.referenceS = 10;
+    found.runS = found.referenceS + loadingS;
+    found.bars = {{core::Cause::DataLoading, loadingS, loadingS, loadingS}};
+    return pair;
 }
 
 QList<WaterfallBar> threeBars() {
@@ -81,6 +95,75 @@ private Q_SLOTS:
         QVERIFY(model.kindOf(2) == core::JudgementModel::Kind::Bottleneck);
         QCOMPARE(model.index(2).data().toString(), QStringLiteral("Loading takes half."));
         QCOMPARE(model.suggestions(2).front().config.workers, 4);
+    }
+
+    void findingsAreHeaviestFirstWhicheverPairTheyAreOf() {
+        core::Judgement judgement;
+        judgement.pairs = {pairOf("DP ×2", 0.5, 4), pairOf("DDP ×2", 2, -4)};
+        const auto finding = [](core::FairnessWeight weight, const char *sentence) {
+            return core::FairnessFinding{"key", "Label", "0", "1", weight, sentence, std::nullopt};
+        };
+        judgement.pairs[0].fairness = {finding(core::FairnessWeight::Notable, "notable of DP"),
+                                       finding(core::FairnessWeight::Minor, "minor of DP")};
+        judgement.pairs[1].fairness = {finding(core::FairnessWeight::Decisive, "decisive of DDP"),
+                                       finding(core::FairnessWeight::Notable, "notable of DDP")};
+        core::JudgementModel model;
+        model.setJudgement(judgement);
+        QStringList said;
+        for (int row = 0; row < model.rowCount(); ++row)
+            said.append(model.index(row).data().toString());
+        QCOMPARE(said, QStringList({"decisive of DDP", "notable of DP", "notable of DDP", "minor of DP"}));
+    }
+
+    void thePairThatTheSentenceExplainsIsTheLargestGainElseTheLargestLoss() {
+        core::JudgementModel model;
+        QVERIFY(!model.explainedPair());
+        core::Judgement judgement;
+        judgement.pairs = {pairOf("DP ×2", 0.5, 4), pairOf("DDP ×2", 1.5, -3), pairOf("DDP ×4", 2, -4)};
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(2));
+        judgement.pairs[2].attribution.reset(); // nothing can be drawn of it
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(1));
+        judgement.pairs[1].training->low = 0.9; // can't be told apart
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(0));
+        judgement.pairs.erase(judgement.pairs.begin());
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(0)); // the first that was attributed
+    }
+
+    void missingControlsAreOfferedUnderTheWaterfallEachWithItsKeys() {
+        VerdictControls controls;
+        QVERIFY(controls.isHidden());
+        const core::SuggestedRun one{"baseline, 4 workers", "What do the workers do?", {}};
+        controls.setRuns({one, {"b", "B?", {}}, {"c", "C?", {}}, {"d", "D?", {}}});
+        QVERIFY(!controls.isHidden());
+        QCOMPARE(controls.buttons().size(), 3); // the most telling ones
+        QPushButton *button = controls.buttons().front();
+        QCOMPARE(button->text(), QStringLiteral("Run baseline, 4 workers"));
+        QVERIFY2(button->toolTip().contains("What do the workers do? (Ctrl+G, A)"), qPrintable(button->toolTip()));
+        QString wanted;
+        connect(&controls, &VerdictControls::wanted, this,
+                [&](const core::SuggestedRun &run) { wanted = QString::fromStdString(run.name); });
+        button->click();
+        QCOMPARE(wanted, QStringLiteral("baseline, 4 workers"));
+        controls.setStartable(false, QStringLiteral("somebody else runs"));
+        QVERIFY(!button->isEnabled());
+        QCOMPARE(button->toolTip(), QStringLiteral("somebody else runs"));
+        controls.setRuns({});
+        QVERIFY(controls.isHidden() && controls.buttons().isEmpty());
+    }
+
+    void aBarsHintHasTheWholeNameAndTheInterval() {
+        BarChart chart(m_theme, QStringLiteral("speed-up"));
+        chart.setBars(
+            {{"baseline, workers 0, batch", QColor("#6b7280"), false, 1.74, "×1.74", "measured here", 1.7, 1.78},
+             {"DDP <×2>", QColor("#0072b2"), false, 2.0, "×2.00", "measured here"}});
+        QCOMPARE(chart.hintOf(0),
+                 QStringLiteral("<b>baseline, workers 0, batch</b> ×1.74<br>95 % interval 1.70-1.78<br>"
+                                "measured here"));
+        QCOMPARE(chart.hintOf(1), QStringLiteral("<b>DDP &lt;×2&gt;</b> ×2.00<br>measured here"));
     }
 
     void eachAdviceHasAButtonThatSaysWhyAndNamesItsKeys() {
@@ -139,12 +222,25 @@ private Q_SLOTS:
         for (qsizetype i = 1; i + 1 < bars.size(); ++i)
             sum += bars[i].seconds;
         QVERIFY(std::abs(sum - bars.back().seconds) < 1e-9);
-        const auto pairs = page.findChild<QComboBox *>();
-        QVERIFY(pairs && pairs->count() == 2);
-        pairs->setCurrentIndex(1);
+        QComboBox *pairs = page.pairBox();
+        QCOMPARE(pairs->count(), 2);
+        QCOMPARE(pairs->currentText(), QStringLiteral("DDP ×2")); // what the sentence explains first
         QCOMPARE(page.waterfall()->bars().back().name, pairs->currentText());
+        pairs->setCurrentIndex(0);
+        QCOMPARE(page.waterfall()->bars().back().name, QStringLiteral("DP ×2"));
+        Q_EMIT workspace.resultsChanged();
+        QCOMPARE(pairs->currentText(), QStringLiteral("DP ×2")); // a choice stays
+        QCOMPARE(page.fairWord()->isVisibleTo(&page), page.fairness()->count() == 0);
         const auto speed = page.speedUps()->bars();
         QVERIFY(std::any_of(speed.begin(), speed.end(), [](const BarData &bar) { return bar.low && bar.high; }));
+        const core::ResultModel &results = workspace.results();
+        for (int row = 0; row < results.rowCount(); ++row)
+            if (results.rowAt(row).name == "DDP ×2" && !results.rowAt(row).published) {
+                const QModelIndex cell = results.index(row, core::ResultModel::SpeedUpTraining);
+                QVERIFY2(cell.data().toString().contains(" ("), qPrintable(cell.data().toString()));
+                QVERIFY2(cell.data(Qt::ToolTipRole).toString().contains("95 % interval"),
+                         qPrintable(cell.data(Qt::ToolTipRole).toString()));
+            }
         QCOMPARE(page.bottlenecks()->count(), 3);
 
         QPushButton *tip = nullptr;
@@ -158,6 +254,12 @@ private Q_SLOTS:
         QVERIFY(asked[0].kind == core::QueueRequest::Kind::Add && asked[0].added);
         QCOMPARE(QString::fromStdString(asked[0].added->name), name);
         QCOMPARE(asked[0].added->repeats, 3); // as often as the reference
+
+        page.controls()->setRuns({{"a control", "Why?", asked[0].added->config}});
+        page.controls()->buttons().front()->click();
+        const auto controls = core::takeRequests(core::experimentFolder(id));
+        QCOMPARE(controls.size(), std::size_t(1));
+        QCOMPARE(controls[0].added->name, std::string("a control"));
     }
 
     void dataParallelsStepIsDrawnBesideDdpsOnOneScaleAndInThePageThatIsExported() {

@@ -48,6 +48,21 @@ private Q_SLOTS:
         QVERIFY(!checkPlaceholders({"{python:os;import}"}).has_value());
     }
 
+    void aShownCommandCanBeTypedAndLeavesEmptyOptionsOut() {
+        const std::vector<std::string> command = {
+            "{python:torch}",        "{scripts}/a.py", "--data-dir", "{data_dir}", "--seed={seed}",
+            "--data-dir={data_dir}", "--workers",      "{workers}",  "--empty",    ""};
+        RunConfig config;
+        config.workers = 2;
+        const std::string seed = "--seed=" + std::to_string(config.seed);
+        QCOMPARE(shownCommand(command, config, "/opt/my python"),
+                 (std::vector<std::string>{"python3", "/opt/my python/a.py", seed, "--workers", "2", "--empty", ""}));
+        config.dataDir = "/data";
+        QCOMPARE(shownCommand(command, config),
+                 (std::vector<std::string>{"python3", "{scripts}/a.py", "--data-dir", "/data", seed, "--data-dir=/data",
+                                           "--workers", "2", "--empty", ""}));
+    }
+
     void aCommandIsCalledByItsScript() {
         QCOMPARE(commandName({"/usr/bin/python3.11", "-u", "-W", "ignore", "/a/train.py", "--x"}),
                  std::string("train.py"));

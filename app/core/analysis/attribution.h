@@ -53,6 +53,7 @@ struct Attribution {
     /// A bar's seconds; of what a training time is made of when start-up is left out: trainingChangeS().
     [[nodiscard]] double secondsOf(Cause cause) const;
     [[nodiscard]] double trainingChangeS() const;
+    [[nodiscard]] double longerS() const { return referenceS > runS ? referenceS : runS; }
     /// |unattributed| ÷ the larger of |runS - referenceS| and the larger time's hundredth.
     [[nodiscard]] double unattributedShare() const;
     bool operator==(const Attribution &) const = default;

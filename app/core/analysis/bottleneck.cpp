@@ -23,6 +23,10 @@ std::string secondsText(double seconds) {
     return core::seconds(seconds).toStdString();
 }
 
+std::string loadText(double fraction) {
+    return shareText(fraction, inputFrom);
+}
+
 template <class Get> std::optional<double> medianOver(const Cell &cell, Get get) {
     std::vector<double> values;
     for (const RunOutcome &run : cell.runs)
@@ -104,6 +108,13 @@ std::string_view toString(Bound bound) {
     return "unknown";
 }
 
+std::string shareText(double share, double threshold) {
+    int digits = 0;
+    while (digits < 4 && share < threshold && percent(share, digits) == percent(threshold, digits))
+        ++digits;
+    return percent(share, digits).toStdString();
+}
+
 Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
     Bottleneck out;
     out.run = cell.name;
@@ -142,11 +153,11 @@ Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
         out.bound = Bound::Compute;
         out.share = *parts->computeS / training;
         out.evidence = "Computing takes " + share(*out.share) + " of training time (" + secondsText(*parts->computeS) +
-                       stepText(cell, *parts->computeS) + "), loading " + share(*parts->loadS / training) + ".";
+                       stepText(cell, *parts->computeS) + "), loading " + loadText(*parts->loadS / training) + ".";
     }
     if (out.bound == Bound::Unknown)
         out.evidence = "Unknown: nothing takes enough of training time to bound it (loading " +
-                       share(*parts->loadS / training) + ", computing " + share(*parts->computeS / training) + ").";
+                       loadText(*parts->loadS / training) + ", computing " + share(*parts->computeS / training) + ").";
     out.tips = tipsFor(cell, *parts, out, others);
     return out;
 }

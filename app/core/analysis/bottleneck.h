@@ -11,7 +11,8 @@
 //   compute-bound        none of these, and computing takes half or more
 //   unknown              phases are missing, or nothing reaches its threshold
 //
-// A tip says what it could gain at most: 1 ÷ (1 - share) when the whole share went away.
+// A tip says what it could gain at most: 1 ÷ (1 - share) when the whole share went away; more epochs, by which a start weighs
+// less, gain nothing. No tip wants a core that is not there: loading workers get cores that train nothing, as in a plan.
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,9 @@ struct Bottleneck {
     std::vector<SuggestedRun> tips; ///< most promising first; each can be started as it stands
     bool operator==(const Bottleneck &) const = default;
 };
-/// `others`: what was measured already is no tip.
+/// "20 %"; a share under a threshold that would be rounded onto it gets more digits, "19.8 %".
+[[nodiscard]] std::string shareText(double share, double threshold);
+/// `others`: what was measured already is no tip; the reference among them is what tips are named by.
 [[nodiscard]] Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others);
 
 } // namespace lockstep::core

@@ -7,6 +7,7 @@
 #include "analysis/format.h"
 #include "analysis/result_table.h"
 #include "analysis/setting_factors.h"
+#include "nodes/topology.h"
 
 namespace lockstep::core {
 namespace {
@@ -17,24 +18,25 @@ constexpr double slowFrom = 1.05;    ///< own time of a slow rank ÷ the others'
 constexpr double unhidden =
     0.3; ///< the smallest share of communication that can't hide behind backward: its last bucket
 
+constexpr double firstBucketBytes = 1024 * 1024; ///< DDP's first bucket holds no more, whatever the cap
+
 /// Tips with what each could gain at most: the training time of now ÷ what would be left.
 class Tips {
 public:
     Tips(const Cell &cell, const TimeParts &parts, const std::vector<Cell> &others)
-        : m_cell(cell), m_others(others), m_training(parts.trainingS) {}
+        : m_cell(cell), m_others(others), m_training(parts.trainingS) {
+        for (const Cell &other : others)
+            if (other.reference && !other.runs.empty() && other.runs.front().config)
+                m_reference = &other;
+    }
 
     void add(const std::vector<std::string> &keys, const RunConfig &config, double gain, const std::string &why) {
-        if (!(gain >= worthTrying))
-            return;
-        auto run = withChange(m_cell, keys, config);
-        const auto isThere = [&](const Cell &other) {
-            return !other.runs.empty() && other.runs.front().config && isScript(other) == isScript(m_cell) &&
-                   isSameSetting(*other.runs.front().config, config);
-        };
-        if (!run || std::ranges::any_of(m_others, isThere))
-            return;
-        run->why = "At most " + significant(gain).toStdString() + "×: " + why + ".";
-        m_tips.emplace_back(gain, std::move(*run));
+        if (gain >= worthTrying)
+            take(keys, config, gain, "At most " + significant(gain).toStdString() + "×: " + why + ".");
+    }
+    /// One that makes nothing faster: `why` says what it shows.
+    void addPlain(const std::vector<std::string> &keys, const RunConfig &config, const std::string &why) {
+        take(keys, config, 1, why);
     }
     /// The gain when `seconds` of training went away.
     [[nodiscard]] double without(double seconds) const {
@@ -52,8 +54,27 @@ public:
     }
 
 private:
+    void take(const std::vector<std::string> &keys, RunConfig config, double gain, const std::string &why) {
+        const RunConfig &from = *m_cell.runs.front().config;
+        const bool samePlaces = config.workers == from.workers && config.devices == from.devices &&
+                                processCount(config) == processCount(from);
+        const bool shared = config.workers == from.workers && from.workerCores.empty(); // no cores of their own before
+        if (!samePlaces && !shared && !fitWorkerCores(m_cell, config))
+            return; // no core is free to load on
+        auto run = withChange(m_cell, keys, config, m_reference);
+        const auto isThere = [&](const Cell &other) {
+            return !other.runs.empty() && other.runs.front().config && isScript(other) == isScript(m_cell) &&
+                   isSameSetting(*other.runs.front().config, config);
+        };
+        if (!run || std::ranges::any_of(m_others, isThere))
+            return;
+        run->why = why;
+        m_tips.emplace_back(gain, std::move(*run));
+    }
+
     const Cell &m_cell;
     const std::vector<Cell> &m_others;
+    const Cell *m_reference = nullptr; ///< whose setting goes without saying in a name
     double m_training;
     std::vector<std::pair<double, SuggestedRun>> m_tips;
 };
@@ -81,7 +102,14 @@ void addFewerDevices(const RunConfig &config, const TimeParts &parts, std::vecto
                  " of training time, more than the devices left out give");
 }
 
-void addLoading(const RunConfig &config, double loadS, Tips &tips) {
+/// Twice the loading threads, two to begin with, or as many as have a core that trains nothing.
+int moreWorkers(const Cell &cell, const RunConfig &config) {
+    const int wanted = config.workers == 0 ? 2 : std::min(2 * config.workers, 256);
+    const auto cores = coresBesideDevices(cell, config);
+    return cores ? std::min(wanted, int(cores->size()) / processCount(config)) : wanted;
+}
+
+void addLoading(const Cell &cell, const RunConfig &config, double loadS, Tips &tips) {
     const double gain = tips.without(loadS);
     const std::string why = "loading is " + tips.share(loadS);
     if (config.loader == "item") {
@@ -89,10 +117,9 @@ void addLoading(const RunConfig &config, double loadS, Tips &tips) {
         batch.loader = "batch";
         tips.add({"loader"}, batch, gain, why + ", and an image at a time is the slow way");
     }
-    if (config.loader != "device") {
+    if (const int workers = moreWorkers(cell, config); config.loader != "device" && workers > config.workers) {
         RunConfig more = config;
-        more.workers = config.workers == 0 ? 2 : std::min(2 * config.workers, 256);
-        more.workerCores.clear();
+        more.workers = workers;
         tips.add({"workers"}, more, gain, why + ", and workers load while the device computes");
     }
     if (config.loader != "device" && config.device == "cuda") {
@@ -120,7 +147,14 @@ void addScheduling(const RunConfig &config, double seconds, const std::string &w
              why + ", and under the policy batch a rank is not taken off its core while Gloo's threads wake");
 }
 
-void addCommunication(const RunConfig &config, const TimeParts &parts, Tips &tips) {
+/// Whether all gradients leave at once under that cap, so that it changes nothing.
+bool isOneBucket(const Cell &cell, const RunConfig &config) {
+    const auto bytes = isScript(cell) ? std::nullopt : gradientBytesOf(config.model);
+    const double each = config.precision == "fp64" ? 2 : 1; // of fp32's bytes
+    return bytes && *bytes * each <= std::min(firstBucketBytes, config.bucketMb * 1024 * 1024);
+}
+
+void addCommunication(const Cell &cell, const RunConfig &config, const TimeParts &parts, Tips &tips) {
     const double seconds = *parts.communicationS;
     const std::string why = "communication is " + tips.share(seconds);
     if (config.method == Method::Dp) {
@@ -141,9 +175,9 @@ void addCommunication(const RunConfig &config, const TimeParts &parts, Tips &tip
         }
         RunConfig buckets = config;
         buckets.bucketMb = config.bucketMb > 1 ? 1 : config.bucketMb / 4;
-        // What backward could hide, less the last bucket, which comes when backward is over.
-        tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
-                 why + ", and smaller buckets leave while backward still runs");
+        if (!isOneBucket(cell, buckets)) // what backward could hide, less the last bucket, which comes when it is over
+            tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
+                     why + ", and smaller buckets leave while backward still runs");
         addScheduling(config, seconds, why, tips);
         if (config.backend == "gloo" && config.device == "cuda") {
             RunConfig direct = config;
@@ -157,7 +191,7 @@ void addCommunication(const RunConfig &config, const TimeParts &parts, Tips &tip
 void addStraggler(const Cell &cell, const RunConfig &config, const TimeParts &parts, Tips &tips) {
     const auto slow = slowRankOf(cell);
     if (slow && slow->phase == phase::load)
-        addLoading(config, *parts.waitS, tips);
+        addLoading(cell, config, *parts.waitS, tips);
     std::vector<std::string> without = config.devices;
     if (slow && std::size_t(slow->rank) < without.size())
         without.erase(without.begin() + slow->rank);
@@ -171,10 +205,12 @@ void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck
     if (startsLate) {
         RunConfig longer = config;
         longer.epochs = std::min(config.epochs * 4, 1'000'000);
-        const double share = *found.share * parts.runS / (parts.runS + 3 * parts.trainingS);
-        tips.add({"epochs"}, longer, 1 / (1 - *found.share),
-                 "the start is " + percent(*found.share, 0).toStdString() + " of the run, with four times the epochs " +
-                     percent(share, 0).toStdString());
+        const double times = double(longer.epochs) / double(std::max(1, config.epochs));
+        const double share = *found.share * parts.runS / (parts.runS + (times - 1) * parts.trainingS);
+        tips.addPlain({"epochs"}, longer,
+                      "The start is " + percent(*found.share, 0).toStdString() + " of the run's time; with " +
+                          std::to_string(longer.epochs) + " epochs it would be " + percent(share, 0).toStdString() +
+                          ", so that training weighs more. No epoch gets faster.");
         return;
     }
     if (config.device == "cuda" && config.method == Method::Baseline && !config.cudaGraph) {
@@ -289,9 +325,9 @@ std::vector<SuggestedRun> tipsFor(const Cell &cell, const TimeParts &parts, cons
     const RunConfig &config = *cell.runs.front().config;
     Tips tips(cell, parts, others);
     if (found.bound == Bound::Input)
-        addLoading(config, *parts.loadS, tips);
+        addLoading(cell, config, *parts.loadS, tips);
     else if (found.bound == Bound::Communication) {
-        addCommunication(config, parts, tips);
+        addCommunication(cell, config, parts, tips);
         addFewerDevices(config, parts, {config.devices.front()}, tips);
     } else if (found.bound == Bound::Straggler)
         addStraggler(cell, config, parts, tips);

@@ -24,6 +24,11 @@ struct SuggestedRun {
     std::string why;  ///< one sentence: what it would show
     RunConfig config;
     std::vector<std::string> command = {}; ///< as PlannedRun's: a script with placeholders; empty: lockstep-trainer
+    /// Runs to be made again in their place (a retry of their entries); empty: a further run. `experiment`: whose they are;
+    /// empty: unknown, or of several. `alone`: with no run beside them.
+    std::vector<std::string> again = {};
+    std::string experiment = {};
+    bool alone = false;
     bool operator==(const SuggestedRun &) const = default;
 };
 

@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "analysis/fairness_detail.h"
+#include "analysis/setting_factors.h"
+#include "launch/plan.h"
 
 namespace lockstep::core {
 namespace {
@@ -22,34 +24,58 @@ bool isSameWork(const RunConfig &a, const RunConfig &b) {
     return own == a;
 }
 
-const Cell *cellOf(const RunConfig &config, const std::vector<Cell> &cells) {
+const Cell *cellOf(const RunConfig &config, bool script, const std::vector<Cell> &cells) {
     const auto found = std::find_if(cells.begin(), cells.end(), [&](const Cell &cell) {
-        return !cell.runs.empty() && cell.runs.front().config && isSameWork(config, *cell.runs.front().config);
+        return !cell.runs.empty() && cell.runs.front().config && isSameWork(config, *cell.runs.front().config) &&
+               isScript(cell) == script;
     });
     return found == cells.end() ? nullptr : &*found;
 }
 
-/// One run settles all differences of its kind at once: `base`'s cell with the other's settings.
+/// Keys that adopt() may change for a key.
+std::vector<std::string> adoptedKeys(const std::string &key) {
+    return key == "batch_size"               ? std::vector<std::string>{"batch_size", "batch_per_device"}
+           : key == "lr" || key == "lr_rule" ? std::vector<std::string>{"lr", "lr_rule"}
+           : key == "workers"                ? std::vector<std::string>{"workers", "worker_cores"}
+                                             : std::vector<std::string>{key};
+}
+
+/// "baseline, item loader" with the batch loader is "baseline, batch loader".
+void renameControl(SuggestedRun &control, const RunConfig &before, std::string_view key) {
+    const std::string old = ", " + settingText(before, key), now = ", " + settingText(control.config, key);
+    const std::size_t at = control.name.find(old);
+    const bool whole =
+        at != std::string::npos && (at + old.size() == control.name.size() || control.name[at + old.size()] == ',');
+    if (whole)
+        control.name.replace(at, old.size(), now);
+    else
+        control.name += now;
+}
+
+/// One run settles all differences of its kind at once: `base`'s cell with the other's settings. Where that is one of the two
+/// itself, nothing but these settings differs, and there is no third run to compare with.
 void addControl(const Cell &base, const Cell &other, Settled kind, const std::vector<Cell> &others,
                 std::vector<Unlike> &differences) {
     const auto &from = base.runs.front().config, &to = other.runs.front().config;
     if (!from || !to)
         return;
-    SuggestedRun control{base.name, "Against it, " + other.name + " differs by what was meant only.", *from};
-    bool any = false;
+    SuggestedRun control{base.name, "Against it, " + other.name + " differs by what was meant only.", *from,
+                         base.command};
+    std::vector<std::string> adopted;
     for (const Unlike &one : differences) {
         if (one.settled != kind)
             continue;
-        any = true;
+        for (std::string &key : adoptedKeys(one.finding.key))
+            adopted.push_back(std::move(key));
         fairness::adopt(control.config, *to, one.finding.key);
-        const FieldSpec *field = findField(one.finding.key);
-        if (one.finding.key == "lr_rule")
-            field = findField("lr");
-        control.name += ", " + std::string(field->key) + " " + field->get(control.config);
+        renameControl(control, *from, one.finding.key == "lr_rule" ? "lr" : one.finding.key);
     }
-    if (!any || !validate(control.config).empty())
+    const bool script = isScript(base);
+    if (adopted.empty() || isSameWork(control.config, *from) ||
+        (isSameWork(control.config, *to) && isScript(other) == script) || !validate(control.config).empty() ||
+        !takesChange(base, adopted, control.config))
         return;
-    const Cell *there = cellOf(control.config, others);
+    const Cell *there = cellOf(control.config, script, others);
     for (Unlike &one : differences) {
         if (one.settled != kind)
             continue;

@@ -16,7 +16,8 @@
 //   samples                  seen over the whole run; named from 0.01 %, notable from 0.5 %, decisive from 5 %
 //   side_by_side             other known runs that went on the same machine meanwhile, mean over the run's time; named from
 //                            0.1 apart, notable from 0.25: cores are their own, memory, caches and the clock are shared
-//   order                    repeats of one cell all before the other's, so that a drift of the machine looks like a gain
+//   order                    repeats of one cell all before the other's, so that a drift of the machine looks like a gain. Runs
+//                            that were added later are so; half of the earlier repeats again, and the others lie between them
 // Loading workers weigh by what loading costs there: minor where it is under 2 % of either's training time, notable under
 // 10 %, else decisive.
 #include <optional>
@@ -46,7 +47,7 @@ struct FairnessFinding {
     std::string run;       ///< the run's
     FairnessWeight weight = FairnessWeight::Minor;
     std::string sentence;                ///< what it means for this comparison
-    std::optional<SuggestedRun> control; ///< the missing run that would settle it
+    std::optional<SuggestedRun> control; ///< the run that would settle it: a missing one, or disturbed repeats again
     bool operator==(const FairnessFinding &) const = default;
 };
 

@@ -8,7 +8,6 @@
 #include "analysis/format.h"
 #include "analysis/result_table.h"
 #include "analysis/run_facts.h"
-#include "ipc/cores.h"
 
 namespace lockstep::core::fairness {
 namespace {
@@ -22,11 +21,6 @@ constexpr double namedBeside = 0.1, notableBeside = 0.25; ///< other runs at the
 constexpr double namedThrottle = 0.02, notableThrottle = 0.05, decisiveThrottle = 0.3;
 constexpr double namedAccuracy = 0.01, decisiveAccuracy = 0.03;
 constexpr double namedSamples = 0.0001, notableSamples = 0.005, decisiveSamples = 0.05;
-
-bool names(const Unlikes &differences, std::string_view key) {
-    return std::any_of(differences.begin(), differences.end(),
-                       [&](const Unlike &one) { return one.finding.key == key; });
-}
 
 std::vector<double> figures(const Cell &cell, const Figure &figure) {
     std::vector<double> out;
@@ -60,22 +54,41 @@ FairnessWeight weightOf(double apart, double notable, double decisive) {
     return apart >= decisive ? Decisive : apart >= notable ? Notable : Minor;
 }
 
-/// The disturbed cell again, under the conditions of the other.
-std::optional<SuggestedRun> again(const Cell &cell, const std::string &how) {
-    if (!cell.runs.front().config)
-        return std::nullopt;
-    return SuggestedRun{cell.name + ", again " + how, "Then both run under the same conditions.",
-                        *cell.runs.front().config};
+/// "Its 3 repeats run again in their place."
+std::string againText(std::size_t repeats, std::size_t all) {
+    if (all == 1)
+        return "It runs again in its place";
+    const std::string of =
+        repeats == all ? "Its " + std::to_string(all) : std::to_string(repeats) + " of its " + std::to_string(all);
+    return of + (repeats == 1 ? " repeats runs again in its place" : " repeats run again in their place");
 }
 
-Unlike difference(std::string key, std::string label, std::string reference, std::string run, FairnessWeight weight,
-                  const Pair &pair, const std::string &consequence) {
-    Unlike out;
-    out.finding = {std::move(key), std::move(label), std::move(reference), std::move(run), weight, {}, {}};
-    FairnessFinding &finding = out.finding;
-    finding.sentence = finding.label + " " + finding.reference + " in " + pair.reference.name + ", " + finding.run +
-                       " in " + pair.run.name + ": " + consequence + ".";
+/// These repeats of the cell once more, in the place of what was measured.
+std::optional<SuggestedRun> again(const Cell &cell, const std::vector<const RunOutcome *> &repeats,
+                                  const std::string &how, const std::string &then) {
+    if (repeats.empty() || !repeats.front()->config)
+        return std::nullopt;
+    SuggestedRun out{cell.name + ", again " + how, againText(repeats.size(), cell.runs.size()) + ": " + then,
+                     *repeats.front()->config, cell.command};
+    out.experiment = repeats.front()->experiment;
+    for (const RunOutcome *run : repeats) {
+        out.again.push_back(run->run);
+        if (run->experiment != out.experiment)
+            out.experiment.clear();
+    }
     return out;
+}
+
+/// The disturbed repeats again, under the conditions of the other cell: those whose figure is from `from` on.
+std::optional<SuggestedRun> undisturbed(const Cell &cell, const Figure &figure, double from, const std::string &how) {
+    std::vector<const RunOutcome *> repeats;
+    for (const RunOutcome &run : cell.runs)
+        if (const auto value = figure(run); value && *value >= from)
+            repeats.push_back(&run);
+    if (repeats.empty()) // by a hair
+        for (const RunOutcome &run : cell.runs)
+            repeats.push_back(&run);
+    return again(cell, repeats, how, "then both were run under the same conditions.");
 }
 
 // --- Processor time that was somebody else's ------------------------------------------------------------------------
@@ -117,7 +130,9 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
                             inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " +
                                            worse.name + " by up to about " + percent(apart, 0).toStdString()
                                      : "it ran on cores that were free, but shared caches, memory and the clock");
-    one.finding.control = again(worse, guest.cure);
+    const auto least = inTheWay ? std::min(*excessA, *excessB) : std::min(*a, *b);
+    one.finding.control = inTheWay ? undisturbed(worse, excess, least + namedCores, guest.cure)
+                                   : undisturbed(worse, guest.cores, least + namedFreeCores, guest.cure);
     out.push_back(std::move(one));
 }
 
@@ -192,7 +207,9 @@ void compareSideBySide(const Pair &pair, Unlikes &out) {
                    "runs side by side have cores of their own, but share the memory's bandwidth, the caches and "
                    "the clock, and " +
                        worse.name + " had more of that to share");
-    one.finding.control = again(worse, "one at a time");
+    one.finding.control = undisturbed(worse, beside, std::min(*a, *b) + namedBeside, "one at a time");
+    if (one.finding.control)
+        one.finding.control->alone = true;
     out.push_back(std::move(one));
 }
 
@@ -210,12 +227,9 @@ std::string throttleText(double share, const Cell &cell) {
 }
 
 /// Heat is counted by the kernel in events, not in seconds.
-bool wasHot(const Cell &cell) {
-    return std::any_of(cell.runs.begin(), cell.runs.end(), [](const RunOutcome &run) {
-        const auto &around = run.conditions.surroundings;
-        return around && std::find(around->throttle.begin(), around->throttle.end(), "processor too hot") !=
-                             around->throttle.end();
-    });
+bool wasHot(const RunOutcome &run) {
+    const auto &around = run.conditions.surroundings;
+    return around && std::ranges::find(around->throttle, "processor too hot") != around->throttle.end();
 }
 
 void compareThrottling(const Pair &pair, Unlikes &out) {
@@ -227,7 +241,8 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
     if (!a || !b)
         return;
     const double apart = std::fabs(*a - *b);
-    const bool hotA = wasHot(pair.reference), hotB = wasHot(pair.run);
+    const bool hotA = std::ranges::any_of(pair.reference.runs, wasHot),
+               hotB = std::ranges::any_of(pair.run.runs, wasHot);
     if (apart < namedThrottle && hotA == hotB)
         return;
     const Cell &worse = *b > *a || (hotB && !hotA) ? pair.run : pair.reference;
@@ -235,7 +250,11 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
         difference("throttling", "Held down", throttleText(*a, pair.reference), throttleText(*b, pair.run),
                    std::max(hotA != hotB ? Notable : Minor, weightOf(apart, notableThrottle, decisiveThrottle)), pair,
                    worse.name + " was not given its full speed");
-    one.finding.control = again(worse, "once it has cooled or its limit is lifted");
+    const double from = std::min(*a, *b) + namedThrottle;
+    const Figure held = [&](const RunOutcome &run) -> std::optional<double> {
+        return hotA != hotB && wasHot(run) ? std::optional(from) : share(run);
+    };
+    one.finding.control = undisturbed(worse, held, from, "once it has cooled or its limit is lifted");
     out.push_back(std::move(one));
 }
 
@@ -277,19 +296,32 @@ double settling(const Cell &cell) {
     return median(moves).value_or(0);
 }
 
-/// Whether the recipe had them learn unlike things on purpose: another accuracy is what it looks for then.
-bool isAnotherLesson(const Pair &pair) {
-    static const std::set<std::string_view> lessons = {
+const std::set<std::string_view> &lessonKeys() {
+    static const std::set<std::string_view> keys = {
         "model",   "dataset",  "train_samples", "epochs",       "batch_size", "augment",   "optimizer",       "lr",
         "lr_rule", "momentum", "dropout",       "weight_decay", "seed",       "precision", "batch_per_device"};
+    return keys;
+}
+
+/// Whether the recipe had them learn unlike things on purpose: another accuracy is what it looks for then.
+bool isAnotherLesson(const Pair &pair) {
     const RunFacts a = factsOf(pair.a()), b = factsOf(pair.b());
     return std::ranges::any_of(pair.varies, [&](const std::string &key) {
         const auto one = a.find(key), other = b.find(key);
-        return lessons.contains(key) && one != a.end() && other != b.end() && one->second != other->second;
+        return lessonKeys().contains(key) && one != a.end() && other != b.end() && one->second != other->second;
     });
 }
 
-void compareAccuracy(const Pair &pair, Unlikes &out) {
+/// Settings that were named as unlike and change what is learnt: "Batch size (global), Dropout".
+std::string lessonsNamed(const Unlikes &settings) {
+    std::string out;
+    for (const Unlike &one : settings)
+        if (lessonKeys().contains(one.finding.key) && one.finding.key != "seed") // chance, and not so much of it
+            out += (out.empty() ? "" : ", ") + one.finding.label;
+    return out;
+}
+
+void compareAccuracy(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     if (isAnotherLesson(pair))
         return;
     const Figure accuracy = [](const RunOutcome &run) { return run.testAccuracy; };
@@ -298,15 +330,17 @@ void compareAccuracy(const Pair &pair, Unlikes &out) {
     if (!a || !b)
         return;
     const double apart = std::fabs(*a - *b), deviation = std::sqrt((variance(of) + variance(other)) / 2);
+    const std::string named = lessonsNamed(settings);
     const double moved = std::max(settling(pair.reference), settling(pair.run));
     if (apart < std::max(namedAccuracy, moved) || apart < 3 * deviation)
         return;
     out.push_back(difference("accuracy", "Test accuracy", percent(*a).toStdString(), percent(*b).toStdString(),
                              apart >= std::max(decisiveAccuracy, 3 * moved) ? Decisive : Notable, pair,
-                             "the same work would end closer, so something else differs too"));
+                             named.empty() ? "the same work would end closer, so something else differs too"
+                                           : "what is learnt depends on what is named besides (" + named + ")"));
 }
 
-/// Whether all of one's repeats began before the other's first.
+/// Whether all of one's repeats began before the other's first. Half of the earlier ones once more, and they begin and end it.
 void compareOrder(const Pair &pair, Unlikes &out) {
     const auto ends = [](const Cell &cell) {
         const auto [first, last] = std::ranges::minmax_element(cell.runs, {}, &RunOutcome::startWallUs);
@@ -319,116 +353,42 @@ void compareOrder(const Pair &pair, Unlikes &out) {
     if (firstA <= 0 || firstB <= 0 || (lastA >= firstB && lastB >= firstA))
         return;
     const bool referenceFirst = lastA < firstB;
-    out.push_back(
-        difference("order", "Order of the repeats", referenceFirst ? "all first" : "all last",
-                   referenceFirst ? "all last" : "all first", Notable, pair,
-                   "a machine that drifts meanwhile looks like a gain or a loss; an experiment lets them take "
-                   "turns"));
-}
-
-// --- Machines -------------------------------------------------------------------------------------------------------
-
-using Words = std::set<std::string>;
-using Property = std::function<std::string(const MachineRecord &)>;
-
-Words machineWords(const Cell &cell, const Property &property) {
-    Words out;
-    for (const RunOutcome &run : cell.runs)
-        for (const MachineRecord &machine : run.conditions.machines)
-            if (std::string word = property(machine); !word.empty())
-                out.insert(std::move(word));
-    return out;
-}
-
-std::string joined(const Words &words) {
-    std::string text;
-    for (const std::string &word : words)
-        text += (text.empty() ? "" : ", ") + word;
-    return text;
-}
-
-std::string gpuNames(const MachineRecord &machine) {
-    Words out;
-    for (const DeviceRecord &device : machine.devices)
-        if (device.kind == "cuda")
-            out.insert(device.name);
-    return joined(out);
-}
-
-std::string allowedCount(const MachineRecord &machine) {
-    const auto cores = parseCores(machine.allowedCores);
-    return machine.allowedCores.empty() || !cores ? std::string() : std::to_string(cores->size());
-}
-
-std::string dataText(const MachineRecord &machine) {
-    std::string text;
-    for (const auto &[file, sha] : machine.datasetSha256)
-        text += (text.empty() ? "" : ", ") + file + " " + sha.substr(0, 12);
-    return text;
-}
-
-/// More nodes are more devices, and meant: their names only matter where the smaller set is no part of the larger.
-bool isUnlikeHosts(const Words &a, const Words &b) {
-    return !std::ranges::includes(a, b) && !std::ranges::includes(b, a);
-}
-
-void compareMachines(const Pair &pair, const Unlikes &settings, Unlikes &out) {
-    struct Row {
-        const char *key, *label;
-        FairnessWeight weight;
-        Property property;
-        const char *consequence;
-    };
-    using M = MachineRecord;
-    const std::vector<Row> rows{
-        {"cpu_model", "Processor", Decisive, &M::cpuModel, "the machines are unlike, and a gain may be the machine's"},
-        {"gpu_model", "GPU", Decisive, gpuNames, "the GPUs are unlike, and a gain may be theirs"},
-        {"data", "Data files", Decisive, dataText, "the runs read other data"},
-        {"host", "Machine", Notable, &M::host, "two machines of one kind still differ in load, cooling and memory"},
-        {"machine_cores", "Cores that may be used", Notable, allowedCount,
-         "one had more room for loading, watching and everything else"},
-        {"torch_version", "PyTorch", Notable, &M::torchVersion, "another version computes the same work otherwise"},
-        {"kernel", "Kernel", Minor, &M::kernel, "another kernel schedules and sends otherwise"},
-        {"gpu_driver", "GPU driver", Minor, &M::gpuDriver, "another driver launches otherwise"},
-    };
-    for (const Row &row : rows) {
-        const bool data = std::string_view(row.key) == "data", host = std::string_view(row.key) == "host";
-        if ((data && names(settings, "dataset")) || pair.isVaried(data ? "dataset" : row.key))
-            continue;
-        const Words a = machineWords(pair.reference, row.property), b = machineWords(pair.run, row.property);
-        if (a.empty() || b.empty() || a == b || (host && !isUnlikeHosts(a, b)))
-            continue;
-        out.push_back(difference(row.key, row.label, joined(a), joined(b), row.weight, pair, row.consequence));
-    }
-}
-
-void comparePrograms(const Pair &pair, Unlikes &out) {
-    const auto words = [](const Cell &cell, std::string RunConditions::*member) {
-        Words of;
-        for (const RunOutcome &run : cell.runs)
-            if (const std::string &word = run.conditions.*member; !word.empty())
-                of.insert(word);
-        return of;
-    };
-    const auto compare = [&](std::string RunConditions::*member, const char *key, const char *label,
-                             FairnessWeight weight, const char *consequence) {
-        const Words a = words(pair.reference, member), b = words(pair.run, member);
-        if (!a.empty() && !b.empty() && a != b)
-            out.push_back(difference(key, label, joined(a), joined(b), weight, pair, consequence));
-    };
-    compare(&RunConditions::program, "program", "Program", Decisive,
-            "unlike programs do the work, so that a gain may be the program's and not the method's");
-    compare(&RunConditions::lockstepVersion, "lockstep_version", "Lockstep", Minor,
-            "another version may train the same work otherwise");
+    Unlike one = difference("order", "Order of the repeats", referenceFirst ? "all first" : "all last",
+                            referenceFirst ? "all last" : "all first", Notable, pair,
+                            "a machine that drifts meanwhile looks like a gain or a loss");
+    const Cell &earlier = referenceFirst ? pair.reference : pair.run,
+               &later = referenceFirst ? pair.run : pair.reference;
+    std::vector<const RunOutcome *> half;
+    for (std::size_t i = earlier.runs.size() / 2; i < earlier.runs.size(); ++i)
+        half.push_back(&earlier.runs[i]);
+    one.finding.control =
+        again(earlier, half, "after " + later.name,
+              "then it has repeats on both sides of " + later.name + "'s, and a drift shows in both.");
+    out.push_back(std::move(one));
 }
 
 } // namespace
+
+bool names(const std::vector<Unlike> &differences, std::string_view key) {
+    return std::any_of(differences.begin(), differences.end(),
+                       [&](const Unlike &one) { return one.finding.key == key; });
+}
+
+Unlike difference(std::string key, std::string label, std::string reference, std::string run, FairnessWeight weight,
+                  const Pair &pair, const std::string &consequence) {
+    Unlike out;
+    out.finding = {std::move(key), std::move(label), std::move(reference), std::move(run), weight, {}, {}};
+    FairnessFinding &finding = out.finding;
+    finding.sentence = finding.label + " " + finding.reference + " in " + pair.reference.name + ", " + finding.run +
+                       " in " + pair.run.name + ": " + consequence + ".";
+    return out;
+}
 
 std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings) {
     Unlikes out;
     compareMachines(pair, settings, out);
     comparePrograms(pair, out);
-    compareAccuracy(pair, out);
+    compareAccuracy(pair, settings, out);
     compareSamples(pair, settings, out);
     compareThrottling(pair, out);
     compareGuests(pair, out);

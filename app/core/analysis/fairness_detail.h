@@ -39,6 +39,13 @@ struct Unlike {
 [[nodiscard]] std::vector<Unlike> settingDifferences(const Pair &pair);
 [[nodiscard]] std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings);
 
+void compareMachines(const Pair &pair, const std::vector<Unlike> &settings, std::vector<Unlike> &out);
+void comparePrograms(const Pair &pair, std::vector<Unlike> &out);
+[[nodiscard]] bool names(const std::vector<Unlike> &differences, std::string_view key);
+/// With its sentence: "LABEL A in REFERENCE, B in RUN: CONSEQUENCE."
+[[nodiscard]] Unlike difference(std::string key, std::string label, std::string reference, std::string run,
+                                FairnessWeight weight, const Pair &pair, const std::string &consequence);
+
 /// `from` with `to`'s value of a key in effect: batch_size sets the global batch, lr_rule the rate that results.
 void adopt(RunConfig &from, const RunConfig &to, std::string_view key);
 

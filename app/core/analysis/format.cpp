@@ -42,6 +42,14 @@ QString seconds(std::optional<double> value) {
     return value ? significant(value) + QStringLiteral(" s") : unknown;
 }
 
+QString addedSeconds(double part, double whole) {
+    const int magnitude = whole != 0 ? int(std::floor(std::log10(std::fabs(whole)))) + 1 : 0; // digits before the point
+    const QString size = QString::number(std::fabs(part), 'f', std::clamp(4 - magnitude, 0, 12));
+    if (size.toDouble() == 0)
+        return QStringLiteral("0 s");
+    return (part < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + size + QStringLiteral(" s");
+}
+
 QString shortTime(std::optional<double> value) {
     if (!value)
         return unknown;

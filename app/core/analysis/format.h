@@ -9,7 +9,9 @@ namespace lockstep::core {
 [[nodiscard]] QString significant(std::optional<double> value, int digits = 3);  ///< 3 significant digits, no exponent
 [[nodiscard]] QString percent(std::optional<double> fraction, int decimals = 2); ///< "98.93 %"
 [[nodiscard]] QString seconds(std::optional<double> seconds);                    ///< "12.3 s"
-[[nodiscard]] QString shortTime(std::optional<double> seconds);                  ///< "12.3 µs", "4.56 ms", "1.20 s"
+/// What a part adds to a whole, with one decimal more than the whole's three digits: "+0.012 s" of 2.58 s; "0 s": less than that.
+[[nodiscard]] QString addedSeconds(double part, double whole);
+[[nodiscard]] QString shortTime(std::optional<double> seconds);   ///< "12.3 µs", "4.56 ms", "1.20 s"
 [[nodiscard]] QString bandwidth(std::optional<double> bytesPerS); ///< "1.23 GB/s": decimal, as nccl-tests
 [[nodiscard]] QString timeLeft(std::optional<double> seconds);    ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
 [[nodiscard]] QString speedUp(std::optional<double> factor);      ///< "×1.74"

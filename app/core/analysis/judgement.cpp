@@ -1,8 +1,10 @@
 #include "analysis/judgement.h"
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/format.h"
+#include "analysis/row_figures.h"
 #include "analysis/verdict.h"
 
 namespace lockstep::core {
@@ -52,6 +54,22 @@ std::optional<double> differenceOf(const Cell &reference, const Cell &run,
     return before && after ? std::optional(*after - *before) : std::nullopt;
 }
 
+/// Whether something else than the number of devices makes each of them faster or slower: no efficiency of theirs then. Loading
+/// workers come with each device as people run DDP: they count until they make it more than whole.
+bool hasOtherMeans(const std::vector<FairnessFinding> &findings) {
+    static constexpr std::array<std::string_view, 7> means = {"program",   "loader",  "augment",         "device",
+                                                              "precision", "threads", "cores_per_device"};
+    return std::ranges::any_of(findings, [](const FairnessFinding &finding) {
+        return finding.weight == FairnessWeight::Decisive && std::ranges::find(means, finding.key) != means.end();
+    });
+}
+
+std::optional<double> efficiencyOf(double factor, int devices, const std::vector<FairnessFinding> &findings) {
+    const double each = factor / devices;
+    const bool workers = std::ranges::any_of(findings, [](const FairnessFinding &f) { return f.key == "workers"; });
+    return devices < 2 || hasOtherMeans(findings) || (workers && each > 1) ? std::nullopt : std::optional(each);
+}
+
 PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, const std::vector<std::string> &varies,
                         const std::vector<Cell> &cells) {
     PairJudgement out;
@@ -61,11 +79,11 @@ PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, con
     out.training = speedUpOf(valuesOf(reference, trainingOf), valuesOf(run, trainingOf));
     out.epoch = speedUpOf(valuesOf(reference, laterEpochOf), valuesOf(run, laterEpochOf));
     out.wholeRun = speedUpOf(valuesOf(reference, wholeOf), valuesOf(run, wholeOf));
-    if (out.training)
-        out.efficiency = out.training->factor / devices;
     out.accuracyDifference = differenceOf(reference, run, accuracyOf);
     out.lossDifference = differenceOf(reference, run, lossOf);
     out.fairness = fairnessOf(reference, run, varies, cells);
+    if (out.training)
+        out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
     out.attribution = attribute(reference, run, cells);
     return out;
 }
@@ -111,8 +129,8 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
             for (const FairnessFinding &finding : pair.fairness)
                 if (finding.weight == weight)
                     out.add(finding.key, pair.run, finding.sentence,
-                            finding.label + " other than " + pair.reference + "'s (" + finding.reference +
-                                "): what it does to each stands with its comparison.");
+                            finding.label + " unlike " + pair.reference + "'s (" + finding.reference +
+                                "), see each comparison.");
     for (const Cell &cell : cells) {
         if (int(cell.runs.size()) < repeatsForInterval)
             out.add("repeats", cell.name,
@@ -157,12 +175,15 @@ ResultTable judged(ResultTable table, const Judgement &judgement) {
     table.reservations = judgement.reservations;
     for (const PairJudgement &pair : judgement.pairs)
         for (ResultRow &row : table.rows)
-            if (!row.published && row.name == pair.run)
+            if (!row.published && row.name == pair.run) {
+                takePair(pair, row);
+                row.efficiency = pair.efficiency;
                 for (const FairnessFinding &finding : pair.fairness)
                     if (finding.weight != FairnessWeight::Minor)
                         row.notes.push_back("unfair against " + pair.reference + " (" +
                                             std::string(toString(finding.weight)) + "): " + finding.label + " " +
                                             finding.run + " instead of " + finding.reference);
+            }
     return table;
 }
 

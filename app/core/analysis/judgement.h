@@ -16,10 +16,11 @@ namespace lockstep::core {
 struct PairJudgement {
     std::string reference, run; ///< names of cells
     int devices = 1;
-    std::optional<SpeedUp> training;                          ///< by training time: sum of epoch durations
-    std::optional<SpeedUp> epoch;                             ///< by the median epoch after the first
-    std::optional<SpeedUp> wholeRun;                          ///< launch to exit
-    std::optional<double> efficiency;                         ///< training speed-up ÷ devices
+    std::optional<SpeedUp> training; ///< by training time: sum of epoch durations
+    std::optional<SpeedUp> epoch;    ///< by the median epoch after the first
+    std::optional<SpeedUp> wholeRun; ///< launch to exit
+    /// Training speed-up ÷ devices; absent for one device, and where another program, loader or such stands between them.
+    std::optional<double> efficiency;
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
     std::optional<Attribution> attribution;

@@ -24,6 +24,8 @@ Json jsonOf(const SuggestedRun &run) {
     Json json = {{"name", run.name}, {"why", run.why}, {"config", Json::parse(toJson(run.config))}};
     if (!run.command.empty())
         json["command"] = run.command;
+    if (!run.again.empty()) // runs made again in their place
+        json["again"] = run.again;
     return json;
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "launch/other_load.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -110,6 +112,23 @@ std::vector<RingVersusServer> ringVersusServer(const LabRecord &record, const Co
             out.push_back(row);
         }
     }
+    return out;
+}
+
+std::string sweepsText(const LabRecord &record) {
+    if (record.rows.empty())
+        return "no rows";
+    const auto [least, most] = std::ranges::minmax(record.rows, {}, &LabRow::sweeps);
+    return (least.sweeps == most.sweeps ? "" : std::to_string(least.sweeps) + " to ") + std::to_string(most.sweeps) +
+           (most.sweeps == 1 ? " sweep" : " sweeps");
+}
+
+std::vector<std::string> labReservations(const LabRecord &record) {
+    std::vector<std::string> out;
+    if (record.oversubscribed)
+        out.emplace_back("Ranks shared cores: these times tell nothing about ranks with cores of their own.");
+    if (const std::string others = otherLoadSentence(record.otherCores, "the lab measured"); !others.empty())
+        out.push_back(others);
     return out;
 }
 

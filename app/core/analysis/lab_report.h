@@ -34,6 +34,12 @@ struct RingVersusServer {
 [[nodiscard]] std::vector<RingVersusServer> ringVersusServer(const LabRecord &record, const CommunicationModel &model,
                                                              const std::vector<double> &bytes);
 
+/// "11 sweeps"; "11 to 22 sweeps" where ranks needed unlike many; "no rows".
+[[nodiscard]] std::string sweepsText(const LabRecord &record);
+
+/// What speaks against the lab's times, a sentence each: other programs that were busy meanwhile, ranks that shared cores.
+[[nodiscard]] std::vector<std::string> labReservations(const LabRecord &record);
+
 /// The formulas in words, for window, terminal and docs alike.
 [[nodiscard]] std::string ringFormulaText();
 [[nodiscard]] std::string serverFormulaText();

@@ -117,7 +117,7 @@ void addPublished(const Recipe &recipe, ResultTable &table) {
         addNote(table.notes, contradiction);
 }
 
-/// Speed-up = the reference's measured time ÷ the run's; efficiency = speed-up ÷ devices.
+/// Speed-up = the reference's measured time ÷ the run's; efficiency = speed-up ÷ devices, of several.
 void computeSpeedUps(ResultTable &table) {
     const auto reference = std::find_if(table.rows.begin(), table.rows.end(), [&](const ResultRow &row) {
         return !row.published && row.name == table.reference;
@@ -133,22 +133,9 @@ void computeSpeedUps(ResultTable &table) {
             row.speedUpTraining = *training / *row.totalTrainingTimeS;
         if (whole && row.runTimeS && *row.runTimeS > 0)
             row.speedUpRun = *whole / *row.runTimeS;
-        if (row.speedUpTraining)
-            row.efficiency = *row.speedUpTraining / std::max(1, row.devices);
+        if (row.speedUpTraining && row.devices > 1)
+            row.efficiency = *row.speedUpTraining / row.devices;
     }
-}
-
-/// The first fairness hint: what differs besides what is meant to.
-void addFairnessHints(const std::vector<std::pair<std::string, RunFacts>> &facts,
-                      const std::vector<std::string> &varies, ResultTable &table) {
-    const auto reference =
-        std::find_if(facts.begin(), facts.end(), [&](const auto &pair) { return pair.first == table.reference; });
-    if (reference == facts.end())
-        return;
-    for (const auto &[name, own] : facts)
-        if (const std::string text = unlikeText(reference->second, own, varies); !text.empty())
-            addNote(table.notes,
-                    "Unlike besides method and devices: " + table.reference + " and " + name + " (" + text + ").");
 }
 
 using Group = std::vector<const RunOutcome *>;
@@ -204,13 +191,10 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     table.reference = experiment.reference;
     std::vector<std::string> order;
     std::map<std::string, std::vector<const ExperimentEntry *>> groups;
-    std::vector<std::pair<std::string, RunFacts>> facts;
     for (const ExperimentEntry &entry : experiment.entries) {
         auto &group = groups[entry.planned.name];
-        if (group.empty()) {
+        if (group.empty())
             order.push_back(entry.planned.name);
-            facts.emplace_back(entry.planned.name, factsOf(entry.planned.config));
-        }
         group.push_back(&entry);
     }
     for (const std::string &name : order)
@@ -220,7 +204,6 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
         addNote(table.notes, "Figures of one repeat: small differences may be chance.");
     for (const std::string &note : experiment.recipe.notes)
         addNote(table.notes, note);
-    addFairnessHints(facts, experiment.recipe.varies, table);
     addPublished(experiment.recipe, table);
     if (!experiment.entries.empty())
         table.datasetNote = dataText(experiment.entries.front().planned.config, experiment.quick);
@@ -242,7 +225,6 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
             same->push_back(&outcome);
     }
     std::map<std::string, int> seen;
-    std::vector<std::pair<std::string, RunFacts>> facts;
     for (const Group &group : groups) {
         ResultRow row;
         row.name = nameApart(group, groups);
@@ -256,7 +238,6 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
             takeConfig(*group.front()->config, row);
         else
             takeAbout(*group.front(), row);
-        facts.emplace_back(row.name, factsOf(*group.front()));
         for (const RunOutcome *run : group)
             row.runs.push_back(run->run);
         takeOutcomes(group, row);
@@ -268,7 +249,6 @@ ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
     if (table.reference.empty() && !table.rows.empty())
         table.reference = table.rows.front().name;
     computeSpeedUps(table);
-    addFairnessHints(facts, {}, table);
     return table;
 }
 

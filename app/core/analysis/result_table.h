@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/statistics.h"
 #include "launch/experiment.h"
 #include "launch/recipe.h"
 #include "store/run_data.h"
@@ -27,12 +28,16 @@ struct ResultRow {
     std::optional<double> totalTrainingTimeS, runTimeS; ///< medians over repeats
     std::optional<double> publishedTimeS;               ///< its kind is in `kind`
     std::optional<double> speedUpTraining, speedUpRun;  ///< reference's measured time ÷ this one's
-    std::optional<double> efficiency;                   ///< speedUpTraining (else the published one) ÷ devices
-    std::optional<double> printedSpeedUp;               ///< published: as printed, beside the computed one
-    std::optional<double> testAccuracy, finalLoss;      ///< medians
-    std::vector<double> perClassAccuracy;               ///< of the median run
-    std::vector<DeviceUse> devicesUse;                  ///< each device, mean over epochs and repeats
-    std::string utilisation;                            ///< "cpu:0 97 %, cpu:1 95 %"
+    std::optional<double> efficiency; ///< speedUpTraining ÷ devices, of several; once judged as PairJudgement's
+    /// Against the reference, of ours alone and once judged (judgement.h): by training time, by the median epoch after the
+    /// first, launch to exit; with their 95 % intervals where both have three repeats.
+    std::optional<SpeedUp> trainingInterval, epochInterval, runInterval;
+    std::optional<double> accuracyDifference, lossDifference; ///< likewise: median less the reference's
+    std::optional<double> printedSpeedUp;                     ///< published: as printed, beside the computed one
+    std::optional<double> testAccuracy, finalLoss;            ///< medians
+    std::vector<double> perClassAccuracy;                     ///< of the median run
+    std::vector<DeviceUse> devicesUse;                        ///< each device, mean over epochs and repeats
+    std::string utilisation;                                  ///< "cpu:0 97 %, cpu:1 95 %"
     std::vector<std::string> hosts;
     int nodes = 1;
     std::map<std::string, double, std::less<>> phasesS;
@@ -46,7 +51,7 @@ struct ResultTable {
     std::string title;
     std::vector<ResultRow> rows; ///< ours in plan order, then published
     std::string reference;
-    std::vector<std::string> notes;        ///< the recipe's, contradictions, fairness hints
+    std::vector<std::string> notes;        ///< the recipe's, contradictions
     std::string verdict;                   ///< the judgement's sentence; empty: not judged
     std::vector<std::string> reservations; ///< what keeps it from being taken at its word
     std::string datasetNote;               ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"

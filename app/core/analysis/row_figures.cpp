@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/format.h"
+#include "analysis/judgement.h"
 #include "analysis/run_facts.h"
 
 namespace lockstep::core {
@@ -200,6 +201,39 @@ std::optional<double> median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
     const std::size_t middle = values.size() / 2;
     return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+void takePair(const PairJudgement &pair, ResultRow &row) {
+    row.trainingInterval = pair.training;
+    row.epochInterval = pair.epoch;
+    row.runInterval = pair.wholeRun;
+    row.accuracyDifference = pair.accuracyDifference;
+    row.lossDifference = pair.lossDifference;
+}
+
+std::string rangeText(const std::optional<SpeedUp> &speedUp) {
+    if (!speedUp || !speedUp->hasInterval())
+        return {};
+    return (significant(speedUp->low) + u'-' + significant(speedUp->high)).toStdString();
+}
+
+std::string withRange(std::optional<double> factor, const std::optional<SpeedUp> &speedUp) {
+    const std::string range = factor ? rangeText(speedUp) : std::string();
+    return significant(factor).toStdString() + (range.empty() ? "" : " (" + range + ")");
+}
+
+std::string signedText(std::optional<double> difference) {
+    if (!difference || *difference == 0 || std::isnan(*difference))
+        return significant(difference).toStdString();
+    return (*difference < 0 ? "−" : "+") + significant(std::fabs(*difference)).toStdString();
+}
+
+std::string pointsText(std::optional<double> difference) {
+    if (!difference)
+        return "-";
+    const QString size = QString::number(std::fabs(*difference) * 100, 'f', 2);
+    const std::string sign = size.toDouble() == 0 ? "" : *difference < 0 ? "−" : "+";
+    return sign + size.toStdString();
 }
 
 } // namespace lockstep::core

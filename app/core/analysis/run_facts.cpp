@@ -36,18 +36,6 @@ RunFacts factsOf(const RunOutcome &outcome) {
     return facts;
 }
 
-std::string unlikeText(const RunFacts &a, const RunFacts &b, const std::vector<std::string> &varies) {
-    std::string text;
-    for (const FieldSpec &field : runConfigFields()) {
-        const auto one = a.find(field.key), other = b.find(field.key);
-        if (one == a.end() || other == b.end() || one->second == other->second || isMeant(field.key) ||
-            std::find(varies.begin(), varies.end(), field.key) != varies.end())
-            continue;
-        text += (text.empty() ? "" : "; ") + one->first + " " + one->second + " and " + other->second;
-    }
-    return text;
-}
-
 std::vector<std::string> contradictions(const RunOutcome &outcome) {
     std::vector<std::string> out;
     if (!outcome.config)

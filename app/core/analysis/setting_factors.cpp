@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "launch/plan.h"
 
@@ -34,38 +35,28 @@ std::string valueOf(const RunConfig &config, std::string_view key) {
     return findField(key)->get(config);
 }
 
-std::string plural(std::int64_t count, const std::string &what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string spaced(std::string_view key) {
     std::string out(key);
     std::ranges::replace(out, '_', ' ');
     return out;
 }
 
+std::string toldValue(const RunConfig &config, std::string_view key) {
+    const std::string value = valueOf(config, key);
+    return value.empty() ? "unset" : value;
+}
+
+/// Which cores loading workers have is a plan's choice; whether they have some is a setting.
+bool differIn(const RunConfig &a, const RunConfig &b, const std::string &key) {
+    const bool chosen = key == "worker_cores" && !a.workerCores.empty() && !b.workerCores.empty();
+    return !chosen && valueOf(a, key) != valueOf(b, key);
+}
+
 /// "4 workers", "batch loader", "fp64"
 std::string shortText(const RunConfig &config, std::string_view key) {
     if (key == "method")
         return runTitle(config) + (config.device == "cpu" ? "" : " on " + config.device);
-    if (key == "workers")
-        return plural(config.workers, "worker") +
-               (config.workerCores.empty() ? std::string() : " on cores " + config.workerCores);
-    if (key == "batch_size")
-        return config.batchPerDevice > 0 ? "batch " + std::to_string(config.batchPerDevice) + " a device"
-                                         : "batch " + std::to_string(config.batchSize);
-    if (key == "loader")
-        return config.loader + " loader";
-    if (key == "augment")
-        return config.augment == "none" ? "no augmentation" : config.augment;
-    if (key == "precision")
-        return config.precision;
-    if (key == "cuda_graph")
-        return config.cudaGraph ? "CUDA graph" : "no CUDA graph";
-    if (key == "epochs")
-        return plural(config.epochs, "epoch");
-    const std::string value = valueOf(config, key);
-    return spaced(key) + " " + (value.empty() ? "unset" : value);
+    return settingText(config, key); // which cores loading workers have is no name's matter
 }
 
 std::string labelOf(const RunConfig &reference, const RunConfig &run, const SettingFactor &factor) {
@@ -89,8 +80,8 @@ SettingFactor factorOf(const char *key, std::vector<std::string> keys, const Run
     if (out.ofRun == out.ofReference) // e.g. DDP ×2 on other devices, or over another backend
         for (const std::string &one : out.keys)
             if (valueOf(reference, one) != valueOf(run, one)) {
-                out.ofRun += ", " + spaced(one) + " " + valueOf(run, one);
-                out.ofReference += ", " + spaced(one) + " " + valueOf(reference, one);
+                out.ofRun += ", " + spaced(one) + " " + toldValue(run, one);
+                out.ofReference += ", " + spaced(one) + " " + toldValue(reference, one);
             }
     out.label = labelOf(reference, run, out);
     return out;
@@ -130,6 +121,8 @@ bool isSameSetting(const RunConfig &a, const RunConfig &b) {
     other.saveFinal = a.saveFinal;
     other.dataDir = a.dataDir;
     other.resume = a.resume;
+    if (!a.workerCores.empty() && !b.workerCores.empty())
+        other.workerCores = a.workerCores;
     other.frames = a.frames;
     other.summary = a.summary;
     other.initMethod = a.initMethod;
@@ -146,7 +139,7 @@ std::vector<SettingFactor> factorsBetween(const Cell &reference, const Cell &run
         out.push_back(
             {"program", {}, std::string(word(run)) + " instead of " + word(reference), word(run), word(reference)});
     }
-    const auto differs = [&](const std::string &key) { return valueOf(a, key) != valueOf(b, key); };
+    const auto differs = [&](const std::string &key) { return differIn(a, b, key); };
     for (const SettingGroup &group : groups())
         if (std::ranges::any_of(group.keys, differs))
             out.push_back(factorOf(group.key, group.keys, a, b));
@@ -179,6 +172,10 @@ std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &ru
                                            const std::vector<SettingFactor> &factors, std::uint32_t mask) {
     SuggestedRun out;
     out.config = configBetween(reference, run, factors, mask);
+    const bool bound = !out.config.workerCores.empty() && coresBesideDevices(reference, out.config);
+    if (bound &&
+        !fitWorkerCores(reference, out.config)) // cores that were free for loading in one may train in the control
+        return std::nullopt;
     if (!validate(out.config).empty())
         return std::nullopt;
     if (scriptBetween(reference, run, factors, mask)) {
@@ -197,34 +194,69 @@ std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &ru
         if (factors[i].key != "method" && factors[i].key != "program")
             out.name += ", " + (mask >> i & 1 ? factors[i].ofRun : factors[i].ofReference);
     std::string changed, left;
+    int changes = 0;
     for (std::size_t i = 0; i < factors.size(); ++i) {
         std::string &text = mask >> i & 1 ? changed : left;
         text += (text.empty() ? "" : " and ") + factors[i].label;
+        changes += int(mask >> i & 1);
     }
-    out.why = "Shows what " + changed + " does by itself, without " + left + ".";
+    out.why = "Shows what " + changed + (changes > 1 ? " do together" : " does by itself") + ", without " + left + ".";
     return out;
 }
 
-std::string nameOf(const RunConfig &config, const std::vector<std::string> &tellingKeys) {
-    std::string name = runTitle(config);
-    for (const std::string &key : tellingKeys)
-        if (key != "method" && key != "devices")
-            name += ", " + shortText(config, key);
-    return name;
+bool takesChange(const Cell &cell, const std::vector<std::string> &changedKeys, const RunConfig &config) {
+    return !isScript(cell) ||
+           (!cell.command.empty() && asksFor(cell.command, changedKeys, *cell.runs.front().config, config));
 }
 
 std::optional<SuggestedRun> withChange(const Cell &cell, const std::vector<std::string> &changedKeys,
-                                       const RunConfig &config) {
-    const RunConfig &from = *cell.runs.front().config;
-    if (isSameSetting(from, config) || !validate(config).empty())
+                                       const RunConfig &config, const Cell *reference) {
+    if (isSameSetting(*cell.runs.front().config, config) || !validate(config).empty() ||
+        !takesChange(cell, changedKeys, config))
         return std::nullopt;
-    if (isScript(cell) && (cell.command.empty() || !asksFor(cell.command, changedKeys, from, config)))
-        return std::nullopt;
-    SuggestedRun out;
-    out.name = nameOf(config, changedKeys) + (isScript(cell) ? " (script)" : "");
-    out.config = config;
-    out.command = cell.command;
+    SuggestedRun out{runTitle(config), {}, config, cell.command};
+    for (const std::string &key : changedKeys)
+        if (key != "method" && key != "devices")
+            out.name += ", " + shortText(config, key);
+    if (reference) {
+        Cell made{{}, {RunOutcome()}, false, cell.command};
+        made.runs.front().config = config;
+        for (const SettingFactor &factor : factorsBetween(*reference, made))
+            if (factor.key != "method" && factor.key != "program" &&
+                std::ranges::none_of(factor.keys, [&](const auto &key) { return contains(changedKeys, key); }))
+                out.name += ", " + factor.ofRun;
+    }
+    out.name += isScript(cell) ? " (script)" : "";
     return out;
+}
+
+std::optional<CoreList> coresBesideDevices(const Cell &cell, const RunConfig &config) {
+    if (!config.nodes.empty() || cell.runs.empty() || cell.runs.front().conditions.machines.size() != 1)
+        return std::nullopt;
+    const std::string &allowed = cell.runs.front().conditions.machines.front().allowedCores;
+    auto cores = parseCores(allowed);
+    if (allowed.empty() || !cores)
+        return std::nullopt;
+    CoreList left = *cores;
+    if (config.device == "cpu")
+        for (const std::string &device : config.devices)
+            for (const int core :
+                 coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, *cores).value_or(CoreList{}))
+                std::erase(left, core);
+    return left;
+}
+
+bool fitWorkerCores(const Cell &cell, RunConfig &config) {
+    config.workerCores.clear();
+    auto left = coresBesideDevices(cell, config);
+    if (config.workers == 0 || !left)
+        return true;
+    const std::size_t wanted = std::size_t(config.workers) * std::size_t(processCount(config));
+    if (left->size() < wanted)
+        return false;
+    left->resize(wanted);
+    config.workerCores = formatCores(*left);
+    return true;
 }
 
 } // namespace lockstep::core

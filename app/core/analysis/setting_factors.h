@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/cell.h"
+#include "ipc/cores.h"
 
 namespace lockstep::core {
 
@@ -33,13 +34,22 @@ struct SettingFactor {
 [[nodiscard]] std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &run,
                                                          const std::vector<SettingFactor> &factors, std::uint32_t mask);
 
-/// The same work by another seed or into other files counts as the same.
+/// The same work by another seed or into other files counts as the same, and with loading workers on cores of their own,
+/// whichever those are.
 [[nodiscard]] bool isSameSetting(const RunConfig &a, const RunConfig &b);
 [[nodiscard]] bool isScript(const Cell &cell);
-/// The cell's setting with one change, as its program takes it; absent when that can't be started, or is no change.
+/// Whether the cell's program takes `config`, which differs from its own in these keys: a script only what its command asks for.
+[[nodiscard]] bool takesChange(const Cell &cell, const std::vector<std::string> &changedKeys, const RunConfig &config);
+/// The cell's setting with one change, as its program takes it; absent when that can't be started, or is no change. Its name
+/// tells the change and, where a reference is given, in what else it differs from that.
 [[nodiscard]] std::optional<SuggestedRun> withChange(const Cell &cell, const std::vector<std::string> &changedKeys,
-                                                     const RunConfig &config);
-/// "baseline, 4 workers": the title and in what it differs from a plain one of its method.
-[[nodiscard]] std::string nameOf(const RunConfig &config, const std::vector<std::string> &tellingKeys);
+                                                     const RunConfig &config, const Cell *reference = nullptr);
+
+/// Cores of the cell's machine that no device of `config` trains on; absent where they are unknown: none recorded, or of
+/// several nodes.
+[[nodiscard]] std::optional<CoreList> coresBesideDevices(const Cell &cell, const RunConfig &config);
+/// Gives each loading worker of `config` a core that trains nothing, as a plan does; false where there are too few. Where the
+/// machine's cores are unknown, it names none.
+[[nodiscard]] bool fitWorkerCores(const Cell &cell, RunConfig &config);
 
 } // namespace lockstep::core

@@ -48,6 +48,9 @@ struct TimeToTarget {
 [[nodiscard]] TargetHit hitOf(const RunOutcome &run, const Target &target);
 /// In the order of the cells; the one marked as reference (else the first) is what speed-ups are measured from.
 [[nodiscard]] std::vector<TimeToTarget> timesToTarget(const std::vector<Cell> &cells, const Target &target);
+/// A target that all cells reached: the worst of their best values, accuracy rounded down to a whole percent, loss up to two
+/// digits. Absent: no cell has such values.
+[[nodiscard]] std::optional<Target> suggestedTarget(const std::vector<Cell> &cells, Target::Kind kind);
 /// {"target": {…}, "cells": [{…}]}, keys with units; unknown is null.
 [[nodiscard]] std::string toJson(const Target &target, const std::vector<TimeToTarget> &cells);
 

@@ -169,16 +169,17 @@ std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudg
         return {};
     const double share = most->seconds / change;
     const std::string what = change < 0 ? "gain" : "loss", cause(toString(most->cause));
-    std::string out;
+    std::string out; // of training time, as the speed-up is; the waterfall beside it is launch to exit
     if (most->cause == Cause::Unattributed)
-        out = "Most of the " + what + " of " + pair.run + " can't be attributed";
+        out = "Most of the " + what + " of " + pair.run + " in training time can't be attributed";
     else if (share <= 1)
-        out = percent(share, 0).toStdString() + " of the " + what + " of " + pair.run + " is " + cause;
+        out = percent(share, 0).toStdString() + " of the " + what + " of " + pair.run + " in training time is " + cause;
     else
-        out = "The " + what + " of " + pair.run + " is " + cause + ": " +
-              seconds(std::fabs(most->seconds)).toStdString() +
-              (change < 0 ? " saved, of which other causes take back " : " lost, of which other causes save ") +
-              seconds(std::fabs(most->seconds) - std::fabs(change)).toStdString();
+        out = pair.run + (change < 0 ? " saves " : " spends ") + seconds(std::fabs(most->seconds)).toStdString() +
+              (change < 0 ? " of training time in " : " more of training time on ") + cause +
+              (change < 0 ? " and spends " : " and saves ") +
+              seconds(std::fabs(most->seconds) - std::fabs(change)).toStdString() +
+              (change < 0 ? " more on other causes" : " in other causes");
     if (most->cause == Cause::DataLoading)
         if (const PairJudgement *control = loadingControl(cells, pairs, pair))
             out += (share <= 1 ? ": " : "; ") + control->run + " reaches " + times(control->training->factor) +
@@ -238,7 +239,7 @@ std::string publishedCause(const ResultTable &table, const std::vector<Cell> &ce
             continue;
         const double share = *parts->loadS / parts->trainingS;
         std::string &list = share >= loadingMatters ? holds : fails;
-        list += (list.empty() ? "" : ", ") + cell.name + " (loading is " + percent(share, 0).toStdString() +
+        list += (list.empty() ? "" : ", ") + cell.name + " (loading is " + shareText(share, loadingMatters) +
                 " of the step)";
         ++asked;
     }

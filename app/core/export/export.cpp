@@ -115,7 +115,24 @@ std::string resultsJson(const ResultTable &table, const Judgement &judgement) {
     return dump(json, 2) + "\n";
 }
 
-std::string resultsMarkdown(const ResultTable &table) {
+std::string markdownTable(const TextTable &table) {
+    std::string out = "|", rule = "|";
+    for (const std::string &head : table.heads) {
+        out += " " + markdownText(head) + " |";
+        rule += " --- |";
+    }
+    out += "\n" + rule + "\n";
+    for (const auto &row : table.rows) {
+        out += "|";
+        for (const std::string &cell : row)
+            out += " " + markdownText(cell) + " |";
+        out += "\n";
+    }
+    return out + "\n";
+}
+
+std::string resultsMarkdown(const Report &report) {
+    const ResultTable &table = report.table;
     std::string out = "# " + table.title + "\n\n";
     if (!table.datasetNote.empty())
         out += table.datasetNote + ".\n\n";
@@ -125,22 +142,16 @@ std::string resultsMarkdown(const ResultTable &table) {
         out += "- **Reservation.** " + reservation + "\n";
     if (!table.reservations.empty())
         out += "\n";
-    std::string rule = "|";
-    out += "|";
-    for (const ResultColumn &column : resultColumns()) {
-        out += std::string(" ") + column.head + " |";
-        rule += " --- |";
-    }
-    out += "\n" + rule + "\n";
-    for (const ResultRow &row : table.rows) {
-        out += "|";
-        for (const ResultColumn &column : resultColumns())
-            out += " " + markdownText(peopleText(column.value(row), column)) + " |";
-        out += "\n";
-    }
-    out += "\n";
+    out += markdownTable(textTable(table, TextColumns::All));
     for (const std::string &note : table.notes)
         out += "- " + note + "\n";
+    for (const ReportSection &section : reportSections(report)) {
+        out += "\n## " + section.title + "\n\n" + (section.said.empty() ? "" : section.said + "\n\n");
+        if (!section.table.rows.empty())
+            out += markdownTable(section.table);
+        for (const std::string &line : section.lines)
+            out += "- " + line + "\n";
+    }
     return out;
 }
 
@@ -164,8 +175,14 @@ Result<ExportFormat> exportFormatFrom(std::string_view text) {
 Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
                 const std::vector<std::string> &varies, std::vector<ExportedCurve> curves) {
     Judgement judgement = judge(table, outcomes, varies);
-    ResultTable told = judged(table, judgement);
-    return {std::move(told), std::move(judgement), std::move(curves)};
+    Report out{judged(table, judgement), std::move(judgement), std::move(curves)};
+    const std::vector<Cell> cells = cellsOf(table, outcomes);
+    out.target = suggestedTarget(cells, Target::Kind::Accuracy);
+    if (!out.target || out.target->value <= 0)
+        out.target = suggestedTarget(cells, Target::Kind::Loss);
+    if (out.target)
+        out.times = timesToTarget(cells, *out.target);
+    return out;
 }
 
 std::string exportResults(const Report &report, ExportFormat format) {
@@ -175,9 +192,9 @@ std::string exportResults(const Report &report, ExportFormat format) {
     case ExportFormat::Json:
         return resultsJson(report.table, report.judgement);
     case ExportFormat::Markdown:
-        return resultsMarkdown(report.table);
+        return resultsMarkdown(report);
     case ExportFormat::Latex:
-        return latexTable(report.table);
+        return latexReport(report);
     case ExportFormat::Html:
         return htmlReport(report, {});
     }

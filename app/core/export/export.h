@@ -5,6 +5,7 @@
 #include "analysis/dp_anatomy.h"
 #include "analysis/judgement.h"
 #include "analysis/result_table.h"
+#include "analysis/time_to_target.h"
 #include "ipc/error.h"
 #include "store/loss_series.h"
 
@@ -25,13 +26,15 @@ struct Report {
     Judgement judgement;                     ///< empty: nothing was judged
     std::vector<ExportedCurve> curves = {};  ///< for the charts of the HTML page; may be empty
     std::vector<StepAnatomy> anatomies = {}; ///< likewise: DP's step beside DDP's
+    std::optional<Target> target = {};       ///< what `times` are measured to
+    std::vector<TimeToTarget> times = {};
 };
-/// Judges and puts together.
+/// Judges and puts together; the target is one that all reached.
 [[nodiscard]] Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
                               const std::vector<std::string> &varies, std::vector<ExportedCurve> curves = {});
 
 /// CSV: RFC 4180, units in the heads, full precision, unknown empty, the table alone; JSON: unknown null, what was judged
-/// under "judgement"; Markdown: "-"; LaTeX and HTML: report.h.
+/// under "judgement"; Markdown: "-", the table and the sections; LaTeX and HTML likewise: report.h.
 [[nodiscard]] std::string exportResults(const Report &report, ExportFormat format);
 
 /// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one), or JSON.

@@ -19,15 +19,29 @@ struct TextTable {
 enum class TextColumns {
     Paper,   ///< what fits a column of print: the figures that are compared
     Reading, ///< what fits a page
-    All
+    All,
+    Data ///< CSV and JSON alone: in tables for people it stands in another column's words
 };
 /// Paper and Reading leave out what no row knows, and say in its name that a row is published.
 [[nodiscard]] TextTable textTable(const ResultTable &table, TextColumns which);
 /// The judgement's reservations, what the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
 [[nodiscard]] std::vector<std::string> noteLines(const ResultTable &table);
 
-/// A `table` environment for booktabs, to be \input into a document; the verdict is its caption.
-[[nodiscard]] std::string latexTable(const ResultTable &table);
+/// A part of the verdict in words, on every page for people: a table, or a line each.
+struct ReportSection {
+    std::string key;   ///< causes, settings, missing-controls, fairness, bounds, target
+    std::string title; ///< "Is the comparison fair?"
+    std::string said;  ///< what the figures are, a sentence; may be empty
+    TextTable table = {};
+    std::vector<std::string> lines = {};
+};
+/// In this order, those that have something to say: the waterfalls' figures, what each setting does by itself, controls that are
+/// missing, what is unfair (heaviest first), what bounds each run, time to target.
+[[nodiscard]] std::vector<ReportSection> reportSections(const Report &report);
+
+/// For booktabs, to be \input into a document: a `table` environment whose caption is the verdict, then the sections, their
+/// tables likewise and their lines as lists.
+[[nodiscard]] std::string latexReport(const Report &report);
 /// One word or sentence for LaTeX: everything that TeX would read as a command or ligature is escaped; control characters
 /// become blanks.
 [[nodiscard]] std::string latexText(std::string_view text);
@@ -37,8 +51,7 @@ struct ReportPicture {
     std::string title;
     std::string svg; ///< a whole SVG document
 };
-/// One self-contained page: verdict, table, charts inline, fairness, bottlenecks, notes, all columns. It loads nothing from
-/// anywhere and follows the reader's light or dark colours.
+/// One self-contained page: verdict, table, charts inline, sections, notes, all columns. It loads nothing from anywhere and follows the reader's light or dark colours.
 [[nodiscard]] std::string htmlReport(const Report &report, const std::vector<ReportPicture> &pictures);
 [[nodiscard]] std::string htmlText(std::string_view text); ///< escaped, for text and attributes
 [[nodiscard]] std::string htmlTable(const TextTable &table);

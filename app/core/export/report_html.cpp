@@ -85,7 +85,8 @@ std::string charts(const Report &report, const std::vector<ReportPicture> &pictu
                                                            "repeats; published figures are dotted");
     for (const PairJudgement &pair : report.judgement.pairs)
         if (pair.attribution)
-            out += figure(waterfallSvg(*pair.attribution, methodOf(report.table, pair.run)),
+            out += figure(waterfallSvg(*pair.attribution, methodOf(report.table, pair.reference),
+                                       methodOf(report.table, pair.run)),
                           "Where the difference between " + pair.reference + " and " + pair.run + " comes from");
     out += figure(anatomySvg(report.anatomies),
                   "A mean step of DP, device by device, beside DDP's, rank by rank; lines are waiting, dashed is "
@@ -97,27 +98,22 @@ std::string charts(const Report &report, const std::vector<ReportPicture> &pictu
     return out.empty() ? out : "<h2>Charts</h2>\n<div class=\"charts\">\n" + out + "</div>\n";
 }
 
-std::string fairnessSection(const Judgement &judgement) {
+std::string fairnessTable(const Judgement &judgement) {
     TextTable table{{"weight", "pair", "what differs", "reference", "run", "what it means", "control"},
                     std::vector<bool>(7, false),
                     {}};
-    for (const PairJudgement &pair : judgement.pairs)
-        for (const FairnessFinding &finding : pair.fairness)
-            table.rows.push_back({std::string(toString(finding.weight)), pair.run + " against " + pair.reference,
-                                  finding.label, finding.reference, finding.run, finding.sentence,
-                                  finding.control ? finding.control->name : "-"});
-    if (table.rows.empty())
-        return judgement.pairs.empty()
-                   ? std::string()
-                   : "<h2>Is the comparison fair?</h2>\n<p>Nothing was found that differs besides what was "
-                     "meant.</p>\n";
-    return "<h2>Is the comparison fair?</h2>\n<div class=\"scroll\">\n" + htmlTable(table) + "</div>\n";
+    for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable, FairnessWeight::Minor})
+        for (const PairJudgement &pair : judgement.pairs)
+            for (const FairnessFinding &finding : pair.fairness)
+                if (finding.weight == weight)
+                    table.rows.push_back({std::string(toString(weight)), pair.run + " against " + pair.reference,
+                                          finding.label, finding.reference, finding.run, finding.sentence,
+                                          finding.control ? finding.control->name : "-"});
+    return table.rows.empty() ? std::string() : "<div class=\"scroll\">\n" + htmlTable(table) + "</div>\n";
 }
 
-std::string bottlenecks(const Judgement &judgement) {
-    if (judgement.bottlenecks.empty())
-        return {};
-    std::string out = "<h2>What bounds each run, and what to try</h2>\n<ul>\n";
+std::string boundsList(const Judgement &judgement) {
+    std::string out = "<ul>\n";
     for (const Bottleneck &each : judgement.bottlenecks) {
         out +=
             "<li><b>" + htmlText(each.run) + "</b>: " + htmlText(toString(each.bound)) + ". " + htmlText(each.evidence);
@@ -126,6 +122,28 @@ std::string bottlenecks(const Judgement &judgement) {
         out += "</li>\n";
     }
     return out + "</ul>\n";
+}
+
+std::string htmlList(const std::vector<std::string> &lines) {
+    std::string out = "<ul>\n";
+    for (const std::string &line : lines)
+        out += "<li>" + htmlText(line) + "</li>\n";
+    return out + "</ul>\n";
+}
+
+/// Where a page can say it better than in lines, it does.
+std::string htmlSection(const ReportSection &section, const Judgement &judgement) {
+    std::string out = "<h2>" + htmlText(section.title) + "</h2>\n";
+    if (!section.said.empty())
+        out += "<p" + std::string(section.table.rows.empty() ? "" : " class=\"quiet\"") + ">" + htmlText(section.said) +
+               "</p>\n";
+    if (section.key == "fairness")
+        return out + fairnessTable(judgement);
+    if (section.key == "bounds")
+        return out + boundsList(judgement);
+    if (!section.table.rows.empty())
+        out += "<div class=\"scroll\">\n" + htmlTable(section.table) + "</div>\n";
+    return section.lines.empty() ? out : out + htmlList(section.lines);
 }
 
 } // namespace
@@ -151,13 +169,11 @@ std::string htmlReport(const Report &report, const std::vector<ReportPicture> &p
         out += "<p class=\"reservation\">" + htmlText(reservation) + "</p>\n";
     out +=
         "<h2>Results</h2>\n<div class=\"scroll\">\n" + htmlTable(textTable(table, TextColumns::Reading)) + "</div>\n";
-    out += charts(report, pictures) + fairnessSection(report.judgement) + bottlenecks(report.judgement);
-    if (const auto notes = noteLines(table); !notes.empty()) {
-        out += "<h2>Keep in mind</h2>\n<ul>\n";
-        for (const std::string &note : notes)
-            out += "<li>" + htmlText(note) + "</li>\n";
-        out += "</ul>\n";
-    }
+    out += charts(report, pictures);
+    for (const ReportSection &section : reportSections(report))
+        out += htmlSection(section, report.judgement);
+    if (const auto notes = noteLines(table); !notes.empty())
+        out += "<h2>Keep in mind</h2>\n" + htmlList(notes);
     out += "<details><summary>All columns</summary>\n<div class=\"scroll\">\n" +
            htmlTable(textTable(table, TextColumns::All)) + "</div></details>\n";
     return out + "</body>\n</html>\n";

@@ -1,5 +1,6 @@
+#include <algorithm>
+#include <initializer_list>
 #include <map>
-#include <utility>
 
 #include "analysis/verdict.h"
 #include "export/report.h"
@@ -84,37 +85,64 @@ std::string latexText(std::string_view text) {
     return out;
 }
 
-std::string latexTable(const ResultTable &table) {
-    const TextTable text = textTable(table, TextColumns::Paper);
-    const VerdictText verdict = verdictText(table);
+namespace {
+
+/// `lineBefore`: the row of the table that a line stands before; its size for none.
+std::string latexTable(const TextTable &table, const std::string &caption, const std::string &label,
+                       std::size_t lineBefore) {
     std::string columns;
-    for (const bool number : text.numbers)
+    for (const bool number : table.numbers)
         columns += number ? 'r' : 'l';
-    std::string caption = table.title;
-    for (const std::string &more : {table.datasetNote, verdict.sentence, verdict.spread})
-        if (!more.empty())
-            caption += (caption.ends_with('.') ? " " : ". ") + more;
+    std::string out = "\\begin{table}\n\\centering\n\\caption{" + latexText(caption) + "}\n\\label{tab:" + label +
+                      "}\n\\medskip\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n" +
+                      "\\begin{tabular}{" + columns + "}\n\\toprule\n" + rowOf(table.heads, headOf) + "\\midrule\n";
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+        out += (i == lineBefore && i > 0 ? "\\midrule\n" : "") + rowOf(table.rows[i], cellOf);
+    return out + "\\bottomrule\n\\end{tabular}}\n";
+}
+
+std::string latexList(const std::vector<std::string> &lines) {
+    if (lines.empty())
+        return {};
+    std::string out = "\\begin{itemize}\\footnotesize\\setlength{\\itemsep}{0pt}\n";
+    for (const std::string &line : lines)
+        out += "\\item {}" + latexText(line) + "\n";
+    return out + "\\end{itemize}\n";
+}
+
+std::string sentences(std::initializer_list<std::string> all) {
+    std::string out;
+    for (const std::string &one : all)
+        if (!one.empty())
+            out += (out.empty() ? "" : out.ends_with('.') || out.ends_with('?') ? " " : ". ") + one;
+    return out;
+}
+
+std::string latexSection(const ReportSection &section) {
+    if (!section.table.rows.empty())
+        return "\n" +
+               latexTable(section.table, sentences({section.title, section.said}), "lockstep-" + section.key,
+                          section.table.rows.size()) +
+               "\\end{table}\n";
+    return "\n\\paragraph{" + latexText(section.title) + "} " + latexText(section.said) + "\n" +
+           latexList(section.lines);
+}
+
+} // namespace
+
+std::string latexReport(const Report &report) {
+    const ResultTable &table = report.table;
+    const VerdictText verdict = verdictText(table);
+    const auto published = std::ranges::find_if(table.rows, &ResultRow::published);
     std::string out =
-        "% Written by Lockstep. In the preamble: \\usepackage{booktabs,graphicx}; then \\input this file.\n"
-        "\\begin{table}\n\\centering\n\\caption{" +
-        latexText(caption) + "}\n\\label{tab:lockstep}\n\\medskip\n\\resizebox{\\ifdim\\width>\\linewidth\\linewidth" +
-        "\\else\\width\\fi}{!}{%\n\\begin{tabular}{" + columns + "}\n\\toprule\n" + rowOf(text.heads, headOf) +
-        "\\midrule\n";
-    bool published = false;
-    for (std::size_t i = 0; i < text.rows.size(); ++i) {
-        if (table.rows[i].published && !std::exchange(published, true) && i > 0)
-            out += "\\midrule\n";
-        out += rowOf(text.rows[i], cellOf);
-    }
-    out += "\\bottomrule\n\\end{tabular}}\n\n";
-    const std::vector<std::string> notes = noteLines(table);
-    if (!notes.empty())
-        out += "\\begin{itemize}\\footnotesize\\setlength{\\itemsep}{0pt}\n";
-    for (const std::string &note : notes)
-        out += "\\item {}" + latexText(note) + "\n";
-    if (!notes.empty())
-        out += "\\end{itemize}\n";
-    return out + "\\end{table}\n";
+        "% Written by Lockstep. In the preamble: \\usepackage{booktabs,graphicx}; then \\input this file.\n" +
+        latexTable(textTable(table, TextColumns::Paper),
+                   sentences({table.title, table.datasetNote, verdict.sentence, verdict.spread}), "lockstep",
+                   std::size_t(published - table.rows.begin())) +
+        "\n" + latexList(noteLines(table)) + "\\end{table}\n";
+    for (const ReportSection &section : reportSections(report))
+        out += latexSection(section);
+    return out;
 }
 
 } // namespace lockstep::core

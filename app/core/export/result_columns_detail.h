@@ -19,13 +19,14 @@ struct ResultColumn {
     const char *key;  ///< CSV head and JSON key, with its unit
     const char *head; ///< for people
     std::function<Json(const ResultRow &)> value;
-    int percentDigits = -1;                 ///< people read a share in %
-    TextColumns least = TextColumns::Paper; ///< the narrowest table it is in
+    int percentDigits = -1;                                  ///< people read a share in %
+    TextColumns least = TextColumns::Paper;                  ///< the narrowest table it is in
+    std::function<std::string(const ResultRow &)> text = {}; ///< for people, where the value alone does not say it
 };
 
 [[nodiscard]] const std::vector<ResultColumn> &resultColumns();
 /// As people read it: three significant digits, "-" when unknown.
-[[nodiscard]] std::string peopleText(const Json &value, const ResultColumn &column);
+[[nodiscard]] std::string peopleText(const ResultRow &row, const ResultColumn &column);
 
 [[nodiscard]] std::string joined(const std::vector<std::string> &texts); ///< with "; "
 

@@ -21,6 +21,15 @@ std::string coordinate(double value) {
     return significant(value, 5).toStdString();
 }
 
+/// What names have alike is often how they begin, so both ends stay. Cut as bytes it would not be UTF-8.
+std::string shortened(const std::string &name, qsizetype most = 26) {
+    const QString whole = QString::fromStdString(name);
+    if (whole.size() <= most)
+        return name;
+    const qsizetype begin = most / 2;
+    return (whole.left(begin) + QStringLiteral("…") + whole.right(most - 1 - begin)).toStdString();
+}
+
 /// One drawing in the making. Coordinates are the viewBox's units; text is 12 of them high.
 class Drawing {
 public:
@@ -29,9 +38,15 @@ public:
                 htmlText(label) + "\" font-size=\"12\" font-family=\"inherit\">\n";
     }
     void word(double x, double y, const std::string &said, const char *anchor = "start",
-              const char *fill = "var(--text)", bool bold = false) {
+              const char *fill = "var(--text)", bool bold = false, const std::string &whole = {}) {
         m_out += "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" text-anchor=\"" + anchor +
-                 "\" fill=\"" + fill + "\"" + (bold ? " font-weight=\"600\"" : "") + ">" + htmlText(said) + "</text>\n";
+                 "\" fill=\"" + fill + "\"" + (bold ? " font-weight=\"600\"" : "") + ">" +
+                 (whole.empty() ? "" : "<title>" + htmlText(whole) + "</title>") + htmlText(said) + "</text>\n";
+    }
+    /// Shortened to its room; the whole is told where the pointer rests.
+    void name(double x, double y, const std::string &whole, const char *fill, bool bold, qsizetype most = 26) {
+        const std::string said = shortened(whole, most);
+        word(x, y, said, "start", fill, bold, said == whole ? std::string() : whole);
     }
     void line(double x1, double y1, double x2, double y2, const char *stroke, const char *more = "") {
         m_out += "<line x1=\"" + coordinate(x1) + "\" y1=\"" + coordinate(y1) + "\" x2=\"" + coordinate(x2) +
@@ -97,19 +112,6 @@ void heightAxis(Drawing &drawing, const Scale &y, double left, double right, con
     drawing.word(left, 12, title, "start", "var(--quiet)");
 }
 
-/// Cut in the middle of a letter it would not be UTF-8.
-std::string shortened(const std::string &name, std::size_t most = 26) {
-    const QString whole = QString::fromStdString(name);
-    return whole.size() <= qsizetype(most) ? name
-                                           : (whole.left(qsizetype(most) - 1) + QStringLiteral("…")).toStdString();
-}
-
-std::string signedSeconds(double seconds) {
-    if (seconds == 0)
-        return "0 s";
-    return (seconds < 0 ? "\u2212" : "+") + significant(std::abs(seconds)).toStdString() + " s";
-}
-
 struct Line {
     std::string name, method;
     std::vector<std::pair<double, double>> points;
@@ -151,8 +153,7 @@ std::string lines(const std::vector<Line> &all, const std::string &xTitle, const
     for (std::size_t i = 0; i < ends.size(); ++i) {
         const double most = bottom - room * double(ends.size() - 1 - i);
         next = std::min(std::max(next, ends[i].first + 4), most);
-        drawing.word(right + 6, next, shortened(ends[i].second->name, 24), "start",
-                     colorOf(ends[i].second->method).c_str(), true);
+        drawing.name(right + 6, next, ends[i].second->name, colorOf(ends[i].second->method).c_str(), true, 24);
         next += room;
     }
     return drawing.finish();
@@ -192,7 +193,7 @@ std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
         const Row &row = rows[i];
         const double y = 4 + rowHeight * double(i), middle = y + rowHeight / 2;
         const std::string color = colorOf(row.row->method);
-        drawing.word(0, middle + 4, shortened((row.row->published ? "publ. " : "") + row.row->name), "start",
+        drawing.name(0, middle + 4, (row.row->published ? "publ. " : "") + row.row->name,
                      row.row->published ? "var(--quiet)" : "var(--text)", true);
         drawing.box(x(0), y + 4, x(row.value) - x(0), rowHeight - 8,
                     row.row->published
@@ -208,7 +209,7 @@ std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
     return drawing.finish();
 }
 
-std::string waterfallSvg(const Attribution &found, std::string_view method) {
+std::string waterfallSvg(const Attribution &found, std::string_view referenceMethod, std::string_view method) {
     double low = 0, high = std::max(found.referenceS, found.runS), at = found.referenceS;
     for (const AttributionBar &bar : found.bars) {
         for (const double end : {at + bar.seconds, at + bar.low, at + bar.high}) {
@@ -227,14 +228,14 @@ std::string waterfallSvg(const Attribution &found, std::string_view method) {
     const std::string color = colorOf(method);
     const auto label = [&](std::size_t row, const std::string &name, double end, const std::string &value, bool total) {
         const double middle = 4 + rowHeight * (double(row) + 0.5) + 4;
-        drawing.word(0, middle, shortened(name), "start", total ? "var(--text)" : "var(--quiet)", total);
+        drawing.name(0, middle, name, total ? "var(--text)" : "var(--quiet)", total);
         drawing.word(end + 8, middle, value, "start", "var(--text)", true);
     };
     const auto total = [&](std::size_t row, const std::string &name, double seconds, const std::string &fill) {
         drawing.box(x(0), 8 + rowHeight * double(row), x(seconds) - x(0), rowHeight - 8, "fill=\"" + fill + "\"");
         label(row, name, x(seconds), significant(seconds).toStdString() + " s", true);
     };
-    total(0, found.reference, found.referenceS, colorOf("baseline"));
+    total(0, found.reference, found.referenceS, colorOf(referenceMethod));
     at = found.referenceS;
     for (std::size_t i = 0; i < found.bars.size(); ++i) {
         const AttributionBar &bar = found.bars[i];
@@ -250,7 +251,8 @@ std::string waterfallSvg(const Attribution &found, std::string_view method) {
             drawing.whisker(x(at + bar.low), x(at + bar.high), y + rowHeight / 2 - 4);
             end = std::max(end, x(at + bar.high));
         }
-        label(i + 1, std::string(toString(bar.cause)), end, signedSeconds(bar.seconds), false);
+        label(i + 1, std::string(toString(bar.cause)), end, addedSeconds(bar.seconds, found.longerS()).toStdString(),
+              false);
         at += bar.seconds;
     }
     total(rows - 1, found.run, found.runS, color);
@@ -352,7 +354,7 @@ std::string anatomySvg(const std::vector<StepAnatomy> &anatomies) {
         for (std::size_t i = 0; i < one.anatomy.devices.size(); ++i, y += rowHeight) {
             const double middle = y + rowHeight / 2 + 4;
             if (i == 0)
-                drawing.word(0, middle, shortened(one.name, 16), "start", "var(--text)", true);
+                drawing.name(0, middle, one.name, "var(--text)", true, 16);
             drawing.word(nameWidth - 8, middle, one.anatomy.devices[i].device, "end", "var(--quiet)");
             double from = 0;
             for (const DpStage &stage : one.anatomy.stages) {

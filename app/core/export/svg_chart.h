@@ -13,8 +13,9 @@ namespace lockstep::core {
 
 /// Speed-ups of the table's rows with their intervals, published ones dotted. Empty string: nothing to draw.
 [[nodiscard]] std::string speedUpSvg(const ResultTable &table, const Judgement &judgement);
-/// From the reference's time to the run's, cause by cause.
-[[nodiscard]] std::string waterfallSvg(const Attribution &attribution, std::string_view method);
+/// From the reference's time to the run's, cause by cause; each total in the colour of its method.
+[[nodiscard]] std::string waterfallSvg(const Attribution &attribution, std::string_view referenceMethod,
+                                       std::string_view method);
 /// Loss over steps, the first repeat of each name, at most `pointsALine` of the lowest and highest points a line.
 [[nodiscard]] std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine = 600);
 /// A step of DP device by device, and of DDP rank by rank, on one scale of time: what each does, and the line where it waits.

@@ -27,7 +27,7 @@ TextTable textTable(const ResultTable &table, TextColumns which) {
         out.heads.emplace_back(column.head);
         out.numbers.push_back(isNumber(column, table));
         for (std::size_t row = 0; row < table.rows.size(); ++row)
-            out.rows[row].push_back(peopleText(column.value(table.rows[row]), column));
+            out.rows[row].push_back(peopleText(table.rows[row], column));
     }
     for (std::size_t row = 0; row < table.rows.size(); ++row)
         if (which != TextColumns::All && table.rows[row].published)

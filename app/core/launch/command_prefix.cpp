@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 #include <QCoreApplication>
@@ -148,6 +149,22 @@ Result<std::string> findAgent() {
 }
 Result<std::string> findCtl() {
     return findProgram("LOCKSTEP_CTL", QStringLiteral("lockstepctl"));
+}
+
+Result<std::string> findScripts() {
+    if (const char *named = ::getenv("LOCKSTEP_SCRIPTS"); named && *named)
+        return std::string(named);
+    const auto agent = findAgent();
+    if (!agent)
+        return fail(agent.error());
+    std::error_code error;
+    const std::filesystem::path bin = std::filesystem::canonical(*agent, error).parent_path();
+    for (const char *folder : {"../share/lockstep/python", "../../resources/python", "../../../share/lockstep/python",
+                               "../../../../resources/python"}) // the second line lies two folders deeper
+        if (const auto found = (bin / folder).lexically_normal(); std::filesystem::is_directory(found, error))
+            return found.string();
+    return fail(Error::failed("the Python files of Lockstep are not beside " + *agent,
+                              "name their folder in LOCKSTEP_SCRIPTS"));
 }
 
 } // namespace lockstep::core

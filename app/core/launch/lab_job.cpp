@@ -194,6 +194,8 @@ Result<void> LabJob::start(const LabRequest &request) {
         m_record.notRun.push_back(request.nodes.empty() && gpus < m_ranks.front()
                                       ? whyNoNccl(gpus, m_ranks.front())
                                       : std::string("nccl: these ranks have CPU devices; add --device cuda"));
+    if (request.nodes.empty())
+        m_others.emplace();
     m_timer.start();
     next();
     return {};
@@ -241,7 +243,9 @@ void LabJob::next() {
 }
 
 void LabJob::tell(double share, const std::string &what) {
-    m_progress = {(double(m_current) + share) / double(m_ranks.size()), what, m_record.startWallUs, m_request.nodes};
+    const double fraction = (double(m_current) + share) / double(m_ranks.size());
+    m_progress = {std::max(m_progress.fraction, fraction), // further sweeps may have come to those planned
+                  what, m_record.startWallUs, m_request.nodes};
     const Json json = {{"fraction", m_progress.fraction},
                        {"what", what},
                        {"start_wall_us", m_record.startWallUs},
@@ -287,6 +291,8 @@ void LabJob::over(const std::optional<Error> &error) {
     if (++m_current < m_ranks.size())
         return next();
     m_record.durationS = double(SystemClock().wallUs() - m_record.startWallUs) / 1e6;
+    if (m_others)
+        m_record.otherCores = m_others->cores();
     if (auto written = writeLab(m_record); !written)
         return end(written.error());
     end(std::nullopt);

@@ -11,6 +11,7 @@
 #include "ipc/error.h"
 #include "ipc/run_config.h"
 #include "ipc/unix_socket.h"
+#include "launch/other_load.h"
 #include "store/lab_record.h"
 
 namespace lockstep::core {
@@ -84,6 +85,7 @@ private:
     std::unique_ptr<AttendedRun> m_run;
     QTimer m_timer;
     LabProgress m_progress;
+    std::optional<OtherLoad> m_others; ///< of this machine, while its own devices are measured
     bool m_stopped = false, m_ended = false;
 };
 

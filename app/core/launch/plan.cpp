@@ -1,14 +1,13 @@
 #include "launch/plan.h"
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <set>
 
 #include "ipc/command_template.h"
 #include "ipc/cores.h"
-#include "launch/command_prefix.h"
 #include "launch/machine_facts.h"
+#include "launch/run_names.h"
 
 namespace lockstep::core {
 namespace {
@@ -176,36 +175,21 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
     return out;
 }
 
-/// "DP ×2" twice with unlike configs gets what tells them apart: "DP ×2, workers 4".
-void nameApart(std::vector<Resolved> &runs) {
-    std::map<std::string, std::vector<Resolved *>> groups;
+/// "DP ×2" twice with unlike configs gets what tells them apart: "DP ×2, 4 workers".
+void nameRuns(std::vector<Resolved> &runs) {
     std::set<std::string> ddpBackends;
     for (const Resolved &one : runs)
         if (isDistributed(one.run.config.method))
             ddpBackends.insert(one.run.config.backend);
+    std::vector<PlannedRun *> planned;
     for (Resolved &one : runs) {
         if (!one.named && !one.run.command.empty())
             one.run.name = commandName(one.run.command);
         else if (!one.named)
             one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && isDistributed(one.run.config.method));
-        groups[one.run.name].push_back(&one);
+        planned.push_back(&one.run);
     }
-    for (auto &[name, group] : groups) {
-        if (group.size() < 2)
-            continue;
-        for (const FieldSpec &field : runConfigFields()) {
-            std::set<std::string> values, told;
-            for (const Resolved *one : group) {
-                values.insert(field.get(one->run.config));
-                told.insert(one->run.name);
-            }
-            // Cores of loading workers follow from the workers: no name needs them once all are told apart.
-            if (values.size() < 2 || (field.key == "worker_cores" && told.size() == group.size()))
-                continue;
-            for (Resolved *one : group)
-                one->run.name += ", " + std::string(field.key) + " " + field.get(one->run.config);
-        }
-    }
+    tellApart(planned);
 }
 
 /// Every round of `runs` entries in an order of its own (Fisher and Yates); one round as listed.
@@ -233,8 +217,8 @@ void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource 
             PlannedRun &run = plan.runs.emplace_back(one.run);
             run.repeat = repeat;
             run.repeats = repeats;
-            if (estimate && run.command.empty()) // a script is other work by the same config
-                run.estimateS = estimate(run.config);
+            if (estimate)
+                run.estimateS = estimate(run.config, run.command);
             known = known && run.estimateS.has_value();
         }
     plan.order = drawOrder(plan.runnableCount() / repeats, repeats, plan.orderSeed);
@@ -248,6 +232,26 @@ void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource 
     for (const Resolved &one : runs)
         if (!one.run.runnable())
             plan.runs.push_back(one.run);
+}
+
+/// The recipe names a reference, and none of its runs has that name. What was set beside it may have renamed them: that is
+/// no mistake of the recipe's.
+std::optional<Error> referenceMistake(const Recipe &recipe, const std::vector<Resolved> &runs,
+                                      const PlanOptions &options) {
+    constexpr std::size_t mostNames = 12;
+    if (recipe.reference.empty() ||
+        std::ranges::any_of(runs, [&](const Resolved &one) { return one.run.name == recipe.reference; }) ||
+        std::ranges::any_of(recipe.runs, [&](const RunSpec &spec) { return spec.name == recipe.reference; }) ||
+        std::ranges::any_of(options.set, [&](const auto &pair) { return mayRename(recipe, pair.first); }) ||
+        (options.quick && (mayRename(recipe, "epochs") || mayRename(recipe, "train_samples"))))
+        return std::nullopt;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(runs.size(), mostNames); ++i)
+        names += (i == 0 ? "\"" : ", \"") + runs[i].run.name + "\"";
+    if (runs.size() > mostNames)
+        names += " and " + std::to_string(runs.size() - mostNames) + " more";
+    return Error::badArgument("no run is named \"" + recipe.reference + "\"", "name one of these: " + names,
+                              "reference");
 }
 
 std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &runs) {
@@ -300,7 +304,9 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
                                             "use 1 to " + std::to_string(mostSideBySide), "side_by_side"));
     if (!errors.empty())
         return tl::unexpected(errors);
-    nameApart(runs);
+    nameRuns(runs);
+    if (const auto mistake = referenceMistake(recipe, runs, options))
+        return tl::unexpected(std::vector<Error>{*mistake});
     Plan plan;
     plan.title = recipe.title;
     plan.recipe = recipe.name;
@@ -309,72 +315,6 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     plan.sideBySide = {options.sideBySide, facts.allowedCores, facts.gpuUuids};
     order(runs, repeats, options.estimate, plan);
     return plan;
-}
-
-bool isMeant(std::string_view key) {
-    return key == "method" || key == "devices" || key == "backend" || key == "dp_replicas" || key == "nodes";
-}
-
-std::string runTitle(const RunConfig &config, bool withBackend) {
-    const std::string count = " ×" + std::to_string(deviceCount(config));
-    switch (config.method) {
-    case Method::Baseline:
-        return "baseline";
-    case Method::Dp:
-        return "DP" + count;
-    case Method::Ddp:
-    case Method::PsSync:
-        break;
-    }
-    return (config.method == Method::Ddp ? "DDP" : "server") + count + (withBackend ? " " + config.backend : "");
-}
-
-namespace {
-
-/// With the address and port that a person would choose; our own agents take a free port.
-std::string torchrunOnNode(const RunConfig &config, int node) {
-    const NodePlace &first = config.nodes.front();
-    const std::string master = !first.address.empty() ? first.address : first.host.empty() ? "127.0.0.1" : first.host;
-    std::string command = "torchrun --no-python --nnodes " + std::to_string(config.nodes.size()) + " --node-rank " +
-                          std::to_string(node) + " --nproc-per-node " +
-                          std::to_string(processesOfNodes(config)[std::size_t(node)]) + " --master-addr " +
-                          quoteForShell(master) + " --master-port 29500 lockstep-trainer";
-    for (const std::string &argument : toArguments(configOfNode(config, node)))
-        command += " " + quoteForShell(argument);
-    return command;
-}
-
-} // namespace
-
-std::string torchrunCommand(const RunConfig &config) {
-    if (config.nodes.size() > 1) { // one a node, to be started on each
-        std::string commands;
-        for (std::size_t node = 0; node < config.nodes.size(); ++node)
-            commands += (node > 0 ? "\n" : "") + torchrunOnNode(config, int(node));
-        return commands;
-    }
-    std::string command;
-    if (isDistributed(config.method))
-        command = "torchrun --no-python --nproc-per-node " + std::to_string(processCount(config)) + " ";
-    command += "lockstep-trainer";
-    for (const std::string &argument : toArguments(config))
-        command += " " + quoteForShell(argument);
-    return command;
-}
-
-std::string torchrunCommand(const PlannedRun &run) {
-    if (run.command.empty())
-        return torchrunCommand(run.config);
-    std::vector<std::string> words = shownCommand(run.command, run.config);
-    if (isDistributed(run.config.method) && pythonScript(run.command) == std::size_t(1))
-        words.erase(words.begin()); // torchrun brings its own Python
-    std::string command;
-    if (isDistributed(run.config.method))
-        command = "torchrun " + std::string(words.size() == run.command.size() ? "--no-python " : "") +
-                  "--nproc-per-node " + std::to_string(processCount(run.config)) + " ";
-    for (const std::string &word : words)
-        command += (&word == words.data() ? "" : " ") + quoteForShell(word);
-    return command;
 }
 
 } // namespace lockstep::core

@@ -19,7 +19,7 @@ struct PlannedRun {
     int repeats = 1;
     std::string notRunReason; ///< "not run: needs 8, has 2"; empty: it runs. Listed once, not once a repeat
     std::string note;
-    std::optional<double> estimateS;  ///< launch to exit; absent: never run here before, or a script's
+    std::optional<double> estimateS;  ///< launch to exit; absent: never run here before
     std::vector<std::string> command; ///< a script's, with its placeholders; empty: lockstep-trainer
     [[nodiscard]] bool runnable() const { return notRunReason.empty(); }
     bool operator==(const PlannedRun &) const = default;
@@ -38,8 +38,9 @@ struct Plan {
     [[nodiscard]] int runnableCount() const;
 };
 
-/// How long an earlier run of the same config took, launch to exit; nothing when there was none.
-using EstimateSource = std::function<std::optional<double>(const RunConfig &)>;
+/// How long an earlier run of the same config took, and of the same command where a script runs, launch to exit; nothing when
+/// there was none.
+using EstimateSource = std::function<std::optional<double>(const RunConfig &, const std::vector<std::string> &command)>;
 
 struct PlanOptions {
     bool quick = false;
@@ -52,7 +53,8 @@ struct PlanOptions {
 
 /// Resolves devices against `facts`, applies quick and set, drops runs equal to an earlier one. Repeats take turns: each
 /// round has every run once, in an order of its own, so that a machine that drifts drifts under all alike; a single round
-/// is run as listed. All mistakes of all runs at once (an unknown key, an indivisible batch).
+/// is run as listed. All mistakes of all runs at once (an unknown key, an indivisible batch); a reference that names no run is
+/// one too.
 [[nodiscard]] tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
                                                             const PlanOptions &options = {});
 
@@ -60,10 +62,15 @@ struct PlanOptions {
 [[nodiscard]] bool isMeant(std::string_view key);
 /// "baseline", "DP ×2", "DDP ×2", "server ×2"; with the backend ("DDP ×2 gloo") when asked.
 [[nodiscard]] std::string runTitle(const RunConfig &config, bool withBackend = false);
+/// A setting as it stands in a name: "4 workers", "batch loader", "fp64", "seed 1".
+[[nodiscard]] std::string settingText(const RunConfig &config, std::string_view key);
+/// Whether another value of that key on every run may give the recipe's runs other names: it stands in a title, or they
+/// differ in it.
+[[nodiscard]] bool mayRename(const Recipe &recipe, std::string_view key);
 
 /// What torchrun (or a shell) would run for the same: "torchrun --no-python --nproc-per-node 2 lockstep-trainer …".
 [[nodiscard]] std::string torchrunCommand(const RunConfig &config);
-/// The same of a planned run, which may be a script's: "torchrun --nproc-per-node 2 {scripts}/…" or "python3 …".
+/// The same of a planned run, which may be a script's: "torchrun --nproc-per-node 2 /…/train.py" or "python3 …".
 [[nodiscard]] std::string torchrunCommand(const PlannedRun &run);
 
 } // namespace lockstep::core

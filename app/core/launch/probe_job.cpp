@@ -227,6 +227,7 @@ Result<void> ProbeJob::start(std::vector<ProbeRequest> probes) {
     if (!trainer)
         return fail(trainer.error());
     m_trainer = std::move(*trainer);
+    m_others.emplace();
     next();
     return {};
 }
@@ -347,8 +348,11 @@ void ProbeJob::take(std::vector<std::string> frames) {
         return end(Error::failed("a probe told no epoch", "lockstepctl and lockstep-trainer must be of one version"));
     m_done.push_back(*probe);
     m_waiting.pop_front();
-    if (m_waiting.empty())
+    if (m_waiting.empty()) {
+        if (m_others)
+            m_otherCores = m_others->cores();
         return end(std::nullopt);
+    }
     // Not from within a process's own signal: next() lets the finished ones go.
     QMetaObject::invokeMethod(this, &ProbeJob::next, Qt::QueuedConnection);
 }

@@ -12,6 +12,7 @@
 #include "analysis/forecast.h"
 #include "ipc/error.h"
 #include "ipc/run_config.h"
+#include "launch/other_load.h"
 
 namespace lockstep::core {
 class AttendedRun;
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] Result<void> start(std::vector<ProbeRequest> probes);
     [[nodiscard]] const std::vector<ComputeProbe> &probes() const { return m_done; }
     [[nodiscard]] const std::vector<double> &parameterBytes() const { return m_parameterBytes; }
+    /// Cores' worth of this machine that other programs took meanwhile; absent: not done yet, on nodes, or unknown.
+    [[nodiscard]] std::optional<double> otherCores() const { return m_otherCores; }
 
 Q_SIGNALS:
     void progressed(const QString &what);
@@ -72,6 +75,8 @@ private:
     int m_alive = 0;                 ///< copies on nodes that have not ended
     std::vector<ComputeProbe> m_done;
     std::vector<double> m_parameterBytes;
+    std::optional<OtherLoad> m_others;
+    std::optional<double> m_otherCores;
     bool m_ended = false;
 };
 

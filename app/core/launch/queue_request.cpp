@@ -39,7 +39,8 @@ Result<void> skip(ExperimentEntry &entry, const std::string &by) {
     return {};
 }
 
-Result<void> retry(ExperimentEntry &entry) {
+Result<void> retry(Experiment &experiment, int number, bool alone) {
+    ExperimentEntry &entry = experiment.entries[std::size_t(number)];
     if (!isOver(entry.state) || !entry.planned.runnable())
         return fail(wrongState(entry, "run again",
                                entry.planned.runnable() ? "wait until it is over" : entry.planned.notRunReason));
@@ -49,6 +50,8 @@ Result<void> retry(ExperimentEntry &entry) {
     entry.placed.reset();
     entry.reason.clear();
     entry.state = EntryState::Queued;
+    if (alone)
+        experiment.sideBySide.runs = 1;
     return {};
 }
 
@@ -145,6 +148,8 @@ std::string toJson(const QueueRequest &request) {
         json["entry"] = request.entry;
     if (request.kind == QueueRequest::Kind::Move)
         json["to"] = request.to;
+    if (request.alone)
+        json["alone"] = true;
     if (request.generation)
         json["generation"] = *request.generation;
     if (request.added)
@@ -166,6 +171,7 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
         request.kind = *kind;
         request.entry = json.value("entry", -1);
         request.to = json.value("to", 0);
+        request.alone = json.value("alone", false);
         request.by = json.value("by", "a request");
         if (json.contains("generation"))
             request.generation = json["generation"].get<std::uint64_t>();
@@ -185,6 +191,20 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
     } catch (const std::exception &) {
         return std::nullopt;
     }
+}
+
+std::vector<QueueRequest> retriesOf(const Experiment &experiment, const std::vector<std::string> &runs, bool alone) {
+    std::vector<QueueRequest> out;
+    for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
+        const std::string &run = experiment.entries[i].run;
+        if (run.empty() || std::ranges::find(runs, run) == runs.end())
+            continue;
+        QueueRequest &request = out.emplace_back();
+        request.kind = QueueRequest::Kind::Retry;
+        request.entry = int(i);
+        request.alone = alone;
+    }
+    return out;
 }
 
 std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment) {
@@ -221,7 +241,7 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
     case QueueRequest::Kind::Skip:
         return skip(experiment.entries[std::size_t(request.entry)], request.by);
     case QueueRequest::Kind::Retry:
-        return retry(experiment.entries[std::size_t(request.entry)]);
+        return retry(experiment, request.entry, request.alone);
     case QueueRequest::Kind::Move:
         return move(experiment, request.entry, request.to);
     case QueueRequest::Kind::Add:

@@ -18,13 +18,14 @@ struct QueueRequest {
         Pause,  ///< the current runs go on, no further one starts
         Resume, ///< after a pause
         Skip,   ///< one entry: queued, it is left out; running, it is stopped and the next one starts
-        Retry,  ///< one entry that is over: queued again, its earlier run is kept
+        Retry,  ///< one entry that is over: queued again, its earlier run is kept and counts no more
         Move,   ///< one queued entry to another place among the queued ones
         Add     ///< further runs at the queue's end: a control that is missing
     };
     Kind kind = Kind::Stop;
-    int entry = -1; ///< index in Experiment::entries; for Skip, Retry, Move
-    int to = 0;     ///< Move: place among the queued entries, from 0
+    int entry = -1;     ///< index in Experiment::entries; for Skip, Retry, Move
+    int to = 0;         ///< Move: place among the queued entries, from 0
+    bool alone = false; ///< Retry: from now on the experiment's runs go one at a time
     /// Add: name, config (or script), note, and `repeats` of it. A name that another config has is made one of its own.
     std::optional<PlannedRun> added = {};
     std::string by; ///< "lockstep on box"
@@ -40,6 +41,9 @@ struct QueueRequest {
 /// Changes the queue as asked; a sentence when that can't be. Of a run that is under way it changes nothing: stopping it
 /// is up to the owner (stopsCurrents).
 [[nodiscard]] Result<void> apply(const QueueRequest &request, Experiment &experiment);
+/// Retry of each entry whose run is among `runs`; none where they were queued again already or are another experiment's.
+[[nodiscard]] std::vector<QueueRequest> retriesOf(const Experiment &experiment, const std::vector<std::string> &runs,
+                                                  bool alone);
 /// The entries under way that must be stopped for the request.
 [[nodiscard]] std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment);
 

@@ -5,7 +5,7 @@
 
 namespace lockstep::core {
 
-/// What a verdict advises: what is unfair of each pair, heaviest first, then what bounds each run. DisplayRole is the
+/// What a verdict advises: what is unfair, heaviest first whichever pair it is of, then what bounds each run. DisplayRole is the
 /// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole what the row is
 /// about ("DDP ×2 against baseline").
 class JudgementModel : public QAbstractListModel {
@@ -15,6 +15,10 @@ public:
     explicit JudgementModel(QObject *parent = nullptr);
     void setJudgement(Judgement judgement);
     [[nodiscard]] const Judgement &judgement() const { return m_judgement; }
+
+    /// The pair whose causes the sentence tells first (verdict.h): the largest gain, else the largest loss; of those that it
+    /// tells nothing of, the first that was attributed. Absent: none was.
+    [[nodiscard]] std::optional<std::size_t> explainedPair() const;
 
     [[nodiscard]] Kind kindOf(int row) const { return m_rows[std::size_t(row)].kind; }
     /// Runs that one press starts: the control of a finding, the tips of a bottleneck.

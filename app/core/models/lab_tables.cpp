@@ -91,7 +91,7 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
                    QStringLiteral("Forecast time of an epoch"),
                    QStringLiteral("Against one device, by epoch time"),
                    QStringLiteral("What probes, fit and overlap leave open"),
-                   QStringLiteral("Median step of the runs of this work on this machine"),
+                   QStringLiteral("Median step of the runs of this work since the forecast"),
                    QStringLiteral("Forecast ÷ measured - 1: the forecast's grade")};
     const QString unknown = QStringLiteral("-");
     for (std::size_t i = 0; i < record.forecast.rows.size(); ++i) {
@@ -106,13 +106,19 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
             continue;
         }
         const auto &grade = outcome.grade;
-        const QString noRun = QStringLiteral("no such run yet");
+        const QString noRun = outcome.runsBefore == 0
+                                  ? QStringLiteral("no such run yet")
+                                  : QStringLiteral("no such run since; %1 made before the forecast %2 not its test")
+                                        .arg(outcome.runsBefore)
+                                        .arg(outcome.runsBefore == 1 ? QStringLiteral("is") : QStringLiteral("are"));
         table.rows.push_back(
             {name, time(row.stepS.value), words(intervalText(row.stepS, shortTime)),
              figure(row.epochS.value, seconds(row.epochS.value)), figure(row.speedUp.value, speedUp(row.speedUp.value)),
              words(intervalText(row.speedUp, speedUp)),
              figure(outcome.measuredStepS, shortTime(outcome.measuredStepS),
-                    outcome.runs > 0 ? QStringLiteral("median of %1 runs").arg(outcome.runs) : noRun),
+                    outcome.runs == 0   ? noRun
+                    : outcome.runs == 1 ? QStringLiteral("of 1 run since the forecast")
+                                        : QStringLiteral("median of %1 runs since the forecast").arg(outcome.runs)),
              figure(grade ? std::optional(grade->error) : std::nullopt, grade ? percent(grade->error, 1) : unknown,
                     !grade          ? noRun
                     : grade->within ? QStringLiteral("within the interval")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/row_figures.h"
 #include "models/cells.h"
 #include "models/roles.h"
 
@@ -27,12 +28,16 @@ const Head resultHeads[ResultModel::ColumnCount] = {
     {"Training time", "s", "Sum of epoch durations, evaluation left out"},
     {"Run time", "s", "Launch to exit"},
     {"Published time", "s", "As printed; the kind column says what it is"},
-    {"Speed-up, training", "×", "Reference's training time ÷ this run's; published: computed from the printed times"},
-    {"Speed-up, run", "×", "Reference's run time ÷ this run's"},
+    {"Speed-up, training", "×",
+     "Reference's training time ÷ this run's, with its 95 % interval; published: computed from the printed times"},
+    {"Speed-up, epoch", "×", "Reference's median epoch after the first ÷ this run's, with its 95 % interval"},
+    {"Speed-up, run", "×", "Reference's run time ÷ this run's, with its 95 % interval"},
     {"Printed speed-up", "×", "As the publication prints it, beside the computed one"},
     {"Efficiency", "%", "Speed-up in training time ÷ devices"},
     {"Test accuracy", "%", "Over the whole test set, each image once"},
+    {"Accuracy difference", "points", "This run's median test accuracy less the reference's"},
     {"Final loss", "", "Sample-weighted mean over all ranks in the last epoch"},
+    {"Loss difference", "", "This run's median final loss less the reference's"},
     {"Utilisation", "", "Mean over the epochs, each device"},
     {"Nodes", "", "Machines the run used"},
     {"State", "", "Where the repeats stand"},
@@ -48,6 +53,23 @@ QString joined(const std::vector<std::string> &texts, const QString &between) {
 
 QString repeatsText(const ResultRow &row) {
     return row.published ? QStringLiteral("-") : QStringLiteral("%1 of %2").arg(row.repeats).arg(row.planned);
+}
+
+/// What there is to say of an interval, or why there is none.
+QString intervalHint(const std::optional<SpeedUp> &speedUp) {
+    if (!speedUp)
+        return {};
+    const QString repeats = QStringLiteral("%1 and %2 repeats").arg(speedUp->referenceRepeats).arg(speedUp->runRepeats);
+    if (!speedUp->hasInterval())
+        return QStringLiteral("no interval: %1, and it takes %2 of each").arg(repeats).arg(repeatsForInterval);
+    return QStringLiteral("95 % interval %1, by Welch's t on the logarithms of %2")
+        .arg(qs(rangeText(speedUp)), repeats);
+}
+
+TableCell speedUpCell(std::optional<double> factor, const std::optional<SpeedUp> &interval) {
+    TableCell cell = TableCell::ofNumber(factor, qs(withRange(factor, interval)));
+    cell.hint = intervalHint(interval);
+    return cell;
 }
 
 TableCell settings(const ResultRow &row, int column) {
@@ -93,9 +115,12 @@ TableCell cellOf(const ResultRow &row, int column) {
     case ResultModel::PublishedTime:
         return TableCell::ofNumber(row.publishedTimeS);
     case ResultModel::SpeedUpTraining:
-        return TableCell::ofNumber(row.speedUpTraining);
+        return speedUpCell(row.speedUpTraining, row.trainingInterval);
+    case ResultModel::SpeedUpEpoch:
+        return speedUpCell(row.epochInterval ? std::optional(row.epochInterval->factor) : std::nullopt,
+                           row.epochInterval);
     case ResultModel::SpeedUpRun:
-        return TableCell::ofNumber(row.speedUpRun);
+        return speedUpCell(row.speedUpRun, row.runInterval);
     case ResultModel::PrintedSpeedUp:
         return TableCell::ofNumber(row.printedSpeedUp);
     case ResultModel::Efficiency:
@@ -104,11 +129,20 @@ TableCell cellOf(const ResultRow &row, int column) {
     case ResultModel::Accuracy:
         return TableCell::ofNumber(row.testAccuracy, row.testAccuracy ? QString::number(*row.testAccuracy * 100, 'f', 2)
                                                                       : QStringLiteral("-"));
+    case ResultModel::AccuracyDifference:
+        return TableCell::ofNumber(row.accuracyDifference, qs(pointsText(row.accuracyDifference)));
     case ResultModel::FinalLoss:
         return TableCell::ofNumber(row.finalLoss);
+    case ResultModel::LossDifference:
+        return TableCell::ofNumber(row.lossDifference, qs(signedText(row.lossDifference)));
     default:
         return settings(row, column);
     }
+}
+
+bool isAgainstReference(int column) {
+    return column == ResultModel::SpeedUpEpoch || column == ResultModel::AccuracyDifference ||
+           column == ResultModel::LossDifference;
 }
 
 QString whyUnknown(const ResultRow &row, int column) {
@@ -118,8 +152,11 @@ QString whyUnknown(const ResultRow &row, int column) {
         return column == ResultModel::PublishedTime ? qs(row.kind) : QStringLiteral("not published");
     if (column == ResultModel::PublishedTime || column == ResultModel::PrintedSpeedUp)
         return QStringLiteral("a published figure's column");
+    if (column == ResultModel::Efficiency && row.speedUpTraining)
+        return QStringLiteral("one device, or more than the devices differs: the speed-up says nothing of them alone");
     if (row.state == "done")
-        return QStringLiteral("not measured in this run");
+        return row.reference && isAgainstReference(column) ? QStringLiteral("the reference itself")
+                                                           : QStringLiteral("not measured in this run");
     return QStringLiteral("not known yet: ") + qs(row.state);
 }
 
@@ -163,7 +200,9 @@ QVariant ResultModel::data(const QModelIndex &index, int role) const {
     case Qt::TextAlignmentRole:
         return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole:
-        return cell.text == u"-" ? whyUnknown(row, index.column()) : cell.text;
+        return cell.text == u"-"     ? whyUnknown(row, index.column())
+               : cell.hint.isEmpty() ? cell.text
+                                     : cell.text + QStringLiteral(" - ") + cell.hint;
     case MethodRole:
         return qs(row.method);
     case StateRole:

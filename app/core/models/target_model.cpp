@@ -1,7 +1,5 @@
 #include "models/target_model.h"
 
-#include <cmath>
-
 namespace lockstep::core {
 namespace {
 
@@ -62,18 +60,7 @@ void TargetModel::refresh() {
 }
 
 std::optional<Target> TargetModel::suggestion(Target::Kind kind) const {
-    std::optional<double> worst;
-    const bool accuracy = kind == Target::Kind::Accuracy;
-    for (const TimeToTarget &cell : timesToTarget(m_cells, {kind, accuracy ? 2.0 : -1.0})) // out of reach: best is told
-        for (const TargetHit &hit : cell.repeats)
-            if (hit.best)
-                worst = !worst ? *hit.best : accuracy ? std::min(*worst, *hit.best) : std::max(*worst, *hit.best);
-    if (!worst || !std::isfinite(*worst) || *worst <= 0)
-        return std::nullopt;
-    if (accuracy)
-        return Target{kind, std::floor(*worst * 100) / 100};
-    const double digit = std::pow(10, std::floor(std::log10(*worst)) - 1);
-    return Target{kind, std::ceil(*worst / digit - 1e-9) * digit};
+    return suggestedTarget(m_cells, kind);
 }
 
 } // namespace lockstep::core

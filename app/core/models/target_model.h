@@ -13,8 +13,8 @@ public:
     void setCells(std::vector<Cell> cells);
     void setTarget(const Target &target);
     [[nodiscard]] const Target &target() const { return m_target; }
-    /// A target that all cells reached: the worst of their best values, accuracy rounded down to a whole percent, loss up to
-    /// two digits. Absent: no cell has such values.
+    [[nodiscard]] const std::vector<TimeToTarget> &times() const { return m_times; }
+    /// suggestedTarget() of the cells.
     [[nodiscard]] std::optional<Target> suggestion(Target::Kind kind) const;
 
 private:

@@ -11,6 +11,7 @@
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
+#include "launch/recipe.h"
 
 namespace lockstep::core {
 namespace {
@@ -117,13 +118,31 @@ std::optional<double> stepOf(const Summary &summary, const RunConfig &config) {
     return median(std::move(steps));
 }
 
-template <class Wanted> std::optional<ForecastRecord> newestThat(const Wanted &wanted) {
+/// Newest first, until `take` says that it has enough.
+template <class Take> void eachForecast(const Take &take) {
     for (const std::string &id : listForecasts())
         if (const auto text = realFileSystem().readAll(forecastsFolder() + "/" + id + ".json"))
-            if (auto record = forecastRecordFromJson(*text); record && wanted(*record))
-                return std::move(*record);
-    return std::nullopt;
+            if (auto record = forecastRecordFromJson(*text); record && take(*record))
+                return;
 }
+
+/// What an old record does not name: the built-in recipe of that title, else the title.
+std::string recipeTitled(const std::string &title) {
+    for (const std::string &name : builtInRecipes())
+        if (const auto recipe = loadRecipe(name); recipe && recipe->title == title)
+            return name;
+    return title;
+}
+
+bool isFor(const ForecastRecord &record, const std::vector<NodePlace> &nodes) {
+    return record.config.nodes.empty() == nodes.empty() &&
+           placesOf(record.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.config)));
+}
+
+struct FoundSteps {
+    std::vector<double> steps;
+    int before = 0;
+};
 
 } // namespace
 
@@ -139,10 +158,12 @@ std::string toJson(const ForecastRecord &record) {
         rows.push_back(jsonOf(row));
     const Json json = {{"forecast", record.id},
                        {"title", record.title},
+                       {"recipe", record.recipe},
                        {"lab", record.lab},
                        {"host", record.host},
                        {"cpu_model", record.cpuModel},
                        {"start_wall_us", record.startWallUs},
+                       {"other_cores", orNull(record.otherCores)},
                        {"config", Json::parse(toJson(record.config))},
                        {"probes", probes},
                        {"batch", record.input.batch},
@@ -171,6 +192,11 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         ForecastRecord record;
         record.id = json.at("forecast").get<std::string>();
         record.title = json.at("title").get<std::string>();
+        record.recipe = json.value("recipe", "");
+        if (record.recipe.empty())
+            record.recipe = recipeTitled(record.title);
+        if (json.contains("other_cores") && json["other_cores"].is_number())
+            record.otherCores = json["other_cores"].get<double>();
         record.lab = json.value("lab", "");
         record.host = json.value("host", "");
         record.cpuModel = json.value("cpu_model", "");
@@ -217,18 +243,37 @@ std::vector<std::string> listForecasts() {
 }
 
 std::optional<ForecastRecord> newestForecast() {
-    return newestThat([](const ForecastRecord &) { return true; });
+    std::optional<ForecastRecord> newest;
+    eachForecast([&](ForecastRecord &record) {
+        newest = std::move(record);
+        return true;
+    });
+    return newest;
 }
 
-std::optional<ForecastRecord> newestForecastOf(const std::vector<NodePlace> &nodes) {
-    return newestThat([&](const ForecastRecord &record) {
-        return record.config.nodes.empty() == nodes.empty() &&
-               placesOf(record.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.config)));
+std::optional<ForecastRecord> newestForecastOf(std::string_view recipe) {
+    std::optional<ForecastRecord> newest;
+    eachForecast([&](ForecastRecord &record) {
+        if (record.recipe == recipe)
+            newest = std::move(record);
+        return newest.has_value();
     });
+    return newest;
+}
+
+std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes) {
+    std::vector<ForecastRecord> out;
+    eachForecast([&](ForecastRecord &record) {
+        if (isFor(record, nodes) &&
+            std::ranges::none_of(out, [&](const ForecastRecord &newer) { return newer.recipe == record.recipe; }))
+            out.push_back(std::move(record));
+        return false;
+    });
+    return out;
 }
 
 std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) {
-    std::map<std::pair<Method, int>, std::vector<double>> steps;
+    std::map<std::pair<Method, int>, FoundSteps> steps;
     const std::string work = workOf(record.config);
     std::vector<std::string> runs = idsIn(runsFolder(), false);
     if (int(runs.size()) > most)
@@ -247,8 +292,14 @@ std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) 
                 ? run->config->nodes.empty() && !run->machines.empty() && run->machines.front().host == record.host
                 : placesOf(run->config->nodes) ==
                       placesOf(firstDevices(record.config.nodes, deviceCount(*run->config)));
-        if (const auto step = stepOf(*ended->summary, *run->config); step && here)
-            steps[{run->config->method, deviceCount(*run->config)}].push_back(*step);
+        const auto step = stepOf(*ended->summary, *run->config);
+        if (!step || !here)
+            continue;
+        FoundSteps &found = steps[{run->config->method, deviceCount(*run->config)}];
+        if (run->startWallUs < record.startWallUs)
+            ++found.before;
+        else
+            found.steps.push_back(*step);
     }
     std::vector<ForecastOutcome> out;
     for (const ForecastRow &row : record.forecast.rows) {
@@ -256,9 +307,11 @@ std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) 
         const Method method = row.method == ForecastMethod::Ddp ? Method::Ddp : Method::PsSync;
         const auto found = steps.find({method, row.devices});
         if (found != steps.end()) {
-            outcome.runs = int(found->second.size());
-            outcome.measuredStepS = median(found->second);
-            outcome.grade = gradeForecast(row, *outcome.measuredStepS);
+            outcome.runsBefore = found->second.before;
+            outcome.runs = int(found->second.steps.size());
+            outcome.measuredStepS = median(std::move(found->second.steps)); // absent: none
+            if (outcome.measuredStepS)
+                outcome.grade = gradeForecast(row, *outcome.measuredStepS);
         }
         out.push_back(outcome);
     }

@@ -15,8 +15,11 @@ namespace lockstep::core {
 
 struct ForecastRecord {
     std::string id, title, lab, host, cpuModel; ///< title: the recipe's or the run's name; lab: whose fit it rests on
+    std::string
+        recipe; ///< its name, or the id of the run that was forecast; of an old record as far as its title tells
     std::int64_t startWallUs = 0;
-    RunConfig config; ///< what is forecast; its method and devices are the rows'
+    std::optional<double> otherCores; ///< cores' worth that other programs took while probes ran; absent: unknown
+    RunConfig config;                 ///< what is forecast; its method and devices are the rows'
     ForecastInput input;
     Forecast forecast;
 };
@@ -24,7 +27,8 @@ struct ForecastRecord {
 /// How one row came out.
 struct ForecastOutcome {
     std::optional<double> measuredStepS; ///< median over the runs
-    int runs = 0;
+    int runs = 0;                        ///< begun after the forecast
+    int runsBefore = 0;                  ///< of the same work, but older: they grade nothing
     std::optional<ForecastGrade> grade;
 };
 
@@ -35,10 +39,13 @@ struct ForecastOutcome {
 /// Newest first.
 [[nodiscard]] std::vector<std::string> listForecasts();
 [[nodiscard]] std::optional<ForecastRecord> newestForecast();
-/// The newest for these places (placesOf()) or for the first devices of them, empty: for this machine; absent: none.
-[[nodiscard]] std::optional<ForecastRecord> newestForecastOf(const std::vector<NodePlace> &nodes);
+/// The newest of that recipe or run, wherever.
+[[nodiscard]] std::optional<ForecastRecord> newestForecastOf(std::string_view recipe);
+/// The newest of each recipe or run for these places (placesOf()) or for the first devices of them, empty: for this machine;
+/// newest first.
+[[nodiscard]] std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes);
 
-/// For each row of the forecast what done runs of the same work took a step: the median epoch after the first (the only one,
+/// For each row of the forecast what done runs of the same work, begun since it was made, took a step: the median epoch after the first (the only one,
 /// where there is one) ÷ its steps, then the median over runs. Same work: every field but method, devices, epochs, training
 /// samples, backend, seed and files. Reads at most the newest `most` runs of the folder. Not for the GUI thread when many.
 [[nodiscard]] std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most = 200);

@@ -7,6 +7,7 @@
 
 #include "analysis/format.h"
 #include "ipc/file_system.h"
+#include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::core {
@@ -92,6 +93,7 @@ std::string toJson(const LabRecord &record) {
                        {"cores", record.cores > 0 ? Json(record.cores) : Json()},
                        {"quick", record.quick},
                        {"oversubscribed", record.oversubscribed},
+                       {"other_cores", orNull(record.otherCores)},
                        {"nodes", toText(record.nodes)},
                        {"left_out", record.leftOut},
                        {"not_offered", record.notOffered},
@@ -118,6 +120,8 @@ Result<LabRecord> labRecordFromJson(std::string_view text) {
         record.cores = json.contains("cores") && json["cores"].is_number() ? json["cores"].get<int>() : 0;
         record.quick = json.value("quick", false);
         record.oversubscribed = json.value("oversubscribed", false);
+        if (json.contains("other_cores") && json["other_cores"].is_number())
+            record.otherCores = json["other_cores"].get<double>();
         auto nodes = nodesFromText(json.value("nodes", ""));
         if (!nodes)
             return fail(nodes.error());

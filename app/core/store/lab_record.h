@@ -30,6 +30,8 @@ struct LabRecord {
     double durationS = 0;
     int coresPerDevice = 1, threads = 1, cores = 0; ///< cores: the physical ones of the machine; 0: unknown
     bool quick = false, oversubscribed = false;
+    std::optional<double>
+        otherCores;               ///< cores' worth of this machine that other programs took meanwhile; absent: unknown
     std::vector<NodePlace> nodes; ///< between whose devices it was measured; empty: those of `host`
     std::vector<LabRow> rows;
     std::vector<std::string> leftOut;    ///< sentences: "all-reduce, 2 ranks: from 8.0 MiB on, …"

@@ -16,6 +16,7 @@
 #include <QVariant>
 
 #include "analysis/result_table.h"
+#include "ipc/command_template.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "store/run_index_rows_detail.h"
@@ -23,7 +24,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int schemaVersion = 4, rowsACommit = 500;
+constexpr int schemaVersion = 5, rowsACommit = 500;
 
 QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
@@ -92,6 +93,21 @@ std::string workKey(const RunConfig &config) {
     for (const FieldSpec &field : runConfigFields())
         if (field.get(work) != field.get(defaults))
             key += std::string(field.key) + "=" + field.get(work) + "\n";
+    return key;
+}
+
+std::string workKey(const RunConfig &config, const std::vector<std::string> &command) {
+    std::string key = workKey(config);
+    const std::size_t script = pythonScript(command).value_or(0);
+    for (std::size_t i = 0; i < command.size(); ++i) {
+        std::string word =
+            fillPlaceholders(command[i], [&](std::string_view name) -> Result<std::string> {
+                return findField(name) ? configPlaceholder(config, name) : Result<std::string>(std::string(name));
+            }).value_or(command[i]);
+        if (i == 0 || i == script)
+            word = std::filesystem::path(word).filename().string();
+        key += (i == 0 && word.starts_with("python") ? "python" : word) + "\n";
+    }
     return key;
 }
 
@@ -258,13 +274,15 @@ MachineName thisMachine() {
     return machine;
 }
 
-std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineName &machine) const {
+std::optional<double> RunIndex::estimate(const RunConfig &config, const MachineName &machine,
+                                         const std::vector<std::string> &command) const {
     QSqlQuery query(QSqlDatabase::database(m_connection));
     query.prepare(
         QStringLiteral("SELECT run_s FROM runs WHERE work = ? AND host = ? AND cpu_model = ? AND state = 'done'"
                        " AND run_s IS NOT NULL"
                        " ORDER BY start_us DESC LIMIT 9"));
-    for (const std::string &value : {workKey(config), machine.host, machine.cpuModel})
+    for (const std::string &value :
+         {command.empty() ? workKey(config) : workKey(config, command), machine.host, machine.cpuModel})
         query.addBindValue(boundText(value));
     query.exec();
     std::vector<double> times;

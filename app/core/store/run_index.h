@@ -71,8 +71,10 @@ public:
     /// Newest first.
     [[nodiscard]] std::vector<IndexedRun> runs() const;
     [[nodiscard]] std::optional<IndexedRun> run(const std::string &id) const;
-    /// Median run_time_s of earlier done runs of the same config (seed and files aside) on that machine; absent without one.
-    [[nodiscard]] std::optional<double> estimate(const RunConfig &config, const MachineName &machine) const;
+    /// Median run_time_s of earlier done runs of the same config (seed and files aside), and of the same command where a script
+    /// ran, on that machine; absent without one.
+    [[nodiscard]] std::optional<double> estimate(const RunConfig &config, const MachineName &machine,
+                                                 const std::vector<std::string> &command = {}) const;
 
 private:
     RunIndex() = default;
@@ -84,5 +86,7 @@ private:
 
 /// What makes two runs the same work for an estimate: the config's JSON without seed, files and addresses.
 [[nodiscard]] std::string workKey(const RunConfig &config);
+/// The same of a script, whose command may still have placeholders: which Python runs it and the folder it lies in aside.
+[[nodiscard]] std::string workKey(const RunConfig &config, const std::vector<std::string> &command);
 
 } // namespace lockstep::core

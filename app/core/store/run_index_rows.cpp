@@ -78,10 +78,7 @@ void takeRecord(const RunRecord &record, IndexedRun &row) {
     row.dataset = config.dataset;
     row.epochs = config.epochs;
     row.settings = settingsOf(config);
-    row.work = workKey(config);
-    if (isScript(record)) // its times are not our trainer's
-        for (const std::string &word : record.command)
-            row.work += word + "\n";
+    row.work = isScript(record) ? workKey(config, record.command) : workKey(config); // its times are not our trainer's
 }
 
 /// What a script said of itself.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/format.h"
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
@@ -174,7 +175,7 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
         painter->setFont(names);
         painter->setPen(bar.outlined ? p.textSecondary : p.text);
         painter->drawText(QRectF(0, y - 10, left, 20), Qt::AlignVCenter | Qt::AlignLeft,
-                          metrics.elidedText(bar.name, Qt::ElideRight, left));
+                          metrics.elidedText(bar.name, Qt::ElideMiddle, left));
         double end = area.left() + bar.value.value_or(0) / m_high * area.width();
         if (bar.value && bar.low && bar.high)
             end = std::max(end, drawWhisker(painter, *bar.low, *bar.high, y));
@@ -197,14 +198,22 @@ double BarChart::drawWhisker(QPainter *painter, double low, double high, double 
     return to;
 }
 
+QString BarChart::hintOf(qsizetype row) const {
+    const BarData &bar = m_bars[row];
+    QString out = QStringLiteral("<b>%1</b> %2").arg(bar.name.toHtmlEscaped(), bar.text.toHtmlEscaped());
+    if (bar.low && bar.high)
+        out += tr("<br>95 % interval %1-%2").arg(core::significant(bar.low), core::significant(bar.high));
+    return bar.hint.isEmpty() ? out : out + QStringLiteral("<br>") + bar.hint.toHtmlEscaped();
+}
+
 bool BarChart::viewportEvent(QEvent *event) {
     if (event->type() != QEvent::ToolTip)
         return QChartView::viewportEvent(event);
     const auto *help = static_cast<QHelpEvent *>(event);
     const QRectF area = chart()->plotArea();
     const auto row = qsizetype((help->pos().y() - area.top()) / area.height() * double(m_bars.size()));
-    if (help->pos().y() >= area.top() && row >= 0 && row < m_bars.size() && !m_bars[row].hint.isEmpty())
-        QToolTip::showText(help->globalPos(), m_bars[row].hint, this);
+    if (help->pos().y() >= area.top() && row >= 0 && row < m_bars.size())
+        QToolTip::showText(help->globalPos(), hintOf(row), this);
     else
         QToolTip::hideText();
     return true;

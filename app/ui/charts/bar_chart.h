@@ -20,7 +20,7 @@ struct BarData {
     std::optional<double> value; ///< absent: no bar, `text` says why
     QString text;                ///< at the bar's end: "×1.74"
     QString hint;
-    std::optional<double> low = {}, high = {}; ///< its interval, drawn as a whisker when both are known
+    std::optional<double> low = {}, high = {}; ///< its 95 % interval, drawn as a whisker when both are known
     bool operator==(const BarData &) const = default;
 };
 
@@ -36,6 +36,8 @@ public:
     void setEmptyText(const QString &text);
     void setBars(const QList<BarData> &bars);
     [[nodiscard]] const QList<BarData> &bars() const { return m_bars; }
+    /// What the pointer is told over a row: the whole name, its value, its interval, and what else there is to say.
+    [[nodiscard]] QString hintOf(qsizetype row) const;
 
     [[nodiscard]] QString chartName() const override { return m_name; }
     [[nodiscard]] QString chartData() const override;

@@ -314,7 +314,7 @@ void LaneView::paintChart(QPainter *painter, const QRectF &area) {
             painter->setPen(p.text);
             painter->drawText(QRectF(area.left(), y, columns.runWidth, columns.laneHeight),
                               Qt::AlignVCenter | Qt::AlignLeft,
-                              QFontMetricsF(bold).elidedText(lane.run, Qt::ElideRight, columns.runWidth));
+                              QFontMetricsF(bold).elidedText(lane.run, Qt::ElideMiddle, columns.runWidth));
         }
         before = lane.run;
         painter->setFont(small);

@@ -196,7 +196,7 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
         painter->setFont(bold);
         painter->setPen(p.text);
         painter->drawText(QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(bold).elidedText(bar.label, Qt::ElideRight, rows.nameWidth));
+                          QFontMetricsF(bold).elidedText(bar.label, Qt::ElideMiddle, rows.nameWidth));
         paintBar(painter, bar, rows, y);
         painter->setFont(figures);
         painter->setPen(p.text);

@@ -13,15 +13,6 @@
 namespace lockstep::ui {
 namespace {
 
-QString valueText(const WaterfallBar &bar) {
-    if (bar.total)
-        return core::significant(bar.seconds) + QStringLiteral(" s");
-    if (bar.seconds == 0)
-        return QStringLiteral("0 s");
-    const QString sign = bar.seconds < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
-    return sign + core::significant(std::abs(bar.seconds)) + QStringLiteral(" s");
-}
-
 double after(const WaterfallBar &bar, double before) {
     return bar.total ? bar.seconds : before + bar.seconds;
 }
@@ -49,6 +40,15 @@ QSize Waterfall::minimumSizeHint() const {
     return {240, BarRows::leastHeight(std::max<qsizetype>(4, m_bars.size()))};
 }
 
+QString Waterfall::textOf(double seconds, bool total) const {
+    if (total)
+        return core::seconds(seconds);
+    double whole = 0;
+    for (const WaterfallBar &bar : m_bars)
+        whole = std::max(whole, bar.total ? bar.seconds : 0);
+    return core::addedSeconds(seconds, whole);
+}
+
 BarRows Waterfall::layOut(const QRectF &area) const {
     const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)),
         values(Theme::figures(Type::Small, QFont::DemiBold));
@@ -56,7 +56,7 @@ BarRows Waterfall::layOut(const QRectF &area) const {
     double at = 0, low = 0, high = 0;
     for (const WaterfallBar &bar : m_bars) {
         out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(bar.name));
-        out.valueWidth = std::max(out.valueWidth, values.horizontalAdvance(valueText(bar)));
+        out.valueWidth = std::max(out.valueWidth, values.horizontalAdvance(textOf(bar.seconds, bar.total)));
         const double before = bar.total ? 0 : at;
         for (const double end : {before, before + bar.seconds, before + bar.low, before + bar.high}) {
             low = std::min(low, end);
@@ -96,7 +96,7 @@ void Waterfall::paintBar(QPainter *painter, const WaterfallBar &bar, const BarRo
         end = std::max(end, high);
     }
     painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
-    const QString text = valueText(bar);
+    const QString text = textOf(bar.seconds, bar.total);
     const QRectF place(end + BarRows::gap, y, rows.valueWidth + 2, rows.rowHeight);
     painter->fillRect(
         QRectF(place.left() - 2, y + 4, QFontMetricsF(painter->font()).horizontalAdvance(text) + 4, rows.rowHeight - 8),
@@ -120,7 +120,7 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
         painter->setFont(Theme::font(Type::Small, bar.total ? QFont::DemiBold : QFont::Normal));
         painter->setPen(bar.total ? p.text : p.textSecondary);
         painter->drawText(QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(painter->font()).elidedText(bar.name, Qt::ElideRight, rows.nameWidth));
+                          QFontMetricsF(painter->font()).elidedText(bar.name, Qt::ElideMiddle, rows.nameWidth));
         const double from = bar.total ? 0 : at;
         at = after(bar, at);
         if (i + 1 < m_bars.size()) {
@@ -138,10 +138,9 @@ QString Waterfall::hint(const QPointF &position) const {
     if (row < 0)
         return {};
     const WaterfallBar &bar = m_bars[row];
-    QString out = QStringLiteral("<b>%1</b> %2").arg(bar.name.toHtmlEscaped(), valueText(bar));
+    QString out = QStringLiteral("<b>%1</b> %2").arg(bar.name.toHtmlEscaped(), textOf(bar.seconds, bar.total));
     if (!bar.total && bar.high > bar.low)
-        out += tr(" (%1 to %2 s by the order in which the settings are changed)")
-                   .arg(core::significant(bar.low), core::significant(bar.high));
+        out += tr(" (%1 to %2 by the order in which the settings are changed)").arg(textOf(bar.low), textOf(bar.high));
     return bar.hint.isEmpty() ? out : out + QStringLiteral("<br>") + bar.hint.toHtmlEscaped();
 }
 

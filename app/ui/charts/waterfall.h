@@ -39,6 +39,7 @@ protected:
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
 private:
+    [[nodiscard]] QString textOf(double seconds, bool total = false) const;
     [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< seconds
     void paintBar(QPainter *painter, const WaterfallBar &bar, const BarRows &rows, double y, double from) const;
     QList<WaterfallBar> m_bars;

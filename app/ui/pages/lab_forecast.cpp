@@ -6,6 +6,8 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "analysis/format.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/scrolled_body.h"
@@ -37,6 +39,11 @@ LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecas
     m_table->setAccessibleName(tr("Forecast"));
     body()->addWidget(m_table);
     body()->addWidget(m_words);
+    connect(m_recipe, &QComboBox::activated, this, [this] {
+        m_chosen = true;
+        if (m_making.state() == QProcess::NotRunning)
+            read();
+    });
     connect(m_forecast, &QPushButton::clicked, this, &LabForecast::press);
     connect(&m_making, &QProcess::finished, this, &LabForecast::over);
 }
@@ -57,21 +64,27 @@ void LabForecast::show(std::vector<NodePlace> places) {
 }
 
 void LabForecast::read() {
-    const auto record = core::newestForecastOf(m_places);
-    m_table->setVisible(record.has_value());
-    if (!record) {
-        m_words->setText(
-            tr("None yet. Choose a recipe: single devices train for some seconds, and what DDP and a server "
-               "would take is predicted from that and the lab. When it has run, the forecast is graded "
-               "here."));
+    const std::vector<core::ForecastRecord> made = core::newestForecastsFor(m_places);
+    for (const core::ForecastRecord &one : made) // of a recipe of one's own, or of a run
+        if (const QString name = QString::fromStdString(one.recipe); m_recipe->findText(name) < 0)
+            m_recipe->addItem(name);
+    if (!m_chosen && !made.empty())
+        m_recipe->setCurrentText(QString::fromStdString(made.front().recipe));
+    const auto record = std::ranges::find(made, m_recipe->currentText().toStdString(), &core::ForecastRecord::recipe);
+    m_table->setVisible(record != made.end());
+    if (record == made.end()) {
+        m_words->setText(tr("None of this recipe yet: single devices train for some seconds, and what DDP and a server "
+                            "would take is predicted from that and the lab. When it has run, the forecast is graded "
+                            "here."));
         return;
     }
     m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record)));
-    QStringList words = {tr("%1, %2. One device alone: %3 a step. Gradient: %4 in %5 bucket(s).")
+    const std::size_t buckets = record->forecast.bucketsBytes.size();
+    QStringList words = {tr("%1, %2. One device alone: %3 a step. Gradient: %4 in %5.")
                              .arg(QString::fromStdString(record->title), core::wallTime(record->startWallUs),
                                   core::shortTime(record->forecast.oneDeviceStepS),
                                   core::bytes(record->forecast.gradientBytes))
-                             .arg(record->forecast.bucketsBytes.size())};
+                             .arg(buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
     if (record->forecast.bestDdp)
         words << (*record->forecast.bestDdp == 1
                       ? tr("DDP would not pay here: one device is best.")

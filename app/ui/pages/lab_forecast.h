@@ -16,15 +16,17 @@ class QTableView;
 namespace lockstep::ui {
 class Theme;
 
-/// What DDP and a server would take by the lab, and how it came out. Making one is lockstepctl's; it ends with this window.
+/// What DDP and a server would take by the lab, of the recipe that is chosen, and how it came out. Making one is lockstepctl's; it ends with this window.
 class LabForecast : public Card {
     Q_OBJECT
 public:
     explicit LabForecast(const Theme &theme, QWidget *parent = nullptr);
     ~LabForecast() override;
-    /// Shows the newest forecast for these places, empty: this machine; the next one is made for them.
+    /// Shows the newest forecast of the chosen recipe for these places, empty: this machine; the next one is made for them. Until
+    /// a person has chosen, the recipe is that of the newest forecast there.
     void show(std::vector<NodePlace> places);
     [[nodiscard]] QPushButton *button() const { return m_forecast; }
+    [[nodiscard]] QComboBox *recipe() const { return m_recipe; }
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] QString sentence() const;
 
@@ -43,7 +45,7 @@ private:
     QTableView *m_table;
     core::CellTableModel m_model;
     QProcess m_making;
-    bool m_cancelled = false;
+    bool m_cancelled = false, m_chosen = false;
 };
 
 } // namespace lockstep::ui

@@ -30,7 +30,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int lookMs = 500;
+constexpr int labLookMs = 500;
 constexpr int startLimit = 20; ///< looks until a lab that was asked for must have begun
 
 QLabel *wrapped(const QString &text, const char *role, QWidget *parent) {
@@ -96,7 +96,7 @@ LabPage::LabPage(Theme &theme, QWidget *parent) : QWidget(parent), m_theme(theme
                 Q_EMIT failed(QString::fromStdString(asked.error().message()));
         });
     }
-    m_look.setInterval(lookMs);
+    m_look.setInterval(labLookMs);
     connect(&m_look, &QTimer::timeout, this, &LabPage::look);
     connect(&m_theme, &Theme::changed, this, &LabPage::showLab);
     refresh();
@@ -124,7 +124,7 @@ Card *LabPage::buildHead(QWidget *parent) {
     m_head = new Card(tr("Lab"), parent);
     m_quick = new QCheckBox(tr("Quick"), m_head);
     m_quick->setChecked(true);
-    m_quick->setToolTip(tr("Five sweeps of short blocks instead of eleven"));
+    m_quick->setToolTip(tr("Five sweeps of short blocks instead of eleven or more"));
     m_ranks = new QComboBox(m_head);
     m_ranks->setAccessibleName(tr("Ranks shown"));
     m_measure = new QPushButton(tr("Measure again"), m_head);
@@ -309,7 +309,8 @@ void LabPage::restyle() {
     else
         m_empty->setWords(tr("Nothing measured yet"),
                           tr("How fast can ranks on this machine's devices talk to each other, and what would DDP or a "
-                             "parameter server cost? The lab measures it: one to two minutes, best while nothing "
+                             "parameter server cost? The lab measures it: one to two minutes, more where times "
+                             "scatter, best while nothing "
                              "else runs."),
                           tr("Measure this machine"));
     setWords(m_measure, go.isEmpty() ? tr("Measure again") : go);
@@ -361,15 +362,15 @@ void LabPage::showLab() {
                      : lab.nodes.size() == 1 ? tr("Lab of %1").arg(QString::fromStdString(titleOf(lab.nodes[0])))
                                              : tr("Lab over %1 nodes").arg(lab.nodes.size()));
     m_head->setNote(core::wallTime(lab.startWallUs));
-    QStringList about = {tr("%1 on %2 devices, %3 each, %4 sweeps, scheduling %5, measured in %6")
+    QStringList about = {tr("%1 on %2 devices, %3 each, %4, scheduling %5, measured in %6")
                              .arg(QString::fromStdString(lab.backend), QString::fromStdString(lab.device))
                              .arg(lab.coresPerDevice == 1 ? tr("1 core") : tr("%1 cores").arg(lab.coresPerDevice))
-                             .arg(lab.rows.empty() ? 0 : lab.rows.front().sweeps)
-                             .arg(QString::fromStdString(lab.scheduling), core::timeLeft(lab.durationS))};
+                             .arg(QString::fromStdString(core::sweepsText(lab)), QString::fromStdString(lab.scheduling),
+                                  core::timeLeft(lab.durationS))};
     if (!lab.nodes.empty())
         about << tr("Measured between %1").arg(devicesOf(lab));
-    if (lab.oversubscribed)
-        about << tr("Ranks shared cores: these times tell nothing about ranks with cores of their own.");
+    for (const std::string &sentence : core::labReservations(lab))
+        about << QString::fromStdString(sentence);
     for (const std::string &sentence : lab.leftOut)
         about << tr("Left out: %1").arg(QString::fromStdString(sentence));
     for (const auto *sentences : {&lab.notRun, &lab.notOffered})

@@ -44,6 +44,7 @@ public:
     [[nodiscard]] QTableView *fits() const { return m_fits; }
     [[nodiscard]] QTableView *ring() const { return m_ring; }
     [[nodiscard]] QTableView *forecasts() const;
+    [[nodiscard]] LabForecast *forecast() const { return m_forecast; }
     [[nodiscard]] LabPlaces *where() const { return m_places; }
     [[nodiscard]] QString progressText() const;
     [[nodiscard]] std::vector<ChartSource *> charts() const;

@@ -25,7 +25,7 @@ namespace lockstep::ui {
 namespace {
 
 using core::RunChoiceModel;
-constexpr int sideWidth = 29 * grid, rowHeight = 26, boxSize = 14, swatch = 16;
+constexpr int sideWidth = 29 * grid, sideRow = 26, boxSize = 14, sideSwatch = 16;
 
 /// A run's row: box, its line as it is drawn, its name; its pin.
 class RunDelegate : public QStyledItemDelegate {
@@ -77,9 +77,9 @@ private:
         if (std::size_t(index.row()) < m_looks.size()) {
             const RunLook &look = m_looks[std::size_t(index.row())];
             painter->setPen(QPen(on ? look.color : mix(p.surface, look.color, 0.45), 2, look.style));
-            painter->drawLine(QPointF(left, box.center().y()), QPointF(left + swatch, box.center().y()));
+            painter->drawLine(QPointF(left, box.center().y()), QPointF(left + sideSwatch, box.center().y()));
         }
-        left += swatch + 6;
+        left += sideSwatch + 6;
         painter->setFont(Theme::font(Type::Small));
         painter->setPen(on ? p.text : p.textMuted);
         const double width = option.rect.right() - left;
@@ -169,7 +169,7 @@ void LiveSide::buildRuns() {
     m_table->setAccessibleName(tr("Runs"));
     m_table->horizontalHeader()->hide();
     m_table->setSortingEnabled(false);
-    m_table->verticalHeader()->setDefaultSectionSize(rowHeight);
+    m_table->verticalHeader()->setDefaultSectionSize(sideRow);
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->setMouseTracking(true);
     m_table->horizontalHeader()->setMinimumSectionSize(20);

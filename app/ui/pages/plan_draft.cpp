@@ -89,8 +89,25 @@ void PlanDraft::setMethod(Method method, bool on) {
         m_without.insert(method);
 }
 
+/// Whether the run that speed-ups are measured from is left out, or may have another name after the changes.
+bool PlanDraft::losesReference() const {
+    const std::string &reference = m_recipe.reference;
+    for (const core::RunSpec &run : m_recipe.runs) {
+        const std::string title = core::runTitle(run.config); // "DDP ×1": how many there will be may be left open
+        const bool named = !run.name.empty() && run.name == reference;
+        const bool titled = run.name.empty() && reference.starts_with(title.substr(0, title.find(" ×")));
+        if ((named || titled) && m_without.contains(run.config.method))
+            return true;
+        if (named)
+            return false;
+    }
+    return std::ranges::any_of(m_changes, [&](const auto &change) { return core::mayRename(m_recipe, change.first); });
+}
+
 core::Recipe PlanDraft::effective() const {
     core::Recipe out = m_recipe;
+    if (losesReference())
+        out.reference.clear();
     std::erase_if(out.runs, [this](const core::RunSpec &run) { return m_without.contains(run.config.method); });
     for (core::RunSpec &run : out.runs)
         for (const auto &[key, value] : m_changes) {

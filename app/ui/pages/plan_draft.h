@@ -52,6 +52,8 @@ public:
                                                                     const core::EstimateSource &estimate) const;
 
 private:
+    [[nodiscard]] bool losesReference() const;
+
     core::Recipe m_recipe;
     std::map<std::string, std::string, std::less<>> m_changes; ///< key → text
     std::set<Method> m_without;

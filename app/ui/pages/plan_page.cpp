@@ -315,8 +315,9 @@ void PlanPage::takeDraft(PlanDraft draft) {
 void PlanPage::refresh() {
     core::EstimateSource estimate;
     if (core::RunIndex *index = m_workspace.history().index())
-        estimate = [index, here = core::thisMachine()](const RunConfig &config) {
-            return index->estimate(config, here);
+        estimate = [index, here = core::thisMachine()](const RunConfig &config,
+                                                       const std::vector<std::string> &command) {
+            return index->estimate(config, here, command);
         };
     const auto plan = m_draft.plan(m_facts, estimate);
     showNodes(plan ? &*plan : nullptr);
@@ -355,7 +356,7 @@ void PlanPage::refresh() {
                                    : QStringLiteral(" · ") + tr("no two of them find room side by side");
         m_summary->setText((runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs)) + atOnce + QStringLiteral(" · ") +
                            (plan->estimateS ? tr("about %1").arg(core::timeLeft(plan->estimateS))
-                                            : tr("time unknown: no earlier run of this on this machine")));
+                                            : tr("time unknown: some of these runs never ran here")));
         QStringList notes;
         const auto note = [&notes](const QString &text) {
             if (!text.isEmpty() && !notes.contains(text))

@@ -20,6 +20,8 @@
 #include "app/ui/pages/use_model.h"
 #include "app/ui/pages/verdict_advice.h"
 #include "app/ui/pages/verdict_anatomy.h"
+#include "app/ui/pages/verdict_causes.h"
+#include "app/ui/pages/verdict_controls.h"
 #include "app/ui/pages/verdict_target.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -32,57 +34,13 @@
 namespace lockstep::ui {
 namespace {
 
-const core::SpeedUp *intervalOf(const core::Judgement &judgement, const std::string &run) {
-    for (const core::PairJudgement &pair : judgement.pairs)
-        if (pair.run == run && pair.training)
-            return &*pair.training;
-    return nullptr;
-}
-
-QString signedSeconds(double seconds) {
-    return (seconds < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + core::significant(std::abs(seconds)) +
-           QStringLiteral(" s");
-}
-
-QString causeHelp(core::Cause cause) {
-    switch (cause) {
-    case core::Cause::DataLoading:
-        return QObject::tr("waiting for batches and copying them to the device");
-    case core::Cause::Compute:
-        return QObject::tr("forward, backward and optimizer on the devices");
-    case core::Cause::Communication:
-        return QObject::tr("communication that nothing overlaps, waiting for slower ranks left out");
-    case core::Cause::Imbalance:
-        return QObject::tr("waiting for slower ranks");
-    case core::Cause::StartUp:
-        return QObject::tr("what is outside of training: launching, evaluating, checkpoints, ending");
-    case core::Cause::Unattributed:
-        break;
-    }
-    return QObject::tr("what the measured phases do not explain");
-}
-
-QList<WaterfallBar> waterfallBars(const core::Attribution &found, const QColor &reference, const QColor &run) {
-    QList<WaterfallBar> bars = {
-        {QString::fromStdString(found.reference), found.referenceS, 0, 0, true, false, reference, {}}};
-    for (const core::AttributionBar &bar : found.bars) {
-        const std::string_view name = core::toString(bar.cause);
-        bars.append({QString::fromUtf8(name.data(), qsizetype(name.size())), bar.seconds, bar.low, bar.high, false,
-                     bar.cause == core::Cause::Unattributed, run, causeHelp(bar.cause)});
-    }
-    bars.append({QString::fromStdString(found.run), found.runS, 0, 0, true, false, run, {}});
-    return bars;
-}
-
-QString factorLine(const core::FactorEffect &factor) {
-    QString line = QStringLiteral("%1: %2").arg(QString::fromStdString(factor.label), signedSeconds(factor.seconds));
-    if (factor.high > factor.low)
-        line += QObject::tr(" (%1 to %2 by the order of changes)")
-                    .arg(signedSeconds(factor.low), signedSeconds(factor.high));
-    QStringList controls;
-    for (const std::string &name : factor.controls)
-        controls.append(QString::fromStdString(name));
-    return controls.isEmpty() ? line : line + QObject::tr(", by ") + controls.join(QStringLiteral(", "));
+/// Of a speed-up's bar: what kind of figure it is, and why it has no whisker.
+QString speedUpHint(const core::ResultRow &row) {
+    const QString kind = QString::fromStdString(row.kind);
+    return row.trainingInterval && !row.trainingInterval->hasInterval()
+               ? kind +
+                     QObject::tr("; no interval: fewer than %1 repeats of one of the two").arg(core::repeatsForInterval)
+               : kind;
 }
 
 } // namespace
@@ -135,7 +93,11 @@ Card *VerdictPage::buildWaterfall(QWidget *parent) {
     m_pair = new QComboBox(card);
     m_pair->setAccessibleName(tr("Run that is explained"));
     m_pair->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    connect(m_pair, &QComboBox::currentIndexChanged, this, &VerdictPage::refreshWaterfall);
+    connect(m_pair, &QComboBox::currentIndexChanged, this, [this] { // by the person: a refresh is quiet
+        m_chosenPair = m_pair->currentText();
+        m_chosenOf = m_workspace.openId();
+        refreshWaterfall();
+    });
     card->addTool(m_pair);
     m_waterfall = new Waterfall(m_theme, QStringLiteral("waterfall"), card);
     m_waterfall->setEmptyText(tr("Appears when the reference and another run are done"));
@@ -144,6 +106,9 @@ Card *VerdictPage::buildWaterfall(QWidget *parent) {
     m_factors->setWordWrap(true);
     m_factors->setTextInteractionFlags(Qt::TextSelectableByMouse);
     card->body()->addWidget(m_factors);
+    m_controls = new VerdictControls(card);
+    connect(m_controls, &VerdictControls::wanted, this, &VerdictPage::tryRun);
+    card->body()->addWidget(m_controls);
     card->body()->addStretch(1);
     return card;
 }
@@ -181,9 +146,13 @@ QWidget *VerdictPage::buildBody() {
     m_fairness = advice(tr("Is the comparison fair?"),
                         tr("In what the runs differ besides what was meant, and how much that can bend the comparison"),
                         core::JudgementModel::Kind::Finding, &m_fairnessCard);
-    m_bottlenecks = advice(tr("What bounds each run, and what to try"),
-                           tr("By the phases of the slowest rank; a press queues the run in this experiment"),
-                           core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
+    m_fair = makeLabel(tr("Nothing was found that differs besides what was meant."), "secondary", m_fairnessCard);
+    m_fairnessCard->body()->addWidget(m_fair);
+    m_bottlenecks =
+        advice(tr("What bounds each run, and what to try"),
+               tr("By the phases of the rank in the middle by its waiting (of two, the one that waits more), "
+                  "medians over the repeats; a press queues the run in this experiment"),
+               core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
     m_anatomy = new VerdictAnatomy(m_theme, m_workspace, body);
     layout->addWidget(m_anatomy);
     m_nodes = new RunNodesCard(m_theme, body);
@@ -203,7 +172,8 @@ QWidget *VerdictPage::buildBody() {
     moveColumns(m_table, {Column::Name, Column::State, Column::Repeats, Column::TotalTraining, Column::SpeedUpTraining,
                           Column::Efficiency, Column::Accuracy, Column::FinalLoss, Column::EpochMedian,
                           Column::FirstEpoch, Column::PublishedTime, Column::PrintedSpeedUp, Column::RunTime,
-                          Column::SpeedUpRun, Column::Utilisation, Column::Backend});
+                          Column::SpeedUpRun, Column::SpeedUpEpoch, Column::AccuracyDifference, Column::LossDifference,
+                          Column::Utilisation, Column::Backend});
     results->body()->addWidget(m_table);
     layout->addWidget(results);
     layout->addWidget(accuracy);
@@ -302,11 +272,10 @@ void VerdictPage::refreshBars(const core::ResultTable &table) {
         const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
         if (value || (!row.published && row.state != "not run")) // what did not run stands in the table
         {
-            const core::SpeedUp *interval =
-                row.published ? nullptr : intervalOf(m_workspace.judgement().judgement(), row.name);
+            const core::SpeedUp interval = row.trainingInterval.value_or(core::SpeedUp());
             speed.append({name, color, row.published, value,
-                          value ? core::speedUp(value) : QString::fromStdString(row.state), kind,
-                          interval ? interval->low : std::nullopt, interval ? interval->high : std::nullopt});
+                          value ? core::speedUp(value) : QString::fromStdString(row.state), speedUpHint(row),
+                          interval.low, interval.high});
         }
         if (row.testAccuracy)
             accuracy.append(
@@ -326,22 +295,31 @@ void VerdictPage::refreshAdvice() {
         reservations.append(QStringLiteral("• ") + QString::fromStdString(reservation));
     m_reservations->setText(reservations.join(QLatin1Char('\n')));
     m_reservations->setVisible(!reservations.isEmpty());
-    const QString chosen = m_pair->currentText();
-    {
-        const QSignalBlocker quiet(m_pair);
-        m_pair->clear();
-        for (std::size_t i = 0; i < judgement.pairs.size(); ++i)
-            if (judgement.pairs[i].attribution)
-                m_pair->addItem(QString::fromStdString(judgement.pairs[i].run), int(i));
-        m_pair->setCurrentIndex(std::max(0, m_pair->findText(chosen)));
-        m_pair->setVisible(m_pair->count() > 1);
-    }
+    refreshPairs();
     refreshWaterfall();
     const bool startable = m_workspace.mayTry();
     for (VerdictAdvice *advice : {m_fairness, m_bottlenecks})
         advice->setStartable(startable, m_workspace.whyNotTry());
-    m_fairnessCard->setVisible(m_fairness->count() > 0);
+    m_controls->setStartable(startable, m_workspace.whyNotTry());
+    m_fairnessCard->setVisible(!judgement.pairs.empty()); // of one run alone there is nothing to ask
+    m_fairness->setVisible(m_fairness->count() > 0);
+    m_fair->setVisible(m_fairness->count() == 0);
     m_bottlenecksCard->setVisible(m_bottlenecks->count() > 0);
+}
+
+/// The pair that the person chose, else the one that the sentence explains.
+void VerdictPage::refreshPairs() {
+    const core::JudgementModel &model = m_workspace.judgement();
+    const auto &pairs = model.judgement().pairs;
+    const std::optional<std::size_t> explained = model.explainedPair();
+    const QSignalBlocker quiet(m_pair);
+    m_pair->clear();
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        if (pairs[i].attribution)
+            m_pair->addItem(QString::fromStdString(pairs[i].run), int(i));
+    const int chosen = m_chosenOf == m_workspace.openId() ? m_pair->findText(m_chosenPair) : -1;
+    m_pair->setCurrentIndex(chosen >= 0 ? chosen : explained ? m_pair->findData(int(*explained)) : -1);
+    m_pair->setVisible(m_pair->count() > 1);
 }
 
 void VerdictPage::refreshWaterfall() {
@@ -349,6 +327,7 @@ void VerdictPage::refreshWaterfall() {
     if (m_pair->currentIndex() < 0) {
         m_waterfall->setBars({});
         m_factors->hide();
+        m_controls->setRuns({});
         return;
     }
     const auto at = std::size_t(m_pair->currentData().toInt());
@@ -362,9 +341,10 @@ void VerdictPage::refreshWaterfall() {
     m_waterfall->setBars(waterfallBars(found, color(found.reference), color(found.run)));
     QStringList lines;
     for (const core::FactorEffect &factor : found.factors)
-        lines.append(QStringLiteral("• ") + factorLine(factor));
+        lines.append(QStringLiteral("• ") + factorLine(factor, found.longerS()));
     m_factors->setText(lines.isEmpty() ? QString() : tr("One setting at a time:\n") + lines.join(QLatin1Char('\n')));
     m_factors->setVisible(!lines.isEmpty());
+    m_controls->setRuns(found.missing);
 }
 
 void VerdictPage::tryRun(const core::SuggestedRun &run) {

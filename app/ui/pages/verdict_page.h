@@ -23,12 +23,13 @@ class UseModel;
 class VerdictAdvice;
 class RunNodesCard;
 class VerdictAnatomy;
+class VerdictControls;
 class VerdictTarget;
 class Waterfall;
 class Workspace;
 
-/// Verdict: the sentence, large; speed-ups with intervals; where the difference comes from; whether the comparison is fair
-/// and which run would settle it; what bounds each run and what to try; DP's step beside DDP's; the result table with the published rows; accuracy
+/// Verdict: the sentence, large; speed-ups with intervals; where the difference comes from, of the pair that the sentence
+/// explains, and the controls that are missing; whether the comparison is fair and which run would settle it; what bounds each run and what to try; DP's step beside DDP's; the result table with the published rows; accuracy
 /// by class; utilisation by epoch; what to keep in mind; Export.
 class VerdictPage : public QWidget {
     Q_OBJECT
@@ -40,6 +41,9 @@ public:
     [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
     [[nodiscard]] QPushButton *exportButton() const { return m_export; }
     [[nodiscard]] Waterfall *waterfall() const { return m_waterfall; }
+    [[nodiscard]] QComboBox *pairBox() const { return m_pair; } ///< whose waterfall is drawn
+    [[nodiscard]] VerdictControls *controls() const { return m_controls; }
+    [[nodiscard]] QLabel *fairWord() const { return m_fair; } ///< shown where nothing unfair was found
     [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
     [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
     [[nodiscard]] VerdictAnatomy *anatomy() const { return m_anatomy; }
@@ -57,6 +61,7 @@ private:
     QWidget *buildBody();
     Card *buildWaterfall(QWidget *parent);
     void refreshAdvice();
+    void refreshPairs();
     void refreshWaterfall();
     void tryRun(const core::SuggestedRun &run);
     void refresh();
@@ -69,11 +74,13 @@ private:
     Workspace &m_workspace;
     QStackedWidget *m_stack;
     Card *m_head;
-    QLabel *m_sentence, *m_repeats, *m_reservations, *m_notes, *m_factors;
+    QLabel *m_sentence, *m_repeats, *m_reservations, *m_notes, *m_factors, *m_fair;
     QPushButton *m_export;
     BarChart *m_speedUps, *m_accuracy;
     Waterfall *m_waterfall;
     QComboBox *m_pair;
+    QString m_chosenPair, m_chosenOf; ///< whose waterfall the person wants to see, of that experiment
+    VerdictControls *m_controls;
     VerdictAdvice *m_fairness, *m_bottlenecks;
     Card *m_fairnessCard, *m_bottlenecksCard;
     VerdictTarget *m_target;

@@ -16,7 +16,7 @@
 
 namespace lockstep::ui {
 namespace {
-constexpr int paletteWidth = 72 * grid, rowHeight = 36, rowsShown = 10;
+constexpr int paletteWidth = 72 * grid, paletteRow = 36, rowsShown = 10;
 }
 
 void CommandFilter::setText(const QString &text) {
@@ -70,7 +70,7 @@ void CommandDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
 }
 
 QSize CommandDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex &) const {
-    return {paletteWidth / 2, rowHeight};
+    return {paletteWidth / 2, paletteRow};
 }
 
 CommandPalette::CommandPalette(const Theme &theme, std::vector<WindowCommand> commands, QWidget *window)
@@ -101,7 +101,7 @@ CommandPalette::CommandPalette(const Theme &theme, std::vector<WindowCommand> co
     m_list->setItemDelegate(new CommandDelegate(theme, m_list));
     m_list->setFrameShape(QFrame::NoFrame);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_list->setFixedHeight(rowsShown * rowHeight);
+    m_list->setFixedHeight(rowsShown * paletteRow);
     m_list->setUniformItemSizes(true);
     m_list->setFocusPolicy(Qt::NoFocus);
     m_list->setAccessibleName(tr("Commands"));

@@ -27,8 +27,12 @@ std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
 }
 
 core::Report reportOf(Workspace &workspace) {
-    return {workspace.results().table(), workspace.judgement().judgement(), curvesOf(workspace),
-            core::stepAnatomies({workspace.runs().stores().begin(), workspace.runs().stores().end()})};
+    return {workspace.results().table(),
+            workspace.judgement().judgement(),
+            curvesOf(workspace),
+            core::stepAnatomies({workspace.runs().stores().begin(), workspace.runs().stores().end()}),
+            workspace.targets().target().value > 0 ? std::optional(workspace.targets().target()) : std::nullopt,
+            workspace.targets().times()};
 }
 
 std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {
@@ -52,9 +56,8 @@ QStringList exportFormats() {
 
 Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &path) {
     const QString suffix = QFileInfo(path).suffix().toLower();
-    const core::ResultTable &table = workspace.results().table();
     if (suffix == QLatin1String("pdf"))
-        return writePdf(path, table, charts);
+        return writePdf(path, reportOf(workspace), charts);
     if (suffix == QLatin1String("html"))
         return core::writeExport(path.toStdString(), core::htmlReport(reportOf(workspace), picturesOf(charts)));
     const auto format = core::exportFormatFrom(suffix.toStdString());

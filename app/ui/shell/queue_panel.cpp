@@ -19,7 +19,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int panelWidth = 56 * grid, rowHeight = 5 * grid, mostRows = 12;
+constexpr int panelWidth = 56 * grid, queueRow = 5 * grid, mostRows = 12;
 using Request = core::QueueRequest::Kind;
 
 } // namespace
@@ -57,7 +57,7 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
 }
 
 QSize QueueRowDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex &) const {
-    return {panelWidth - 4 * grid, rowHeight};
+    return {panelWidth - 4 * grid, queueRow};
 }
 
 QueuePanel::QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent)
@@ -131,7 +131,7 @@ int QueuePanel::row() const {
 
 void QueuePanel::popUp(const QPoint &corner) {
     const int rows = std::clamp(m_workspace.queue().rowCount(), 1, mostRows);
-    m_list->setFixedHeight(rows * rowHeight);
+    m_list->setFixedHeight(rows * queueRow);
     refresh();
     adjustSize();
     move(corner - QPoint(width(), 0));

@@ -18,7 +18,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int dotsPerInch = 96, footer = 32, gap = 8, head = 20;
+constexpr int dotsPerInch = 96, footer = 32, sectionGap = 8, head = 20;
 constexpr int chartObject = QTextFormat::UserObject + 1, chartProperty = QTextFormat::UserProperty + 1;
 
 /// Draws a chart where a character stands in the text.
@@ -34,12 +34,12 @@ public:
     [[nodiscard]] QSize paintSize(const ChartSource &chart) const {
         const QSize own = chart.exportSize();
         const bool half = own == QSize(960, 540);
-        const int width = int(half ? m_room.width() / 2 - gap : m_room.width() - gap);
+        const int width = int(half ? m_room.width() / 2 - sectionGap : m_room.width() - sectionGap);
         return {width, half ? width * 9 / 16 : own.height()};
     }
     QSizeF intrinsicSize(QTextDocument *, int, const QTextFormat &format) override {
         const QSizeF size = paintSize(chart(format));
-        return size * scaleOf(size) + QSizeF(gap, gap + head);
+        return size * scaleOf(size) + QSizeF(sectionGap, sectionGap + head);
     }
     void drawObject(QPainter *painter, const QRectF &rect, QTextDocument *, int, const QTextFormat &format) override {
         if (rect.top() < m_page.top() || rect.top() >= m_page.bottom())
@@ -65,7 +65,7 @@ private:
         return *m_charts[std::size_t(format.intProperty(chartProperty))];
     }
     [[nodiscard]] double scaleOf(const QSizeF &size) const {
-        return std::min(1.0, (m_room.height() - 2 * gap - head) / size.height());
+        return std::min(1.0, (m_room.height() - 2 * sectionGap - head) / size.height());
     }
     const std::vector<ChartSource *> &m_charts;
     QSizeF m_room;
@@ -103,19 +103,37 @@ QString headHtml(const core::ResultTable &table) {
     return out + QStringLiteral("<p style='color:#6b7280;'>%1</p>").arg(text(verdict.spread));
 }
 
-QString notesHtml(const core::ResultTable &table) {
-    const auto notes = core::noteLines(table);
-    QString out = notes.empty() ? QString() : QStringLiteral("<p><b>Keep in mind</b></p>");
-    for (const std::string &note : notes)
+QString titleHtml(const std::string &title) {
+    return QStringLiteral("<p><b>%1</b></p>").arg(QString::fromStdString(core::htmlText(title)));
+}
+
+QString linesHtml(const std::vector<std::string> &lines) {
+    QString out;
+    for (const std::string &line : lines)
         out += QStringLiteral("<p style='margin-top:0px; margin-bottom:4px;'>• %1</p>")
-                   .arg(QString::fromStdString(core::htmlText(note)));
+                   .arg(QString::fromStdString(core::htmlText(line)));
     return out;
 }
 
-void fill(QTextDocument &document, const core::ResultTable &table, std::size_t charts) {
+QString sectionsHtml(const core::Report &report) {
+    QString out;
+    for (const core::ReportSection &section : core::reportSections(report)) {
+        out += titleHtml(section.title);
+        if (!section.said.empty())
+            out += QStringLiteral("<p>%1</p>").arg(QString::fromStdString(core::htmlText(section.said)));
+        if (!section.table.rows.empty())
+            out += tableHtml(section.table);
+        out += linesHtml(section.lines);
+    }
+    if (const auto notes = core::noteLines(report.table); !notes.empty())
+        out += titleHtml("Keep in mind") + linesHtml(notes);
+    return out;
+}
+
+void fill(QTextDocument &document, const core::Report &report, std::size_t charts) {
     QTextCursor cursor(&document);
-    cursor.insertHtml(headHtml(table) + tableHtml(core::textTable(table, core::TextColumns::Reading)) +
-                      notesHtml(table));
+    cursor.insertHtml(headHtml(report.table) + tableHtml(core::textTable(report.table, core::TextColumns::Reading)) +
+                      sectionsHtml(report));
     cursor.movePosition(QTextCursor::End);
     QTextBlockFormat pageBreak;
     pageBreak.setPageBreakPolicy(QTextFormat::PageBreak_AlwaysBefore);
@@ -154,7 +172,8 @@ void paint(QPainter &painter, QTextDocument &document, ChartObject &object, cons
 
 } // namespace
 
-Result<void> writePdf(const QString &path, const core::ResultTable &table, const std::vector<ChartSource *> &charts) {
+Result<void> writePdf(const QString &path, const core::Report &report, const std::vector<ChartSource *> &charts) {
+    const QString title = QString::fromStdString(report.table.title);
     QSaveFile file(path);
     const auto refuse = [&] {
         return fail(Error::failed(QStringLiteral("can't write %1: %2").arg(path, file.errorString()).toStdString(),
@@ -166,7 +185,7 @@ Result<void> writePdf(const QString &path, const core::ResultTable &table, const
         QPdfWriter writer(&file);
         writer.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(15, 15, 15, 12),
                                          QPageLayout::Millimeter));
-        writer.setTitle(QString::fromStdString(table.title));
+        writer.setTitle(title);
         writer.setCreator(QStringLiteral("Lockstep " LOCKSTEP_VERSION));
         QPainter painter(&writer);
         const double scale = writer.resolution() / double(dotsPerInch);
@@ -181,8 +200,8 @@ Result<void> writePdf(const QString &path, const core::ResultTable &table, const
         document.setUseDesignMetrics(true);
         document.documentLayout()->registerHandler(chartObject, &object);
         document.setPageSize(room);
-        fill(document, table, charts.size());
-        paint(painter, document, object, room, writer, QString::fromStdString(table.title));
+        fill(document, report, charts.size());
+        paint(painter, document, object, room, writer, title);
     }
     return file.commit() ? Result<void>() : refuse();
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "analysis/result_table.h"
+#include "export/export.h"
 #include "ipc/error.h"
 
 class QString;
@@ -9,8 +9,8 @@ class QString;
 namespace lockstep::ui {
 class ChartSource;
 
-/// The report as a PDF by Qt's own printing: A4 across, text and charts as vectors. An error names the file and the way out.
-[[nodiscard]] Result<void> writePdf(const QString &path, const core::ResultTable &table,
+/// The report, its sections and the charts as a PDF by Qt's own printing: A4 across, text and charts as vectors. An error names the file and the way out.
+[[nodiscard]] Result<void> writePdf(const QString &path, const core::Report &report,
                                     const std::vector<ChartSource *> &charts);
 
 } // namespace lockstep::ui

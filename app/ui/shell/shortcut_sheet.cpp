@@ -25,6 +25,7 @@ ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
             add(command.keys, command.title);
     rows[tr("Ctrl+Y, A…")] = tr("Verdict: run a missing control");
     rows[tr("Ctrl+I, A…")] = tr("Verdict: try a tip");
+    rows[tr("Ctrl+G, A…")] = tr("Verdict: run a control of the waterfall");
     add(QKeySequence(QKeySequence::Find), tr("Filter the runs"));
     add(QKeySequence(QKeySequence::HelpContents), tr("This sheet"));
     add(QKeySequence(Qt::CTRL | Qt::Key_K), tr("All commands"));

@@ -21,6 +21,22 @@ QString me() {
     return QStringLiteral("lockstep on ") + QSysInfo::machineHostName();
 }
 
+/// A further run, as often as the reference.
+core::QueueRequest requestToAdd(const core::Experiment &experiment, const core::SuggestedRun &run) {
+    const auto reference = std::ranges::find_if(experiment.entries, [&](const core::ExperimentEntry &entry) {
+        return entry.planned.name == experiment.reference;
+    });
+    core::QueueRequest request;
+    request.kind = core::QueueRequest::Kind::Add;
+    core::PlannedRun &added = request.added.emplace();
+    added.name = run.name;
+    added.note = run.why;
+    added.config = run.config;
+    added.command = run.command;
+    added.repeats = reference == experiment.entries.end() ? 1 : reference->planned.repeats;
+    return request;
+}
+
 } // namespace
 
 Workspace::Workspace(QObject *parent) : QObject(parent), m_history(std::make_unique<core::RunListModel>(openIndex())) {
@@ -292,20 +308,21 @@ void Workspace::tryRun(const core::SuggestedRun &run) {
     if (!mayTry())
         return Q_EMIT failed(whyNotTry());
     const core::Experiment &experiment = m_open->experiment();
-    const auto reference = std::ranges::find_if(experiment.entries, [&](const core::ExperimentEntry &entry) {
-        return entry.planned.name == experiment.reference;
-    });
-    core::QueueRequest request;
-    request.kind = core::QueueRequest::Kind::Add;
-    request.by = me().toStdString();
-    core::PlannedRun &added = request.added.emplace();
-    added.name = run.name;
-    added.note = run.why;
-    added.config = run.config;
-    added.command = run.command;
-    added.repeats = reference == experiment.entries.end() ? 1 : reference->planned.repeats;
-    if (const auto asked = m_open->ask(request); !asked)
-        return Q_EMIT failed(QString::fromStdString(asked.error().message()));
+    std::vector<core::QueueRequest> requests = core::retriesOf(experiment, run.again, run.alone);
+    if (run.again.empty())
+        requests = {requestToAdd(experiment, run)};
+    else if (requests.empty())
+        return Q_EMIT failed(tr("%1: its runs are queued again already, or are another experiment's")
+                                 .arg(QString::fromStdString(run.name)));
+    for (core::QueueRequest &request : requests) {
+        request.by = me().toStdString();
+        if (const auto asked = m_open->ask(request); !asked) {
+            Q_EMIT failed(QString::fromStdString(asked.error().message()));
+            if (&request == &requests.front())
+                return;
+            break; // what was taken before it still wants an owner
+        }
+    }
     lookForRunning();
     if (m_open->queueHost().isEmpty() && !core::isOwned(experiment.id)) // elsewhere that machine sees to it
         takeUp();

@@ -1,0 +1,131 @@
+// What every page for people says under its result table, besides charts.
+#include <algorithm>
+
+#include "analysis/format.h"
+#include "analysis/row_figures.h"
+#include "export/report.h"
+#include "export/result_columns_detail.h"
+
+namespace lockstep::core {
+namespace {
+
+TextTable emptyTable(std::vector<std::string> heads, std::size_t words) {
+    TextTable out;
+    for (std::size_t i = 0; i < heads.size(); ++i)
+        out.numbers.push_back(i >= words);
+    out.heads = std::move(heads);
+    return out;
+}
+
+/// A row a run: from the reference's time to its own, cause by cause.
+ReportSection causesSection(const Judgement &judgement) {
+    ReportSection out{"causes",
+                      "Where the differences come from",
+                      "From the reference's time to the run's, launch to exit; + costs time, \u2212 saves it.",
+                      emptyTable({"Run", "Reference's time"}, 1),
+                      {}};
+    for (const PairJudgement &pair : judgement.pairs) {
+        if (!pair.attribution)
+            continue;
+        const Attribution &found = *pair.attribution;
+        if (out.table.rows.empty()) {
+            for (const AttributionBar &bar : found.bars)
+                out.table.heads.emplace_back(toString(bar.cause));
+            out.table.heads.emplace_back("Run's time");
+            out.table.numbers.resize(out.table.heads.size(), true);
+        }
+        std::vector<std::string> row = {pair.run, seconds(found.referenceS).toStdString()};
+        for (const AttributionBar &bar : found.bars)
+            row.push_back(addedSeconds(bar.seconds, found.longerS()).toStdString());
+        row.push_back(seconds(found.runS).toStdString());
+        out.table.rows.push_back(std::move(row));
+    }
+    return out;
+}
+
+/// What each changed setting does by itself.
+ReportSection settingsSection(const Judgement &judgement) {
+    ReportSection out{
+        "settings",
+        "One setting at a time",
+        "What each changed setting adds to the time by itself: the mean over the orders in which they can "
+        "be changed, and both extremes; by control runs that were measured.",
+        emptyTable({"Run", "Setting", "Control runs", "Adds", "Least", "Most"}, 3),
+        {}};
+    for (const PairJudgement &pair : judgement.pairs)
+        if (pair.attribution)
+            for (const FactorEffect &factor : pair.attribution->factors) {
+                std::vector<std::string> row = {pair.run, factor.label, joined(factor.controls)};
+                for (const double added : {factor.seconds, factor.low, factor.high})
+                    row.push_back(addedSeconds(added, pair.attribution->longerS()).toStdString());
+                out.table.rows.push_back(std::move(row));
+            }
+    return out;
+}
+
+ReportSection missingSection(const Judgement &judgement) {
+    ReportSection out{"missing-controls", "Missing controls", "Runs that would tell the settings apart.", {}, {}};
+    for (const PairJudgement &pair : judgement.pairs)
+        if (pair.attribution)
+            for (const SuggestedRun &control : pair.attribution->missing)
+                out.lines.push_back(pair.run + ": " + control.name + ". " + control.why);
+    return out;
+}
+
+ReportSection fairnessSection(const Judgement &judgement) {
+    ReportSection out{"fairness", "Is the comparison fair?", {}, {}, {}};
+    for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable, FairnessWeight::Minor})
+        for (const PairJudgement &pair : judgement.pairs)
+            for (const FairnessFinding &finding : pair.fairness)
+                if (finding.weight == weight)
+                    out.lines.push_back(pair.run + " against " + pair.reference + ", " + std::string(toString(weight)) +
+                                        ": " + finding.label + " " + finding.run + " instead of " + finding.reference +
+                                        ". " + finding.sentence +
+                                        (finding.control ? " Control: " + finding.control->name + "." : ""));
+    if (out.lines.empty() && !judgement.pairs.empty())
+        out.said = "Nothing was found that differs besides what was meant.";
+    return out;
+}
+
+ReportSection boundsSection(const Judgement &judgement) {
+    ReportSection out{"bounds", "What bounds each run, and what to try", {}, {}, {}};
+    for (const Bottleneck &each : judgement.bottlenecks) {
+        std::string line = each.run + ": " + std::string(toString(each.bound)) + ". " + each.evidence;
+        for (const SuggestedRun &tip : each.tips)
+            line += " Try " + tip.name + ": " + tip.why;
+        out.lines.push_back(std::move(line));
+    }
+    return out;
+}
+
+ReportSection targetSection(const Report &report) {
+    ReportSection out{"target", "Time to target", {}, {}, {}};
+    if (!report.target)
+        return out;
+    out.said =
+        "Training time to " + toText(*report.target) + ", evaluation and start-up left out; medians over the repeats.";
+    out.table =
+        emptyTable({"Run", "How it is known", "Time (s)", "Fastest (s)", "Slowest (s)", "Reached", "Speed-up"}, 2);
+    for (const TimeToTarget &cell : report.times)
+        out.table.rows.push_back(
+            {cell.cell, cell.how, significant(cell.seconds).toStdString(), significant(cell.fastest).toStdString(),
+             significant(cell.slowest).toStdString(),
+             std::to_string(cell.reached) + " of " + std::to_string(cell.repeats.size()),
+             withRange(cell.speedUp ? std::optional(cell.speedUp->factor) : std::nullopt, cell.speedUp)});
+    return out;
+}
+
+} // namespace
+
+std::vector<ReportSection> reportSections(const Report &report) {
+    const Judgement &judgement = report.judgement;
+    std::vector<ReportSection> out = {causesSection(judgement),   settingsSection(judgement), missingSection(judgement),
+                                      fairnessSection(judgement), boundsSection(judgement),   targetSection(report)};
+    std::erase_if(out, [](const ReportSection &section) {
+        return section.table.rows.empty() && section.lines.empty() &&
+               (section.key != "fairness" || section.said.empty());
+    });
+    return out;
+}
+
+} // namespace lockstep::core
