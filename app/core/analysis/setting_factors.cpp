@@ -237,13 +237,7 @@ std::optional<CoreList> coresBesideDevices(const Cell &cell, const RunConfig &co
     auto cores = parseCores(allowed);
     if (allowed.empty() || !cores)
         return std::nullopt;
-    CoreList left = *cores;
-    if (config.device == "cpu")
-        for (const std::string &device : config.devices)
-            for (const int core :
-                 coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, *cores).value_or(CoreList{}))
-                std::erase(left, core);
-    return left;
+    return coresBesideDevices(config, *cores);
 }
 
 bool fitWorkerCores(const Cell &cell, RunConfig &config) {

@@ -175,7 +175,8 @@ std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudg
     else if (share <= 1)
         out = percent(share, 0).toStdString() + " of the " + what + " of " + pair.run + " in training time is " + cause;
     else
-        out = pair.run + (change < 0 ? " saves " : " spends ") + seconds(std::fabs(most->seconds)).toStdString() +
+        out = atStart(pair.run) + (change < 0 ? " saves " : " spends ") +
+              seconds(std::fabs(most->seconds)).toStdString() +
               (change < 0 ? " of training time in " : " more of training time on ") + cause +
               (change < 0 ? " and spends " : " and saves ") +
               seconds(std::fabs(most->seconds) - std::fabs(change)).toStdString() +
@@ -192,18 +193,9 @@ std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudg
 
 /// The causes of the largest gain and of the largest loss.
 std::string causes(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs) {
-    const PairJudgement *fastest = nullptr, *slowest = nullptr;
-    for (const PairJudgement &pair : pairs) {
-        if (!isApart(pair) || !pair.attribution)
-            continue;
-        const double factor = pair.training->factor;
-        if (factor > 1 && (!fastest || factor > fastest->training->factor))
-            fastest = &pair;
-        if (factor < 1 && (!slowest || factor < slowest->training->factor))
-            slowest = &pair;
-    }
+    const ExplainedPairs explained = explainedPairs(pairs);
     std::string out;
-    for (const PairJudgement *pair : {fastest, slowest})
+    for (const PairJudgement *pair : {explained.gain, explained.loss})
         if (pair)
             if (const std::string text = causeText(cells, pairs, *pair); !text.empty())
                 out += " " + text;
@@ -261,6 +253,20 @@ VerdictText verdictText(const ResultTable &table) {
     out.sentence = table.verdict.empty() ? phrases(said, table.reference) : table.verdict;
     out.speedUps = phrases(said, table.reference, Length::Short);
     out.spread = spreadOf(said);
+    return out;
+}
+
+ExplainedPairs explainedPairs(const std::vector<PairJudgement> &pairs) {
+    ExplainedPairs out;
+    for (const PairJudgement &pair : pairs) {
+        if (!isApart(pair) || !pair.attribution)
+            continue;
+        const double factor = pair.training->factor;
+        if (factor > 1 && (!out.gain || factor > out.gain->training->factor))
+            out.gain = &pair;
+        if (factor < 1 && (!out.loss || factor < out.loss->training->factor))
+            out.loss = &pair;
+    }
     return out;
 }
 

@@ -22,4 +22,10 @@ struct VerdictText {
 [[nodiscard]] std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
                                           const std::vector<PairJudgement> &pairs);
 
+/// The pairs whose cause the sentence tells: the largest gain and the largest loss, of those that are told apart. Null: none.
+struct ExplainedPairs {
+    const PairJudgement *gain = nullptr, *loss = nullptr;
+};
+[[nodiscard]] ExplainedPairs explainedPairs(const std::vector<PairJudgement> &pairs);
+
 } // namespace lockstep::core

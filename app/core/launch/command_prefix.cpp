@@ -151,6 +151,16 @@ Result<std::string> findCtl() {
     return findProgram("LOCKSTEP_CTL", QStringLiteral("lockstepctl"));
 }
 
+std::string scriptsBeside(const std::string &agent) {
+    std::error_code error;
+    for (const char *folder : {"../share/lockstep/python", "../../resources/python", "../../../share/lockstep/python",
+                               "../../../../resources/python"}) // the second line lies two folders deeper
+        if (const auto python = std::filesystem::path(agent).parent_path() / folder;
+            std::filesystem::is_directory(python, error))
+            return python.lexically_normal().string();
+    return {};
+}
+
 Result<std::string> findScripts() {
     if (const char *named = ::getenv("LOCKSTEP_SCRIPTS"); named && *named)
         return std::string(named);
@@ -158,11 +168,8 @@ Result<std::string> findScripts() {
     if (!agent)
         return fail(agent.error());
     std::error_code error;
-    const std::filesystem::path bin = std::filesystem::canonical(*agent, error).parent_path();
-    for (const char *folder : {"../share/lockstep/python", "../../resources/python", "../../../share/lockstep/python",
-                               "../../../../resources/python"}) // the second line lies two folders deeper
-        if (const auto found = (bin / folder).lexically_normal(); std::filesystem::is_directory(found, error))
-            return found.string();
+    if (auto found = scriptsBeside(std::filesystem::canonical(*agent, error).string()); !found.empty())
+        return found;
     return fail(Error::failed("the Python files of Lockstep are not beside " + *agent,
                               "name their folder in LOCKSTEP_SCRIPTS"));
 }

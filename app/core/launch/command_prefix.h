@@ -46,6 +46,8 @@ struct CommandPrefix {
 [[nodiscard]] Result<std::string> findAgent();
 /// The same for lockstepctl (LOCKSTEP_CTL), which the window starts.
 [[nodiscard]] Result<std::string> findCtl();
+/// The folder of the Python files that come with an agent, installed or in the source tree; empty: none there.
+[[nodiscard]] std::string scriptsBeside(const std::string &agent);
 /// The folder of the Python files that come with Lockstep, as the local agent fills it in for {scripts}: LOCKSTEP_SCRIPTS,
 /// installed beside the agent, or the source tree's.
 [[nodiscard]] Result<std::string> findScripts();

@@ -55,17 +55,10 @@ std::string takeWorkerCores(const RunConfig &config, const MachineFacts &facts, 
     if (config.workers == 0)
         return {};
     const int processes = processCount(config), wanted = processes * config.workers;
-    CoreList left = facts.allowedCores;
-    int training = 0;
-    if (config.device == "cpu")
-        for (const std::string &device : config.devices)
-            for (const int core : coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, facts.allowedCores)
-                                      .value_or(CoreList{})) {
-                std::erase(left, core);
-                ++training;
-            }
+    CoreList left = coresBesideDevices(config, facts.allowedCores);
+    const std::size_t training = facts.allowedCores.size() - left.size();
     if (int(left.size()) < wanted)
-        return "not run: needs " + std::to_string(training + wanted) + " cores (" +
+        return "not run: needs " + std::to_string(training + std::size_t(wanted)) + " cores (" +
                (training > 0 ? std::to_string(training) + " to train, " : std::string()) + std::to_string(wanted) +
                " to load), has " + std::to_string(facts.allowedCores.size());
     left.resize(std::size_t(wanted)); // workers of several processes share them
@@ -268,6 +261,16 @@ std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &r
 }
 
 } // namespace
+
+CoreList coresBesideDevices(const RunConfig &config, const CoreList &allowed) {
+    CoreList left = allowed;
+    if (config.device == "cpu")
+        for (const std::string &device : config.devices)
+            for (const int core :
+                 coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, allowed).value_or(CoreList{}))
+                std::erase(left, core);
+    return left;
+}
 
 int Plan::runnableCount() const {
     return int(std::count_if(runs.begin(), runs.end(), [](const PlannedRun &run) { return run.runnable(); }));

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ipc/cores.h"
 #include "ipc/run_config.h"
 #include "launch/recipe.h"
 #include "launch/side_by_side.h"
@@ -64,6 +65,8 @@ struct PlanOptions {
 [[nodiscard]] std::string runTitle(const RunConfig &config, bool withBackend = false);
 /// A setting as it stands in a name: "4 workers", "batch loader", "fp64", "seed 1".
 [[nodiscard]] std::string settingText(const RunConfig &config, std::string_view key);
+/// Of these cores those that no device of `config` trains on.
+[[nodiscard]] CoreList coresBesideDevices(const RunConfig &config, const CoreList &allowed);
 /// Whether another value of that key on every run may give the recipe's runs other names: it stands in a title, or they
 /// differ in it.
 [[nodiscard]] bool mayRename(const Recipe &recipe, std::string_view key);

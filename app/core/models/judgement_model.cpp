@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/verdict.h"
 #include "models/cells.h"
 #include "models/roles.h"
 
@@ -42,29 +43,13 @@ void JudgementModel::setJudgement(Judgement judgement) {
 }
 
 std::optional<std::size_t> JudgementModel::explainedPair() const {
-    const auto explains = [](const PairJudgement &pair) {
-        const bool apart = pair.training && (pair.training->isDifferent() || !pair.training->hasInterval());
-        if (!apart || !pair.attribution || pair.training->factor == 1)
-            return false;
-        const double change = pair.attribution->trainingChangeS();
-        return std::ranges::any_of(pair.attribution->bars, [change](const AttributionBar &bar) {
-            return bar.cause != Cause::StartUp && bar.seconds * change > 0;
-        });
-    };
-    std::optional<std::size_t> fastest, slowest, any;
     const std::vector<PairJudgement> &pairs = m_judgement.pairs;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        if (pairs[i].attribution && !any)
-            any = i;
-        if (!explains(pairs[i]))
-            continue;
-        const double factor = pairs[i].training->factor;
-        if (factor > 1 && (!fastest || factor > pairs[*fastest].training->factor))
-            fastest = i;
-        if (factor < 1 && (!slowest || factor < pairs[*slowest].training->factor))
-            slowest = i;
-    }
-    return fastest ? fastest : slowest ? slowest : any;
+    const ExplainedPairs explained = explainedPairs(pairs);
+    if (const PairJudgement *told = explained.gain ? explained.gain : explained.loss)
+        return std::size_t(told - pairs.data());
+    const auto attributed =
+        std::ranges::find_if(pairs, [](const PairJudgement &pair) { return pair.attribution.has_value(); });
+    return attributed == pairs.end() ? std::nullopt : std::optional(std::size_t(attributed - pairs.begin()));
 }
 
 int JudgementModel::rowCount(const QModelIndex &parent) const {

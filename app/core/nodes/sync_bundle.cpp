@@ -95,18 +95,13 @@ std::string launcherBeside(const std::string &agent, const std::string &trainer)
 
 void addPython(const std::string &agent, std::vector<SyncFile> &files) {
     std::error_code error;
-    for (const char *folder : {"../share/lockstep/python", "../../resources/python", "../../../share/lockstep/python",
-                               "../../../../resources/python"}) // the second line lies two folders deeper
-        if (const fs::path python = fs::path(agent).parent_path() / folder; fs::is_directory(python, error)) {
-            for (const auto &entry : fs::directory_iterator(python, error))
-                if (entry.path().extension() == ".py")
-                    files.push_back({"share/lockstep/python/" + entry.path().filename().string(),
-                                     normal(entry.path().string()),
-                                     {},
-                                     0,
-                                     false});
-            return;
-        }
+    for (const auto &entry : fs::directory_iterator(scriptsBeside(agent), error))
+        if (entry.path().extension() == ".py")
+            files.push_back({"share/lockstep/python/" + entry.path().filename().string(),
+                             normal(entry.path().string()),
+                             {},
+                             0,
+                             false});
 }
 
 /// lockstepctl with Qt's driver for SQLite, which is loaded by name: with them a queue's owner can live on the node. What

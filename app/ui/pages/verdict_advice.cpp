@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "app/ui/pages/verdict_controls.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "models/roles.h"
@@ -36,10 +37,7 @@ VerdictAdvice::VerdictAdvice(const Theme &theme, core::JudgementModel &model, co
 void VerdictAdvice::setStartable(bool startable, const QString &why) {
     m_startable = startable;
     m_why = why;
-    for (QPushButton *button : m_buttons) {
-        button->setEnabled(startable);
-        button->setToolTip(startable ? button->property("why").toString() : why);
-    }
+    letStart(m_buttons, startable, why);
 }
 
 QWidget *VerdictAdvice::makeRow(int row) {
@@ -65,19 +63,14 @@ QWidget *VerdictAdvice::makeRow(int row) {
     for (const core::SuggestedRun &run : m_model.suggestions(row)) {
         auto *line = new QHBoxLayout;
         line->setSpacing(grid);
-        const QString name = QString::fromStdString(run.name), why = QString::fromStdString(run.why);
-        auto *button = new QPushButton(
-            m_kind == core::JudgementModel::Kind::Finding ? tr("Run %1").arg(name) : tr("Try %1").arg(name), box);
-        button->setShortcut(nextShortcut());
-        button->setProperty("why", button->shortcut().isEmpty()
-                                       ? why
-                                       : tr("%1 (%2)").arg(why, button->shortcut().toString(QKeySequence::NativeText)));
-        button->setAccessibleDescription(why);
-        button->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+        const QString name = QString::fromStdString(run.name);
+        auto *button = makeSuggestionButton(m_kind == core::JudgementModel::Kind::Finding ? tr("Run %1").arg(name)
+                                                                                          : tr("Try %1").arg(name),
+                                            run, nextShortcut(), box);
         connect(button, &QPushButton::clicked, this, [this, run] { Q_EMIT wanted(run); });
         m_buttons.append(button);
         line->addWidget(button);
-        QLabel *reason = wrapping(why, "muted", box);
+        QLabel *reason = wrapping(QString::fromStdString(run.why), "muted", box);
         reason->setAlignment(Qt::AlignVCenter | Qt::AlignLeft);
         line->addWidget(reason, 1);
         said->addLayout(line);

@@ -16,6 +16,24 @@ constexpr std::size_t mostOffered = 3; // as in the terminal: most telling first
 
 } // namespace
 
+QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run, const QKeySequence &shortcut,
+                                  QWidget *parent) {
+    const QString why = QString::fromStdString(run.why), keys = shortcut.toString(QKeySequence::NativeText);
+    auto *button = new QPushButton(text, parent);
+    button->setShortcut(shortcut);
+    button->setProperty("why", keys.isEmpty() ? why : QStringLiteral("%1 (%2)").arg(why, keys));
+    button->setAccessibleDescription(why);
+    button->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+    return button;
+}
+
+void letStart(const QList<QPushButton *> &buttons, bool startable, const QString &why) {
+    for (QPushButton *button : buttons) {
+        button->setEnabled(startable);
+        button->setToolTip(startable ? button->property("why").toString() : why);
+    }
+}
+
 VerdictControls::VerdictControls(QWidget *parent) : QWidget(parent), m_layout(new QVBoxLayout(this)) {
     m_layout->setContentsMargins(0, 0, 0, 0);
     m_layout->setSpacing(grid);
@@ -27,16 +45,12 @@ void VerdictControls::addRow(const core::SuggestedRun &run) {
     auto *below = new QVBoxLayout(row); // the card is half a page wide: too narrow for words beside the button
     below->setContentsMargins(0, 0, 0, 0);
     below->setSpacing(grid / 2);
-    const QString why = QString::fromStdString(run.why);
-    auto *button = new QPushButton(tr("Run %1").arg(QString::fromStdString(run.name)), row);
-    button->setShortcut(QKeySequence(int(Qt::CTRL) | int(Qt::Key_G), int(Qt::Key_A) + int(m_buttons.size())));
-    button->setProperty("why", tr("%1 (%2)").arg(why, button->shortcut().toString(QKeySequence::NativeText)));
-    button->setAccessibleDescription(why);
-    button->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+    const QKeySequence keys(int(Qt::CTRL) | int(Qt::Key_G), int(Qt::Key_A) + int(m_buttons.size()));
+    auto *button = makeSuggestionButton(tr("Run %1").arg(QString::fromStdString(run.name)), run, keys, row);
     connect(button, &QPushButton::clicked, this, [this, run] { Q_EMIT wanted(run); });
     m_buttons.append(button);
     below->addWidget(button);
-    QLabel *reason = makeLabel(why, "muted", row);
+    QLabel *reason = makeLabel(QString::fromStdString(run.why), "muted", row);
     reason->setWordWrap(true);
     reason->setTextInteractionFlags(Qt::TextSelectableByMouse);
     below->addWidget(reason);
@@ -69,10 +83,7 @@ void VerdictControls::setRuns(const std::vector<core::SuggestedRun> &runs) {
 void VerdictControls::setStartable(bool startable, const QString &why) {
     m_startable = startable;
     m_why = why;
-    for (QPushButton *button : m_buttons) {
-        button->setEnabled(startable);
-        button->setToolTip(startable ? button->property("why").toString() : why);
-    }
+    letStart(m_buttons, startable, why);
 }
 
 } // namespace lockstep::ui

@@ -1,4 +1,5 @@
 #pragma once
+#include <QKeySequence>
 #include <QList>
 #include <QWidget>
 
@@ -10,6 +11,12 @@ class QPushButton;
 class QVBoxLayout;
 
 namespace lockstep::ui {
+
+/// A button that starts a suggested run; where the pointer rests it says why, and its keys where it has some.
+[[nodiscard]] QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run,
+                                                const QKeySequence &shortcut, QWidget *parent);
+/// Whether such buttons can be pressed, and the word that they say of why not.
+void letStart(const QList<QPushButton *> &buttons, bool startable, const QString &why);
 
 /// Control runs that would tell a waterfall's settings apart, each one press away; the most telling ones where there are many.
 class VerdictControls : public QWidget {
