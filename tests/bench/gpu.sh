@@ -4,9 +4,13 @@
 #
 #   tests/bench/gpu.sh --pack DIR       beforehand, where the distribution's packages are: headers, libraries and images for a
 #                                       machine that lacks them (some 50 MB)
-#   tests/bench/gpu.sh [--with DIR] [build] [test] [bench]    there; all three when none is named
+#   tests/bench/gpu.sh [--with DIR] [build] [test] [bench] [verdict]    there; all four when none is named
 #
-# REPEATS=5, BUILD=build-gpu and PYTHON=python3 may be set. Without a GPU the tests and rows say that they were not run.
+# `verdict` makes the runs of lenet-why-faster that need no Python, in gpu-verdict/ of the build folder: where lockstepctl is,
+# `LOCKSTEP_HOME=gpu-verdict lockstepctl compare $(ls gpu-verdict/runs)` judges them. DEVICE=cpu tries it without a GPU.
+#
+# REPEATS=5, BUILD=build-gpu, PYTHON=python3, MORE (options of those runs) and COMMIT (where the sources came without git) may be
+# 15 minutes at 5 repeats. Without a GPU the tests and rows say that they were not run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -34,6 +38,12 @@ pack() {
         *.so) printf '%s\n' "${real%%.so*}".so.* ;;
         esac
     done | sort -u | sed 's,^/,,' | tar -C / -cf - -T - | tar -C "$to" -xf -
+    # What is included from <openssl/…> without the architecture's folder, and parts of CUDA that PyTorch's own wheels leave out.
+    cp -a "$to"/usr/include/*-linux-gnu/. "$to/usr/include/"
+    real=$(find -L .venv/lib -path '*/nvidia/cu*/include/crt/host_config.h' -print -quit)
+    [ -n "$real" ] || { echo "gpu.sh: .venv has no CUDA headers; ./run --setup installs them" >&2; exit 1; }
+    real=$(dirname "$(dirname "$real")")
+    cp -a "$real/crt" "$real/nv" "$to/usr/include/"
     mkdir -p "$to/home/data/fashion-mnist"
     cp /usr/share/datasets/fashion-mnist/*.gz "$to/home/data/fashion-mnist"
     du -sh "$to"
@@ -45,12 +55,12 @@ while [ $# -gt 0 ]; do
     case $1 in
     --pack) pack "${2:?gpu.sh: --pack wants a folder}"; exit ;;
     --with) with=$(realpath "${2:?gpu.sh: --with wants the folder that --pack made}"); shift ;;
-    build | test | bench) steps+=("$1") ;;
-    *) echo "gpu.sh: $1 is unknown; give build, test or bench, or --pack DIR" >&2; exit 2 ;;
+    build | test | bench | verdict) steps+=("$1") ;;
+    *) echo "gpu.sh: $1 is unknown; give build, test, bench or verdict, or --pack DIR" >&2; exit 2 ;;
     esac
     shift
 done
-[ ${#steps[@]} -gt 0 ] || steps=(build test bench)
+[ ${#steps[@]} -gt 0 ] || steps=(build test bench verdict)
 python=$(command -v "${PYTHON:-python3}")
 build=${BUILD:-build-gpu}
 data=/usr/share/datasets/fashion-mnist
@@ -61,19 +71,51 @@ fi
 
 build() {
     local here=()
-    [ -z "$with" ] || here=("-DCMAKE_PREFIX_PATH=$with/usr" "-DOPENSSL_ROOT_DIR=$with/usr" "-DZLIB_ROOT=$with/usr")
+    # RPATH and not RUNPATH: the packed libraries' own dependencies are in no folder of the system's either.
+    [ -z "$with" ] || here=("-DCMAKE_PREFIX_PATH=$with/usr" "-DOPENSSL_ROOT_DIR=$with/usr" "-DZLIB_ROOT=$with/usr"
+        "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags")
     cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DLOCKSTEP_APP=OFF -DLOCKSTEP_CUDA=ON -DLOCKSTEP_TESTS=ON \
         -DLOCKSTEP_BENCH=ON "-DLOCKSTEP_PEERS=$python" ${LOCKSTEP_TORCH_DIR:+"-DLOCKSTEP_TORCH_DIR=$LOCKSTEP_TORCH_DIR"} "${here[@]}"
+    if [ -n "$with" ]; then # where lockstep-agent looks for libraries that came along
+        mkdir -p "$build/lib"
+        ln -sfn "$with"/usr/lib/*-linux-gnu "$build/lib/lockstep"
+    fi
     cmake --build "$build" --target lockstep-trainer lockstep-agent trainer_tests bench_loader all_reduce_after
 }
 
 run_tests() {
-    "$build/bin/trainer_tests" --test-suite=cuda,graphed,comm_times --no-skipped-summary=true
+    local log="$build/gpu-tests.log"
+    "$build/bin/trainer_tests" --test-suite=cuda,graphed,comm_times --no-skipped-summary=true 2>&1 | tee "$log"
+    if nvidia-smi -L 2>/dev/null | grep -q UUID && grep -q "skipped: no GPU" "$log"; then
+        echo "gpu.sh: nvidia-smi names a GPU, but the trainer found none; \"$build/bin/lockstep-trainer --device cuda\" says why" >&2
+        exit 1
+    fi
 }
 
 bench() {
     "$python" tests/bench/trainer_vs_python.py gpu --bin "$build/bin" --python "$python" --data "$data" \
         --repeats "${REPEATS:-5}" --write
+}
+
+verdict() {
+    local device=${DEVICE:-cuda} home="$build/gpu-verdict" repeat name options
+    [ "$device" = cpu ] || nvidia-smi -L 2>/dev/null | grep -q UUID || { echo "gpu.sh: verdict: not run: no GPU"; return; }
+    for repeat in $(seq "${REPEATS:-5}"); do
+        while read -r options; do
+            name=${options%%:*} options=${options#*:}
+            # shellcheck disable=SC2086 # words of a table below
+            LOCKSTEP_HOME="$home" "$build/bin/lockstep-agent" run --name "$name" --recipe lenet-why-faster --repeat "$repeat" -- \
+                "$build/bin/lockstep-trainer" --device "$device" --data-dir "$data" --epochs 3 $options ${MORE:-} >/dev/null </dev/null
+        done <<<"item loader, 0 workers: --loader item --augment affine
+item loader, 4 workers: --loader item --augment affine --workers 4
+item loader, no affine: --loader item
+item loader, DDP ×1: --loader item --augment affine --method ddp
+batch loader, 0 workers: --loader batch --augment affine
+batch loader, 4 workers: --loader batch --augment affine --workers 4
+device loader: --loader device --augment affine
+device loader, CUDA graphs: --loader device --augment affine$([ "$device" = cpu ] || echo ' --cuda-graph')"
+    done
+    echo "$(find "$home/runs" -name result.json | wc -l) runs in $home"
 }
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo "gpu.sh: no GPU here"
@@ -82,5 +124,6 @@ for step in "${steps[@]}"; do
     build) build ;;
     test) run_tests ;;
     bench) bench ;;
+    verdict) verdict ;;
     esac
 done

@@ -339,13 +339,20 @@ def report(options, about, lines):
         write(options, about, text, same, "gpu table" if lines[0]["group"] == "gpu" else "table")
 
 
+def commit():
+    """Of the working tree; where the sources came without git, what COMMIT says."""
+    if os.environ.get("COMMIT") or not shutil.which("git"):
+        return os.environ.get("COMMIT", "unknown")
+    found = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return found.stdout.strip() or "unknown"
+
+
 def write(options, about, text, same, section):
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     page = ROOT / "docs/benchmarks/trainer.md"
     head, rest = page.read_text().split(f"<!-- {section} -->")
     end = f"<!-- {section} end -->" if section != "table" else "<!-- end -->"
     _, tail = rest.split(end)
-    body = f"\nMeasured {datetime.date.today()} at commit {commit}: {about}; {options.repeats} repeats.\n\n{text}\n"
+    body = f"\nMeasured {datetime.date.today()} at commit {commit()}: {about}; {options.repeats} repeats.\n\n{text}\n"
     if same:
         body += ("\nTest accuracy after the measured epochs, ours and Python's, median (extremes) over the repeats, each of which "
                  "has its own seed; with affine the two draw other numbers from it:\n\n"

@@ -54,4 +54,21 @@ TEST_SUITE("comm_times") {
         CHECK(frame->buckets[1].endS == doctest::Approx(290e-9));
         CHECK(!statistics.take());
     }
+
+    TEST_CASE("no mean is taken over two cuts: the first step's one bucket is not the first of several") {
+        CommStatistics statistics;
+        (void)statistics.add({{88, 900'000, 900'000, 950'000}}, 0); // a first step, which loads kernels
+        statistics.addExposed(0, {});
+        for (int i = 0; i < 2; ++i) {
+            (void)statistics.add({{80, 100, 100, 150}, {8, 200, 200, 290}}, 0);
+            statistics.addExposed(0, {});
+        }
+        const auto frame = statistics.take();
+        REQUIRE(frame.has_value());
+        CHECK(frame->lastStep == 2); // its time counts
+        REQUIRE(frame->buckets.size() == 2);
+        CHECK(frame->buckets[0].count == 2);
+        CHECK(frame->buckets[0].sizeBytes == 80);
+        CHECK(frame->buckets[0].endS == doctest::Approx(150e-9));
+    }
 }

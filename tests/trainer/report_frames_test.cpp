@@ -10,6 +10,7 @@
 #include "tests/trainer/trainer_process.h"
 #include "trainer/report/frame_queue.h"
 #include "trainer/report/frame_sender.h"
+#include "trainer/report/step_recorder.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -30,6 +31,25 @@ Frame window(std::int64_t first, std::int64_t last, double loss, int epoch = 1) 
     frame.body = steps;
     return frame;
 }
+
+/// A GPU's: nothing is known of a step until somebody waits for it.
+class LateClock final : public PhaseClock {
+public:
+    void start() override {}
+    void lap(Phase, std::optional<Phase>) override {}
+    void add(Phase, std::int64_t) override {}
+    void endStep() override { ++m_closed; }
+    std::optional<StepTimes> takeStep(bool wait) override {
+        if (!wait || m_closed == 0)
+            return {};
+        --m_closed;
+        return StepTimes();
+    }
+    StepTimes takeTail() override { return {}; }
+
+private:
+    int m_closed = 0;
+};
 
 /// An agent that accepts one rank and reads only when told.
 struct SlowAgent {
@@ -161,5 +181,27 @@ TEST_SUITE("report_frames") {
         agent.connection.close();
         for (int i = 0; i < 100; ++i)
             (*sender)->send(LogFrame{"info", "still here", "trainer"});
+    }
+
+    TEST_CASE("a window of no length holds one step, also of those that a GPU ended while nobody looked") {
+        for (const int windowMs : {0, 100'000}) {
+            LateClock clock;
+            std::vector<StepsFrame> sent;
+            StepRecorder recorder(clock, {[&](StepsFrame frame) { sent.push_back(std::move(frame)); }, {}},
+                                  std::chrono::milliseconds(windowMs));
+            recorder.startEpoch(1, {});
+            for (int step = 0; step < 5; ++step) {
+                recorder.addStep(step, 64, torch::full({}, 1.0 + step));
+                recorder.flush(false);
+            }
+            (void)recorder.finishEpoch();
+            REQUIRE(sent.size() == (windowMs == 0 ? 5 : 2)); // the first step is shown at once
+            for (std::size_t i = 0; windowMs == 0 && i < sent.size(); ++i) {
+                CHECK(sent[i].firstStep == std::int64_t(i));
+                CHECK(sent[i].count == 1);
+                CHECK(sent[i].loss->last == 1.0 + double(i));
+                CHECK(sent[i].loss->mean == 1.0 + double(i));
+            }
+        }
     }
 }

@@ -35,7 +35,13 @@ const CudaFunctions *cudaFunctions() {
 
 std::vector<std::string> visibleGpus() {
     const CudaFunctions *cuda = cudaFunctions();
-    return cuda ? cuda->visibleGpus() : std::vector<std::string>();
+    if (!cuda)
+        return {};
+    std::vector<std::string> troubles;
+    std::vector<std::string> gpus = cuda->visibleGpus(troubles);
+    for (const std::string &trouble : troubles)
+        logInfo(trouble);
+    return gpus;
 }
 
 c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,

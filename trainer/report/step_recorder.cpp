@@ -38,6 +38,10 @@ void StepRecorder::flush(bool force) {
     take(force || m_firstWindow);
     m_firstWindow = false;
     m_windowStartNs = now;
+    sendWindow();
+}
+
+void StepRecorder::sendWindow() {
     if (!m_window)
         return;
     if (m_window->samples > 0)
@@ -64,12 +68,14 @@ void StepRecorder::take(bool wait) {
         account(m_pending.front(), loss, m_known.front());
         m_pending.pop_front();
         m_known.pop_front();
+        if (m_windowNs == 0)
+            sendWindow();
     }
 }
 
 /// Of the oldest `count` steps, which are over. From a GPU in one copy, by a stream of its own: in the training's it would wait for
-/// all that is queued there.
-std::vector<double> StepRecorder::lossesOf(std::size_t count) const {
+/// all that is queued there. The same one each time: the pool goes round, and would come to training's.
+std::vector<double> StepRecorder::lossesOf(std::size_t count) {
     std::vector<double> losses;
     losses.reserve(count);
     if (count == 0 || m_pending.front().loss.device().is_cpu()) {
@@ -82,7 +88,9 @@ std::vector<double> StepRecorder::lossesOf(std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i)
         all.push_back(m_pending[i].loss);
     const c10::Device device = all.front().device();
-    const c10::StreamGuard apart(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+    if (!m_lossStream)
+        m_lossStream = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+    const c10::StreamGuard apart(*m_lossStream);
     const torch::Tensor host = at::stack(all).to(torch::kCPU, torch::kFloat64);
     losses.assign(host.const_data_ptr<double>(), host.const_data_ptr<double>() + count);
     return losses;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <c10/core/Stream.h>
 #include <torch/types.h>
 
 #include "ipc/frames.h"
@@ -48,7 +49,8 @@ private:
     };
     void takeTimes(bool wait);
     void take(bool wait);
-    [[nodiscard]] std::vector<double> lossesOf(std::size_t count) const;
+    void sendWindow();
+    [[nodiscard]] std::vector<double> lossesOf(std::size_t count);
     void account(const Pending &step, double loss, const StepTimes &times);
 
     [[nodiscard]] std::vector<ReplicaTime> replicasOf(const std::vector<PhaseTotals> &totals) const;
@@ -61,6 +63,7 @@ private:
     bool m_wholeEpoch = true;
     std::deque<Pending> m_pending;
     std::deque<StepTimes> m_known; ///< of the oldest pending steps
+    std::optional<c10::Stream> m_lossStream;
     std::optional<StepsFrame> m_window;
     PhaseTotals m_windowPhases;
     double m_windowLossSum = 0;

@@ -29,7 +29,8 @@ CommStatistics::Step CommStatistics::add(const std::vector<BucketStamp> &buckets
             covered = bucket.endNs;
         }
     }
-    m_buckets.resize(std::max(m_buckets.size(), buckets.size()));
+    if (m_buckets.size() != buckets.size()) // the Reducer cuts anew after its first step: no means over both cuts
+        m_buckets.assign(buckets.size(), {});
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         Sum &sum = m_buckets[i];
         sum.bytes = buckets[i].bytes;

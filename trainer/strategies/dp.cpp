@@ -35,12 +35,14 @@ torch::Tensor flatten(const std::vector<torch::Tensor> &parameters) {
     return at::cat(pieces);
 }
 
-/// Replicas that shared one would draw in the order in which their threads happen to come. On CPUs there is only one, so each
-/// replica gets its own; a GPU has one already.
-at::Generator ownGenerator(c10::Device device, std::uint64_t seed) {
+/// Replicas that shared one would draw in the order in which their threads happen to come. A GPU has one, which serves as long as
+/// nobody else computes there; else, and on CPUs, whose devices have one together, a replica gets its own.
+at::Generator ownGenerator(c10::Device device, bool shared, std::uint64_t seed) {
     if (device.is_cpu())
         return at::detail::createCPUGenerator(seed);
     at::Generator generator = at::globalContext().defaultGenerator(device);
+    if (shared)
+        generator = generator.clone();
     generator.set_current_seed(seed);
     return generator;
 }
@@ -84,8 +86,11 @@ void Dp::addReplica(const ComputeDevice &place, std::shared_ptr<Model> model, co
     if (!m_replicas.empty()) {
         replica.thread =
             std::make_unique<DeviceThread>("device " + std::to_string(m_replicas.size()), place.cores, place.threads);
-        replica.generator = ownGenerator(place.device, options.seed + m_replicas.size());
-        if (place.device.is_cpu())
+        const bool shared = place.device.is_cpu() || std::ranges::any_of(m_replicas, [&](const Replica &other) {
+                                return other.place.device == place.device;
+                            });
+        replica.generator = ownGenerator(place.device, shared, options.seed + m_replicas.size());
+        if (shared)
             replica.model->drawFrom(replica.generator);
         if (m_persistent) {
             NamedTensors named;

@@ -5,16 +5,15 @@
 #include <cuda_runtime_api.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-#include "ipc/logging.h"
 #include "trainer/comm/cuda/step_graphs.h"
 
 namespace lockstep::trainer {
 namespace {
 
-std::vector<std::string> visibleGpus() {
+std::vector<std::string> visibleGpus(std::vector<std::string> &troubles) {
     int count = 0;
     if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
-        logInfo(std::string("CUDA finds no GPU: ") + cudaGetErrorString(error));
+        troubles.push_back(std::string("CUDA finds no GPU: ") + cudaGetErrorString(error));
         cudaGetLastError(); // clears it: no GPU is an answer, not an error
         return {};
     }
@@ -22,7 +21,7 @@ std::vector<std::string> visibleGpus() {
     for (int i = 0; i < count; ++i) {
         cudaDeviceProp properties{};
         if (const cudaError_t error = cudaGetDeviceProperties(&properties, i); error != cudaSuccess) {
-            logWarning("GPU " + std::to_string(i) + " can't be asked: " + cudaGetErrorString(error));
+            troubles.push_back("GPU " + std::to_string(i) + " can't be asked: " + cudaGetErrorString(error));
             cudaGetLastError();
             uuids.emplace_back("unknown-" + std::to_string(i)); // the others keep their numbers
             continue;

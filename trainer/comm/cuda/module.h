@@ -11,9 +11,11 @@
 
 namespace lockstep::trainer {
 
-/// The one symbol the library gives; both sides are of one build.
+/// The one symbol the library gives; both sides are of one build. The library links torch and nothing of ours: a program gives
+/// no symbol to what it loads, so what is to be logged is handed back.
 struct CudaFunctions {
-    std::vector<std::string> (*visibleGpus)();
+    /// UUIDs in CUDA's order; `troubles`: a sentence for each thing that could not be asked.
+    std::vector<std::string> (*visibleGpus)(std::vector<std::string> &troubles);
     c10::intrusive_ptr<c10d::Backend> (*makeNccl)(const c10::intrusive_ptr<c10d::Store> &, int rank, int size,
                                                   c10::Device);
     std::unique_ptr<StepGraphs> (*makeStepGraphs)();
