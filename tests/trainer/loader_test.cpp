@@ -146,6 +146,20 @@ TEST_SUITE("loader") {
         }
     }
 
+    TEST_CASE("no pixel of 60,000 images moved on the device lies elsewhere than the host put it") {
+        const auto set = makeSet(6'000);
+        LoaderOptions options;
+        options.batchSize = 64;
+        options.affine = true;
+        for (int seed = 1; seed <= 5; ++seed) {
+            options.seed = static_cast<std::uint64_t>(seed);
+            options.device.reset();
+            const auto host = readEpochs(set, options, 2);
+            options.device = c10::Device(torch::kCPU);
+            CHECK(same(readEpochs(set, options, 2), host));
+        }
+    }
+
     TEST_CASE("augmentation differs from epoch to epoch and is the same whoever loads the image") {
         const auto set = makeSet(24);
         LoaderOptions options;

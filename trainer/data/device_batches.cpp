@@ -9,56 +9,87 @@ namespace lockstep::trainer {
 
 namespace {
 
-/// affine_grid's base as torchvision makes it: x, y in pixels from the centre, and 1.
-torch::Tensor baseGrid() {
-    const auto line = torch::linspace(-imageSide * 0.5 + 0.5, imageSide * 0.5 - 0.5, imageSide);
-    auto grid = torch::empty({imageSide, imageSide, 3});
-    grid.select(2, 0).copy_(line);
-    grid.select(2, 1).copy_(line.unsqueeze(1));
-    grid.select(2, 2).fill_(1);
-    return grid.view({imagePixels, 3});
+constexpr int termsOfImage = 2 * imageSide; ///< x and y of the source, for each column or row
+
+/// What a batch takes to the device, in one copy: which samples, and for each image what its columns and its rows add to the
+/// source's x and y, and the shift. Eight bytes each, the shift four.
+std::int64_t bytesOf(std::int64_t n, bool affine) {
+    return 8 * n * (1 + (affine ? 2 * termsOfImage + 1 : 0));
 }
 
-/// A host tensor on its way to `device`: page-locked where that lets the copy run beside the computation.
-torch::Tensor onDevice(torch::Tensor host, c10::Device device) {
-    return device.is_cuda() ? host.pin_memory().to(device, /*non_blocking=*/true) : host;
+template <class T> torch::Tensor part(const torch::Tensor &bytes, std::int64_t &offset, std::int64_t count) {
+    const std::int64_t size = count * std::int64_t(sizeof(T));
+    auto found = bytes.narrow(0, offset, size).view(c10::CppTypeToScalarType<T>());
+    offset += size;
+    return found;
+}
+
+/// The parts of that copy, wherever it is.
+struct Terms {
+    torch::Tensor samples;       ///< int64 [n]
+    torch::Tensor columns, rows; ///< fp64 [n, 2, 28]
+    torch::Tensor shift;         ///< fp32 [n, 2]
+
+    Terms(const torch::Tensor &bytes, std::int64_t n, bool affine) {
+        std::int64_t offset = 0;
+        samples = part<std::int64_t>(bytes, offset, n);
+        if (!affine)
+            return;
+        columns = part<double>(bytes, offset, n * termsOfImage).view({n, 2, imageSide});
+        rows = part<double>(bytes, offset, n * termsOfImage).view({n, 2, imageSide});
+        shift = part<float>(bytes, offset, 2 * n).view({n, 2});
+    }
+};
+
+/// affineSources() up to the sums: products rounded as it rounds them, those of a row exact in double.
+void writeTerms(const AffineDraw &draw, double *column, double *row, float *shift) {
+    constexpr float half = imageSide / 2.0F, first = 0.5F - half;
+    auto m = affineMatrix(draw);
+    for (auto &value : m)
+        value /= half; // affine_grid's coordinates run from -1 to 1
+    for (const std::size_t axis : {0, 3}) {
+        for (int i = 0; i < imageSide; ++i) {
+            const float place = first + static_cast<float>(i);
+            *column++ = static_cast<double>(place * m[axis]);
+            *row++ = static_cast<double>(place) * static_cast<double>(m[axis + 1]);
+        }
+        *shift++ = m[axis + 2];
+    }
 }
 
 } // namespace
 
 DeviceBatches::DeviceBatches(const ImageSet &set, const LoaderOptions &options)
     : m_options(options), m_device(options.device.value_or(c10::Device(torch::kCPU))),
-      m_images(set.images.unsqueeze(1).to(m_device)), m_labels(set.labels.to(m_device)),
-      m_grid(baseGrid().to(m_device)), m_mean(set.mean), m_std(set.std) {}
-
-torch::Tensor DeviceBatches::shifted(const torch::Tensor &pixels, std::span<const std::int64_t> samples,
-                                     std::int64_t epoch) const {
-    const auto n = static_cast<std::int64_t>(samples.size());
-    auto theta = torch::empty({n, 3, 2});
-    auto *to = theta.data_ptr<float>();
-    for (const auto sample : samples) {
-        const auto m = affineMatrix(drawAffine(m_options.seed, epoch, sample));
-        for (const std::size_t entry : {0, 3, 1, 4, 2, 5}) // transposed, and in grid_sample's units of half an image
-            *to++ = m[entry] / (imageSide / 2.0F);
-    }
-    const auto grid = torch::bmm(m_grid.unsqueeze(0).expand({n, imagePixels, 3}), onDevice(theta, m_device))
-                          .view({n, imageSide, imageSide, 2});
-    namespace F = torch::nn::functional;
-    return F::grid_sample(
-        pixels.to(torch::kFloat32), grid,
-        F::GridSampleFuncOptions().mode(torch::kNearest).padding_mode(torch::kZeros).align_corners(false));
-}
+      m_images(set.images.unsqueeze(1).to(m_device)), m_labels(set.labels.to(m_device)), m_mean(set.mean),
+      m_std(set.std) {}
 
 Batch DeviceBatches::make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const {
-    auto indices = torch::empty({static_cast<std::int64_t>(samples.size())}, torch::kInt64);
-    std::copy(samples.begin(), samples.end(), indices.data_ptr<std::int64_t>());
-    indices = onDevice(indices, m_device);
+    const auto n = static_cast<std::int64_t>(samples.size());
+    // Page-locked where that lets the copy run beside the computation.
+    auto bytes = torch::empty({bytesOf(n, m_options.affine)},
+                              torch::TensorOptions(torch::kUInt8).pinned_memory(m_device.is_cuda()));
+    const Terms host(bytes, n, m_options.affine);
+    std::copy(samples.begin(), samples.end(), host.samples.data_ptr<std::int64_t>());
+    for (std::int64_t i = 0; m_options.affine && i < n; ++i)
+        writeTerms(drawAffine(m_options.seed, epoch, samples[static_cast<std::size_t>(i)]),
+                   host.columns.data_ptr<double>() + i * termsOfImage, host.rows.data_ptr<double>() + i * termsOfImage,
+                   host.shift.data_ptr<float>() + i * 2);
+    if (m_device.is_cuda())
+        bytes = bytes.to(m_device, /*non_blocking=*/true);
+    const Terms terms(bytes, n, m_options.affine);
     Batch batch;
     batch.real = real;
-    batch.labels = m_labels.index_select(0, indices);
-    auto pixels = m_images.index_select(0, indices);
-    if (m_options.affine)
-        pixels = shifted(pixels, samples, epoch);
+    batch.labels = m_labels.index_select(0, terms.samples);
+    auto pixels = m_images.index_select(0, terms.samples);
+    if (m_options.affine) {
+        // Each sum rounded where affineSources() rounds it, so that no coordinate falls to another pixel.
+        const auto grid = (terms.columns.unsqueeze(2) + terms.rows.unsqueeze(3)).to(torch::kFloat32);
+        namespace F = torch::nn::functional;
+        pixels = F::grid_sample(
+            pixels.to(torch::kFloat32), grid.add_(terms.shift.view({n, 2, 1, 1})).permute({0, 2, 3, 1}),
+            F::GridSampleFuncOptions().mode(torch::kNearest).padding_mode(torch::kZeros).align_corners(false));
+    }
     batch.images = pixels.to(m_options.dtype).div_(255).sub_(m_mean).div_(m_std);
     return batch;
 }
