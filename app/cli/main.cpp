@@ -103,7 +103,7 @@ void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
     auto *retry = command("retry", "Queue runs again; without numbers all that failed or were stopped",
                           [&] { return cli::retryCommand(options.experiment, options.numbers, options.alone); });
     retry->add_option("NUMBER", options.numbers, "Numbers of runs in the queue");
-    retry->add_flag("--alone", options.alone, "From now on one run at a time, none side by side");
+    retry->add_flag("--alone", options.alone, "No other run of the experiment goes beside these");
     auto *move = command("move", "Move a waiting run to another place",
                          [&] { return cli::moveCommand(options.experiment, options.number, options.place); });
     move->add_option("NUMBER", options.number, "The run's number in the queue")->required();

@@ -109,10 +109,13 @@ private:
 QString leftText(const core::Experiment &experiment, std::optional<double> leftS) {
     if (leftS)
         return QStringLiteral("about ") + core::timeLeft(leftS);
-    int unknown = 0;
+    int strangers = 0, runs = 0;
     for (const core::ExperimentEntry &entry : experiment.entries)
-        unknown += !isOver(entry.state) && !entry.planned.estimateS;
-    return QStringLiteral("time unknown: %1 of them never ran here").arg(unknown);
+        if (!isOver(entry.state)) {
+            ++runs;
+            strangers += !entry.planned.estimateS;
+        }
+    return core::timeUnknown(strangers, runs);
 }
 
 void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, ProgressPrinter &printer) {

@@ -124,6 +124,8 @@ private Q_SLOTS:
         QCOMPARE(time.mostAtOnce, 2);
         QCOMPARE(timeSideBySide({}, waiting, {}).seconds, 14.0);
         QCOMPARE(timeSideBySide({{onCpu({"1"}), 1}}, {{onCpu({"1"}), 6}}, two).seconds, 6.0);
+        const std::vector<TimedRun> oneAlone{{onCpu({"0"}), 3}, {onCpu({"0"}), 5, true}, {onCpu({"0"}), 4}};
+        QCOMPARE(timeSideBySide({}, oneAlone, two).seconds, 3.0 + 5 + 4);
     }
 
     void twoRunsGoAtOnceOnCoresOfTheirOwnAndTheOneThatNeedsBothGoesAlone() {
@@ -166,6 +168,22 @@ private Q_SLOTS:
         const Answer shown =
             ctl({QStringLiteral("compare"), QString::fromStdString(started.experiment), QStringLiteral("--json")});
         QVERIFY2(shown.out.contains("\"side_by_side\""), "DDP went alone, its reference did not");
+    }
+
+    void whatIsQueuedAgainAloneHasNoCompanyAndTheRestStillGoesSideBySide() {
+        const Detached started = startTwoAtOnce();
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).over() && !isOwned(started.experiment), 40'000);
+        const QString id = QString::fromStdString(started.experiment);
+        QCOMPARE(ctl({QStringLiteral("retry"), id, QStringLiteral("1"), QStringLiteral("--alone")}).code, 0);
+        QCOMPARE(ctl({QStringLiteral("retry"), id, QStringLiteral("2"), QStringLiteral("4"), QStringLiteral("5")}).code,
+                 0);
+        QTRY_VERIFY_WITH_TIMEOUT(read(started.experiment).over() && !isOwned(started.experiment), 40'000);
+        const Experiment after = read(started.experiment);
+        const auto span = [&](int entry) { return spanOf(after.entries[std::size_t(entry)].run); };
+        QVERIFY(after.entries[0].alone && !after.entries[3].alone);
+        for (const int other : {1, 3, 4})
+            QVERIFY(!span(0).meets(span(other)));
+        QVERIFY(span(1).meets(span(3)) || span(1).meets(span(4)) || span(3).meets(span(4)));
     }
 
     void oneOfTwoIsSkippedTheOtherGoesOnAndAPauseStartsNoThird() {

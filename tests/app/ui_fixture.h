@@ -52,6 +52,7 @@ struct Shape {
     int repeats = 1;
     std::uint32_t firstRun = 1; ///< runs are numbered from here: two experiments in one home need unlike ones
     double loadShare = 0.08;    ///< of a step; forward takes what is left
+    double stolenOfDdp = 0;     ///< share of DDP's time that a hypervisor gave to others; the other runs lost none
     bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
 
@@ -165,6 +166,9 @@ public:
         result.startWallUs = m_startUs;
         result.endWallUs = wallUs();
         result.runTimeS = m_timeS + 0.4;
+        const bool disturbed = m_planned.config.method == Method::Ddp;
+        result.surroundings.emplace().measuredS = result.runTimeS;
+        result.surroundings->stolenS = disturbed ? m_shape.stolenOfDdp * result.runTimeS : 0.0;
         if (state == RunState::Done) {
             Summary summary;
             summary.method = std::string(toString(m_planned.config.method));

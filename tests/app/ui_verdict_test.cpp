@@ -262,6 +262,33 @@ private Q_SLOTS:
         QCOMPARE(controls[0].added->name, std::string("a control"));
     }
 
+    void repeatsThatWereDisturbedAreQueuedAgainByOnePress() {
+        const uitest::Home home;
+        const std::string id = uitest::writeExperimentOnDisk({.epochs = 2, .repeats = 3, .stolenOfDdp = 0.4});
+        auto owner = FileLock::acquire(core::experimentFolder(id).lock());
+        QVERIFY(owner.has_value());
+        Workspace workspace;
+        VerdictPage page(m_theme, workspace);
+        page.resize(1280, 800);
+        page.show();
+        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        const QList<QPushButton *> offered = page.fairness()->buttons();
+        const auto again = std::ranges::find_if(offered, [](const QPushButton *button) {
+            return button->text() == QStringLiteral("Run DDP ×2, again when the host is quiet");
+        });
+        QVERIFY2(again != offered.end() && (*again)->isEnabled(), "offered, and can be pressed");
+        (*again)->click();
+        const auto asked = core::takeRequests(core::experimentFolder(id));
+        QCOMPARE(asked.size(), std::size_t(3)); // each disturbed repeat, and no new run
+        const auto experiment = core::readExperiment(id);
+        QVERIFY(experiment.has_value());
+        for (const core::QueueRequest &request : asked) {
+            QVERIFY(request.kind == core::QueueRequest::Kind::Retry && !request.alone);
+            QCOMPARE(experiment->entries[std::size_t(request.entry)].planned.name, std::string("DDP ×2"));
+        }
+    }
+
     void dataParallelsStepIsDrawnBesideDdpsOnOneScaleAndInThePageThatIsExported() {
         const uitest::Home home;
         const std::string id = uitest::writeExperimentOnDisk({.epochs = 2});

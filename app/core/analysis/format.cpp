@@ -80,6 +80,13 @@ QString timeLeft(std::optional<double> value) {
     return QStringLiteral("%1 h %2 min").arg(all / 3600).arg(two(all % 3600 / 60));
 }
 
+QString timeUnknown(int strangers, int runs) {
+    if (strangers < runs)
+        return QStringLiteral("time unknown: %1 of %2 runs never ran here").arg(strangers).arg(runs);
+    return runs == 1 ? QStringLiteral("time unknown: it never ran here")
+                     : QStringLiteral("time unknown: none of them ever ran here");
+}
+
 QString speedUp(std::optional<double> factor) {
     return factor ? u'×' + significant(factor) : unknown;
 }

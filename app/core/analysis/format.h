@@ -14,8 +14,10 @@ namespace lockstep::core {
 [[nodiscard]] QString shortTime(std::optional<double> seconds);   ///< "12.3 µs", "4.56 ms", "1.20 s"
 [[nodiscard]] QString bandwidth(std::optional<double> bytesPerS); ///< "1.23 GB/s": decimal, as nccl-tests
 [[nodiscard]] QString timeLeft(std::optional<double> seconds);    ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
-[[nodiscard]] QString speedUp(std::optional<double> factor);      ///< "×1.74"
-[[nodiscard]] QString bytes(std::optional<double> bytes);         ///< "191 MiB"
+/// Why nobody knows how long `runs` take, of which `strangers` have no run like them to go by.
+[[nodiscard]] QString timeUnknown(int strangers, int runs);
+[[nodiscard]] QString speedUp(std::optional<double> factor); ///< "×1.74"
+[[nodiscard]] QString bytes(std::optional<double> bytes);    ///< "191 MiB"
 [[nodiscard]] QString messageSize(double bytes);      ///< the same, whole where it is: "4 B", "80 KiB", "1.25 MiB"
 [[nodiscard]] QString wallTime(std::int64_t wallUs);  ///< local "2026-01-02 03:04:05"
 [[nodiscard]] QString clockTime(std::int64_t wallUs); ///< local "03:04:05.678"

@@ -31,6 +31,8 @@ Json entryToJson(const ExperimentEntry &entry) {
                  {"not_run_reason", entry.planned.notRunReason}};
     if (!entry.earlierRuns.empty())
         json["earlier_runs"] = entry.earlierRuns;
+    if (entry.alone)
+        json["alone"] = true;
     json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
     json["config"] = Json::parse(toJson(entry.planned.config));
     if (entry.placed) {
@@ -57,6 +59,7 @@ ExperimentEntry entryFromJson(const Json &json) {
     entry.planned.command = json.value("command", std::vector<std::string>());
     entry.reason = json.value("reason", "");
     entry.earlierRuns = json.value("earlier_runs", std::vector<std::string>());
+    entry.alone = json.value("alone", false);
     if (const auto config = runConfigFromJson(json.at("config").dump()))
         entry.planned.config = *config;
     else

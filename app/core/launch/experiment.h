@@ -32,6 +32,7 @@ struct ExperimentEntry {
     std::string run;                      ///< run id, from Launching on
     std::string reason;                   ///< one sentence when failed, stopped or not run
     std::vector<std::string> earlierRuns; ///< of attempts before this one, oldest first
+    bool alone = false;                   ///< no other run of the experiment goes beside it
     /// What was started, where it differs from what was planned: moved to free devices beside other runs.
     std::optional<RunConfig> placed = {};
     [[nodiscard]] const RunConfig &config() const { return placed ? *placed : planned.config; }

@@ -123,10 +123,13 @@ bool ExperimentRunner::startNext() {
     const std::vector<int> queued = m_experiment.queued();
     if (queued.empty() || int(m_underWay.size()) >= m_experiment.sideBySide.runs)
         return false;
-    std::vector<RunConfig> others;
-    for (const auto &[other, run] : m_underWay)
-        others.push_back(at(other).config());
     ExperimentEntry &entry = at(queued.front());
+    std::vector<RunConfig> others;
+    for (const auto &[other, run] : m_underWay) {
+        if (entry.alone || at(other).alone)
+            return false;
+        others.push_back(at(other).config());
+    }
     const std::optional<RunConfig> place = placeBeside(entry.planned.config, others, m_experiment.sideBySide);
     if (!place)
         return false;

@@ -40,13 +40,13 @@ std::optional<double> leftS(const Experiment &experiment, const ExperimentClock 
             one = expectedS(experiment, i, clock);
         if (!one)
             return std::nullopt;
-        running.push_back({at(experiment, i).config(), *one});
+        running.push_back({at(experiment, i).config(), *one, at(experiment, i).alone});
     }
     for (const int i : experiment.queued()) {
         const std::optional<double> one = expectedS(experiment, i, clock);
         if (!one)
             return std::nullopt;
-        waiting.push_back({at(experiment, i).planned.config, *one});
+        waiting.push_back({at(experiment, i).planned.config, *one, at(experiment, i).alone});
     }
     return timeSideBySide(running, waiting, experiment.sideBySide).seconds;
 }

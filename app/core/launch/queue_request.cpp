@@ -50,8 +50,7 @@ Result<void> retry(Experiment &experiment, int number, bool alone) {
     entry.placed.reset();
     entry.reason.clear();
     entry.state = EntryState::Queued;
-    if (alone)
-        experiment.sideBySide.runs = 1;
+    entry.alone = alone;
     return {};
 }
 

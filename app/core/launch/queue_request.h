@@ -25,7 +25,7 @@ struct QueueRequest {
     Kind kind = Kind::Stop;
     int entry = -1;     ///< index in Experiment::entries; for Skip, Retry, Move
     int to = 0;         ///< Move: place among the queued entries, from 0
-    bool alone = false; ///< Retry: from now on the experiment's runs go one at a time
+    bool alone = false; ///< Retry: no other run of the experiment goes beside this one
     /// Add: name, config (or script), note, and `repeats` of it. A name that another config has is made one of its own.
     std::optional<PlannedRun> added = {};
     std::string by; ///< "lockstep on box"

@@ -125,10 +125,13 @@ SideBySideTime timeSideBySide(const std::vector<TimedRun> &running, const std::v
     std::size_t next = 0;
     while (true) {
         while (next < waiting.size() && int(now.size()) < std::max(1, places.runs)) {
-            const auto placed = placeBeside(waiting[next].config, configsOf(now), places);
+            const TimedRun &first = waiting[next];
+            const bool apart = !now.empty() && (first.alone || std::ranges::any_of(now, &TimedRun::alone));
+            const auto placed = apart ? std::nullopt : placeBeside(first.config, configsOf(now), places);
             if (!placed)
                 break;
-            now.push_back({*placed, out.seconds + waiting[next++].seconds});
+            now.push_back({*placed, out.seconds + first.seconds, first.alone});
+            ++next;
         }
         out.mostAtOnce = std::max(out.mostAtOnce, int(now.size()));
         if (now.empty())

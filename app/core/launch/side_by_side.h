@@ -28,6 +28,7 @@ struct SideBySide {
 struct TimedRun {
     RunConfig config;
     double seconds = 0;
+    bool alone = false; ///< nothing goes beside it
 };
 struct SideBySideTime {
     double seconds = 0;

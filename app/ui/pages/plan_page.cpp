@@ -14,6 +14,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "analysis/format.h"
 #include "app/ui/pages/config_form.h"
 #include "app/ui/pages/data_notice.h"
@@ -350,13 +352,15 @@ void PlanPage::refresh() {
         m_rows->setCurrentIndex(
             m_model.index(std::max(0, std::min(m_rows->currentIndex().row(), m_model.rowCount() - 1)), 0));
         const int runs = plan->runnableCount();
+        const int strangers = int(std::ranges::count_if(
+            plan->runs, [](const core::PlannedRun &run) { return run.runnable() && !run.estimateS; }));
         const QString atOnce = m_draft.sideBySide == 1 ? QString()
                                : plan->mostAtOnce > 1
                                    ? QStringLiteral(" · ") + tr("up to %1 at once").arg(plan->mostAtOnce)
                                    : QStringLiteral(" · ") + tr("no two of them find room side by side");
         m_summary->setText((runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs)) + atOnce + QStringLiteral(" · ") +
                            (plan->estimateS ? tr("about %1").arg(core::timeLeft(plan->estimateS))
-                                            : tr("time unknown: some of these runs never ran here")));
+                                            : core::timeUnknown(strangers, runs)));
         QStringList notes;
         const auto note = [&notes](const QString &text) {
             if (!text.isEmpty() && !notes.contains(text))
