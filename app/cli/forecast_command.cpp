@@ -175,21 +175,28 @@ std::string forecastText(const core::ForecastRecord &record) {
 }
 
 /// The lab whose times count: the one named, else the newest between the subject's places.
-Result<core::LabRecord> labFor(const ForecastOptions &options, const std::vector<NodePlace> &nodes) {
+Result<core::LabRecord> labFor(const ForecastOptions &options, const RunConfig &config) {
+    const std::vector<NodePlace> &nodes = config.nodes;
     if (!options.lab.empty()) {
         auto named = core::readLab(options.lab);
         return named ? std::move(named)
                      : fail(Error::badArgument("there is no lab " + options.lab, "`lockstepctl lab --list` shows them",
                                                "--lab"));
     }
-    if (auto newest = core::newestLabOf(nodes))
+    if (auto newest = core::newestLabOf(nodes, config.device == "cuda" ? "cuda" : "cpu"))
         return std::move(*newest);
     const auto other = core::newestLab();
+    if (nodes.empty() && core::newestLabOf(nodes))
+        return fail(Error::badArgument("these runs are on device kind " + config.device +
+                                           ", and no lab measured that on this machine, only another kind",
+                                       config.device == "cuda" ? "run `lockstepctl lab --device cuda --quick` first"
+                                                               : "run `lockstepctl lab --quick` first"));
     if (nodes.empty())
         return fail(
             Error::badArgument("a forecast needs to know what communication costs here, and there is no lab" +
                                    (other ? " of this machine, only one " + core::whereMeasured(*other) : " yet"),
-                               "run `lockstepctl lab --quick` first"));
+                               std::string("run `lockstepctl lab ") +
+                                   (config.device == "cuda" ? "--device cuda " : "") + "--quick` first"));
     core::LabRecord wanted;
     wanted.nodes = nodes;
     return fail(Error::badArgument(
@@ -265,7 +272,7 @@ int forecastCommand(const ForecastOptions &options) {
     const auto subject = isRunId(options.what) ? subjectOfRun(options.what) : subjectOfRecipe(options);
     if (!subject)
         return complain(subject.error());
-    const auto lab = labFor(options, subject->config.nodes);
+    const auto lab = labFor(options, subject->config);
     if (!lab)
         return complain(lab.error());
     core::ForecastRecord record;

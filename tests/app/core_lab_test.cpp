@@ -257,6 +257,14 @@ private Q_SLOTS:
         between.nodes = *nodesFromText("hostA%eth0:0 agent=/opt/lockstep-agent;hostB%bond0:0");
         QVERIFY(writeLab(here).has_value() && writeLab(between).has_value());
         QCOMPARE(newestLabOf({})->id, here.id);
+        here.device = "cpu";
+        LabRecord gpus = here;
+        gpus.id = "20260101T000002Z-00000003";
+        gpus.device = "cuda";
+        QVERIFY(writeLab(here).has_value() && !newestLabOf({}, "cuda"));
+        QVERIFY(writeLab(gpus).has_value());
+        QCOMPARE(newestLabOf({}, "cpu")->id, here.id); // the newer one is of another kind of device
+        QCOMPARE(newestLabOf({}, "cuda")->id, gpus.id);
         const auto of = [](const char *nodes) { return newestLabOf(*nodesFromText(nodes)); };
         QCOMPARE(of("hostA%eth0:0;hostB%bond0:0 data=/srv")->id,
                  between.id);                      // where the agent and the data lie is no matter

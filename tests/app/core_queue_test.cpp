@@ -117,7 +117,8 @@ private Q_SLOTS:
             QVERIFY(apply(one, experiment).has_value());
         }
         QCOMPARE(experiment.queued(), (Places{0, 2, 3}));
-        QCOMPARE(experiment.sideBySide.runs, 1);
+        QVERIFY(experiment.entries[0].alone && !experiment.entries[1].alone && experiment.entries[2].alone);
+        QCOMPARE(experiment.sideBySide.runs, 2); // the others go as they were planned
         QVERIFY(retriesOf(experiment, {"run0", "run2"}, true).empty());
         QCOMPARE(retriesOf(experiment, {"run1"}, false).size(), std::size_t(1));
     }

@@ -9,8 +9,10 @@
 # `verdict` makes the runs of lenet-why-faster that need no Python, in gpu-verdict/ of the build folder: where lockstepctl is,
 # `LOCKSTEP_HOME=gpu-verdict lockstepctl compare $(ls gpu-verdict/runs)` judges them. DEVICE=cpu tries it without a GPU.
 #
-# REPEATS=5, BUILD=build-gpu, PYTHON=python3, MORE (options of those runs) and COMMIT (where the sources came without git) may be
-# 15 minutes at 5 repeats. Without a GPU the tests and rows say that they were not run.
+# REPEATS=5, BUILD=build-gpu, PYTHON=python3, MORE (options of the verdict's runs) and COMMIT (where the sources came without git) may
+# be set; with OUT the table, the tests' words and the runs are put there, too. On 16 cores build and test take about three minutes, bench
+# ten and verdict six at 5 repeats. A test that fails keeps nothing else from being done; the exit code tells at the end. Without a GPU
+# the tests and rows say that they were not run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -38,6 +40,9 @@ pack() {
         *.so) printf '%s\n' "${real%%.so*}".so.* ;;
         esac
     done | sort -u | sed 's,^/,,' | tar -C / -cf - -T - | tar -C "$to" -xf -
+    find "$to/usr/lib" -type l -lname '/*' | while read -r file; do # /lib is another machine's there
+        ln -sfn "$(basename "$(readlink "$file")")" "$file"
+    done
     # What is included from <openssl/…> without the architecture's folder, and parts of CUDA that PyTorch's own wheels leave out.
     cp -a "$to"/usr/include/*-linux-gnu/. "$to/usr/include/"
     real=$(find -L .venv/lib -path '*/nvidia/cu*/include/crt/host_config.h' -print -quit)
@@ -50,6 +55,7 @@ pack() {
 }
 
 with=
+failed=0
 steps=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -85,16 +91,19 @@ build() {
 
 run_tests() {
     local log="$build/gpu-tests.log"
-    "$build/bin/trainer_tests" --test-suite=cuda,graphed,comm_times --no-skipped-summary=true 2>&1 | tee "$log"
+    "$python" -c 'import torch; torch.zeros(1, device="cuda")' 2>/dev/null || true # gigabytes of libraries, read once
+    "$build/bin/trainer_tests" --test-suite=cuda,graphed,comm_times --no-skipped-summary=true 2>&1 | tee "$log" || failed=1
+    [ -z "${OUT:-}" ] || cp "$log" "$OUT"
     if nvidia-smi -L 2>/dev/null | grep -q UUID && grep -q "skipped: no GPU" "$log"; then
         echo "gpu.sh: nvidia-smi names a GPU, but the trainer found none; \"$build/bin/lockstep-trainer --device cuda\" says why" >&2
-        exit 1
+        failed=1
     fi
 }
 
 bench() {
     "$python" tests/bench/trainer_vs_python.py gpu --bin "$build/bin" --python "$python" --data "$data" \
-        --repeats "${REPEATS:-5}" --write
+        --repeats "${REPEATS:-5}" --write || failed=1
+    [ -z "${OUT:-}" ] || cp docs/benchmarks/trainer.md "$OUT"
 }
 
 verdict() {
@@ -105,7 +114,8 @@ verdict() {
             name=${options%%:*} options=${options#*:}
             # shellcheck disable=SC2086 # words of a table below
             LOCKSTEP_HOME="$home" "$build/bin/lockstep-agent" run --name "$name" --recipe lenet-why-faster --repeat "$repeat" -- \
-                "$build/bin/lockstep-trainer" --device "$device" --data-dir "$data" --epochs 3 $options ${MORE:-} >/dev/null </dev/null
+                "$build/bin/lockstep-trainer" --device "$device" --data-dir "$data" --epochs 3 $options ${MORE:-} >/dev/null </dev/null ||
+                failed=1
         done <<<"item loader, 0 workers: --loader item --augment affine
 item loader, 4 workers: --loader item --augment affine --workers 4
 item loader, no affine: --loader item
@@ -116,6 +126,7 @@ device loader: --loader device --augment affine
 device loader, CUDA graphs: --loader device --augment affine$([ "$device" = cpu ] || echo ' --cuda-graph')"
     done
     echo "$(find "$home/runs" -name result.json | wc -l) runs in $home"
+    [ -z "${OUT:-}" ] || tar -C "$build" -czf "$OUT/gpu-verdict.tar.gz" gpu-verdict
 }
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo "gpu.sh: no GPU here"
@@ -127,3 +138,4 @@ for step in "${steps[@]}"; do
     verdict) verdict ;;
     esac
 done
+exit "$failed"

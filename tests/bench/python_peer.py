@@ -82,14 +82,15 @@ def peak_rss_bytes():
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) * 1024
-    return None
+    return 0  # some containers' kernels don't tell
 
 
 def with_children(own):
     """Loading workers are processes of their own here: their peaks count."""
     total = own
     for task in Path("/proc/self/task").iterdir():
-        for child in (task / "children").read_text().split():
+        children = task / "children"
+        for child in children.read_text().split() if children.exists() else []:
             status = Path(f"/proc/{child}/status").read_text()
             total += next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0)
     return total
@@ -178,7 +179,10 @@ def main():
         local = os.environ.get("LOCAL_RANK")
         os.sched_setaffinity(0, cores if local is None else {cores[int(local)]})
     if options.batch_policy:
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        try:
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        except OSError:
+            pass  # not in every container; `policy` tells what came of it
     torch.set_num_threads(options.threads)
     found = load_only(options) if options.work == "loader" else (train_graph if options.data == "graph" else train)(options)
     found["policy"] = "batch" if os.sched_getscheduler(0) == os.SCHED_BATCH else "other"

@@ -27,7 +27,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SAMPLES, EPOCHS = 12800, 3
+SAMPLES, EPOCHS, GPU_EPOCHS = 12800, 3, 6
 DATA = "/usr/share/datasets/fashion-mnist"
 
 
@@ -92,7 +92,7 @@ class Bench:
 
     def on_gpu(self, *extra, affine=False):
         """All images on one GPU: only there an epoch is long enough to be timed."""
-        return self.trainer(affine=affine, samples=60000, extra=["--device", "cuda", *extra])
+        return self.trainer(affine=affine, samples=60000, epochs=GPU_EPOCHS, extra=["--device", "cuda", *extra])
 
     def has_gpu(self):
         asked = subprocess.run([self.options.python, "-c", "import torch; print(torch.cuda.is_available())"],
@@ -160,13 +160,13 @@ def copied(ours, peer):
 
 
 def python_on_gpu(bench, data, workers=0):
-    return bench.python(data=data, affine=True, workers=workers, cores=min(len(bench.cores), workers + 1), samples=60000,
-                        extra=POLICY, device="cuda")
+    return bench.python(data=data, affine=True, workers=workers, cores=len(bench.cores), samples=60000,
+                        epochs=EPOCHS if data == "pil" else GPU_EPOCHS, extra=POLICY, device="cuda")  # all cores, as ours has them
 
 
 POLICY = ["--batch-policy"]
 RING = ["--workers", "4", "--pin-memory", "--non-blocking"]  # batches come from the host
-NO_GPU = "not run: no GPU"
+NO_GPU, FAILED = "not run: no GPU", "failed"
 # name, group, what, goal (None: shown beside), ours, peer, ratio, better
 ROWS = [
     ("loader", "loader, affine, one core, against DataLoader + PIL", 15.0, lambda b: b.loader(0, True),
@@ -255,6 +255,8 @@ def derived(lines):
     """Rows that come out of the DDP pairs: exposed communication and memory."""
     found = []
     for line in lines:
+        if line["ratio"] == FAILED:
+            continue
         ours = [pair[0] for pair in line["pairs"]]
         if line["what"].startswith("one GPU: --cuda-graph"):
             steps = [each["step_ms"] * 1e3 for each in ours]
@@ -276,7 +278,8 @@ def table(lines):
     for line in lines:
         goal = line["goal"]
         text = "" if goal is None else goal if isinstance(goal, str) else f"≥ {goal}×"
-        kept = line.get("kept", None if goal is None or line["ratio"] == NO_GPU else line.get("median", 0) >= goal if not isinstance(goal, str) else None)
+        told = goal is not None and not isinstance(goal, str) and line["ratio"] not in (NO_GPU, FAILED)
+        kept = line.get("kept", line["median"] >= goal if told else None)
         rows.append(f"| {line['what']} | {text} | {line['ratio']} | {line['ours']} | {line['peer']} | "
                     f"{'' if kept is None else mark(kept)} |")
     return "\n".join(rows)
@@ -316,25 +319,35 @@ def main():
     bench, about, lines = Bench(options), machine(), []
     chosen = [row for row in ROWS if not options.groups or row[0] in options.groups]
     gpu = any(row[0] == "gpu" for row in chosen) and bench.has_gpu()
+    failed = 0
     try:
         for row in chosen:
             if gpu or row[0] != "gpu":
-                line = measure(bench, row, options.repeats)
+                try:
+                    line = measure(bench, row, options.repeats)
+                except (SystemExit, subprocess.TimeoutExpired) as error:  # the other rows' minutes are not lost
+                    failed = 1
+                    print(f"{row[1]}: {error}", file=sys.stderr, flush=True)
+                    line = {"what": row[1], "goal": row[2], "ratio": FAILED, "ours": "-", "peer": "-", "pairs": []}
             else:
                 line = {"what": row[1], "goal": row[2], "ratio": NO_GPU, "ours": "-", "peer": "-", "pairs": []}
             lines.append(line | {"group": row[0]})
             print(f"{lines[-1]['what']}: {lines[-1]['ratio']}", file=sys.stderr, flush=True)
+            if row[0] == "gpu" and gpu:  # such a machine may be taken away in the middle
+                report(options, about, [line for line in lines if line["group"] == "gpu"], quietly=True)
     finally:
         bench.close()
     for part in ([line for line in lines if line["group"] != "gpu"], [line for line in lines if line["group"] == "gpu"]):
         if part:
             report(options, about, part)
+    return failed
 
 
-def report(options, about, lines):
+def report(options, about, lines, quietly=False):
     """A CPU machine's rows and a GPU's are told apart: they may come from two machines."""
     text, same = table(lines + derived(lines)), accuracies(lines)
-    print(about, text, *same, sep="\n")
+    if not quietly:
+        print(about, text, *same, sep="\n")
     if options.write:
         write(options, about, text, same, "gpu table" if lines[0]["group"] == "gpu" else "table")
 
@@ -361,4 +374,4 @@ def write(options, about, text, same, section):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

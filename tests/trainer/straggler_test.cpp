@@ -261,23 +261,32 @@ TEST_SUITE("straggler") {
             for (const auto &state : bodiesOf<StateFrame>(frames))
                 if (state.state == RunState::Init)
                     CHECK(state.detail.find("LOCKSTEP_TEST_DELAY") != std::string::npos);
-            auto named = alertsOf(frames, "straggler");
-            // Beside other work on the same cores a run may have no 20 undisturbed steps: then the next one is asked.
+            const std::string rank = "rank " + std::to_string(one.rank) + " on ",
+                              where = std::string(" in ") + one.phase + ":";
+            const auto delayed = [&](const std::vector<Frame> &of) {
+                auto all = alertsOf(of, "straggler");
+                CHECK(all.size() <= 3);
+                std::erase_if(all, [&](const AlertFrame &alert) {
+                    return !alert.message.starts_with(rank) || alert.message.find(where) == std::string::npos;
+                });
+                return all;
+            };
+            auto named = delayed(frames);
+            // Beside other work on the same cores a run may have no 20 undisturbed steps, or the other rank is the slower one
+            // for a while, and is named: then the next run is asked.
             for (int again = 0; again < 2 && named.empty(); ++again) {
                 const TempFolder next;
                 arguments.back() = "--frames=" + (next / "f");
                 (void)DdpRun(2, arguments, {{"LOCKSTEP_TEST_DELAY", one.delay}}).wait();
-                named = alertsOf(readFrames(next / "f"), "straggler");
+                named = delayed(readFrames(next / "f"));
             }
             REQUIRE(!named.empty());
             const std::string &message = named[0].message;
             CAPTURE(message);
-            CHECK(message.starts_with("rank " + std::to_string(one.rank) + " on "));
-            CHECK(message.find(std::string(" in ") + one.phase + ": its gradients are ready ") != std::string::npos);
+            CHECK(message.find(where + " its gradients are ready ") != std::string::npos);
             MESSAGE(std::string(one.delay)
                     << ": named at step " << *named[0].step); // 19 where nothing disturbs the cores
             CHECK(*named[0].step < 800);
-            CHECK(named.size() <= 2);
         }
     }
 

@@ -58,15 +58,45 @@ std::string ncclVersion(const std::string &torch) {
     return std::to_string(code / 10'000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
+/// What CUDA's libraries load by name when they first need it, so that nobody links it: cuDNN's parts, which its first convolution
+/// asks for, and the run-time compiler.
+std::vector<std::string> loadedByName(const std::vector<std::string> &libraries, const std::string &torch) {
+    std::set<std::string> found;
+    const auto take = [&](const fs::path &folder, std::string_view prefix) {
+        std::error_code error;
+        for (const auto &entry : fs::directory_iterator(folder, error))
+            if (const std::string name = entry.path().filename().string();
+                name.starts_with(prefix) && name.find(".so") != std::string::npos)
+                found.insert(entry.path().string());
+    };
+    for (const std::string &library : libraries) {
+        const fs::path path(library);
+        if (path.filename().string().starts_with("libcudnn.so"))
+            take(path.parent_path(), "libcudnn_");
+        if (path.filename().string().starts_with("libcudart.so")) {
+            take(path.parent_path(), "libnvrtc");
+            take(path.parent_path().parent_path().parent_path() / "cuda_nvrtc/lib",
+                 "libnvrtc"); // CUDA 12: a folder a part
+        }
+    }
+    take(fs::path(torch) / "lib", "libcaffe2_nvrtc");
+    return {found.begin(), found.end()};
+}
+
 /// The module for GPUs lies beside the program; what it loads is what is there afterwards and was not before.
-std::vector<std::string> cudaLibraries(const std::vector<std::string> &before) {
+std::vector<std::string> cudaLibraries(const std::vector<std::string> &before, const std::string &torch) {
     std::error_code error;
     const fs::path self = fs::read_symlink("/proc/self/exe", error);
     const std::string module = (self.parent_path() / "lockstep-trainer-cuda.so").string();
     if (!fs::exists(module, error) || !::dlopen(module.c_str(), RTLD_LAZY | RTLD_LOCAL))
         return {};
-    const std::set<std::string> known(before.begin(), before.end());
+    std::set<std::string> known(before.begin(), before.end());
     std::vector<std::string> more = loadedLibraries();
+    known.insert(more.begin(), more.end());
+    std::vector<std::string> named = loadedByName(more, torch);
+    std::erase_if(named, [&](const std::string &name) { return known.contains(name); });
+    known = {before.begin(), before.end()};
+    more.insert(more.end(), named.begin(), named.end());
     std::erase_if(more, [&](const std::string &name) { return known.contains(name); });
     return more;
 }
@@ -85,7 +115,7 @@ std::string trainerFactsJson() {
     json["nccl"] = ncclVersion(torch);
     // Seconds, for gigabytes of libraries: only for whoever packs them.
     if (const char *all = std::getenv("LOCKSTEP_FACTS"); all && std::string(all) == "cuda")
-        json["cuda_libraries"] = cudaLibraries(libraries);
+        json["cuda_libraries"] = cudaLibraries(libraries, torch);
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

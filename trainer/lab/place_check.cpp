@@ -69,7 +69,7 @@ struct Attempt {
     GlooPlace place;
     std::string backend;
     c10::Device device;
-    std::chrono::milliseconds storeLimit;
+    std::chrono::milliseconds limit, storeLimit; ///< of the sum, of a word to the store
 
     [[nodiscard]] c10::intrusive_ptr<c10d::Store> store() const {
         RankEnvironment client = env;
@@ -91,7 +91,7 @@ std::string addUp(const Attempt &attempt) {
     for (int rank = 1; rank < attempt.env.worldSize; ++rank)
         sum.add_(known(rank, attempt.device));
     std::vector<torch::Tensor> own{known(attempt.env.rank, attempt.device)};
-    communicator.group()->allreduce(own)->wait(allLimit);
+    communicator.group()->allreduce(own)->wait(attempt.limit);
     if (attempt.device.is_cuda())
         torch::cuda::synchronize(attempt.device.index());
     if (attempt.backend == "nccl")
@@ -156,7 +156,7 @@ std::vector<Json> PlaceCheck::tryPairs() {
             const auto left = std::max<std::chrono::milliseconds>(
                 200ms,
                 std::chrono::duration_cast<std::chrono::milliseconds>(due + limit - std::chrono::steady_clock::now()));
-            Attempt attempt{m_env, m_place, m_backend, m_device, m_allLimit + restLimit};
+            Attempt attempt{m_env, m_place, m_backend, m_device, m_allLimit, m_allLimit + restLimit};
             attempt.place.limit = left;
             if (const std::string why = reasonWithin(left, [attempt, other] { return talkTo(attempt, other); });
                 !why.empty())
@@ -186,7 +186,7 @@ Result<void> PlaceCheck::run() {
     m_backend = *backend;
     m_place = glooPlaceOf(m_env, m_options.config.interface);
     m_place.limit = m_allLimit;
-    const Attempt attempt{m_env, m_place, m_backend, m_device, m_allLimit + restLimit};
+    const Attempt attempt{m_env, m_place, m_backend, m_device, m_allLimit, m_allLimit + restLimit};
     const auto all =
         m_communicator->exchange("check-all", reasonWithin(m_allLimit, [attempt] { return addUp(attempt); }));
     const auto bad = std::find_if(all.begin(), all.end(), [](const std::string &reason) { return !reason.empty(); });

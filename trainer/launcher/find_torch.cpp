@@ -117,6 +117,13 @@ std::vector<std::string> libraryFolders(const std::string &torch) {
         if (fs::is_directory(entry.path() / "lib"))
             folders.push_back((entry.path() / "lib").string());
     std::sort(folders.begin() + 1, folders.end());
+    // conda's packages: PREFIX/lib/python3.N/site-packages/torch, and CUDA's libraries in PREFIX/lib.
+    const fs::path shared = fs::path(torch).parent_path().parent_path().parent_path();
+    for (const auto &entry : fs::directory_iterator(shared, error))
+        if (entry.path().filename().string().starts_with("libcudart.so")) {
+            folders.push_back(shared.string());
+            break;
+        }
     return folders;
 }
 

@@ -92,15 +92,19 @@ Result<std::vector<int>> labRanks(const LabRequest &request) {
                                                          : "devices of " + std::to_string(request.coresPerDevice) +
                                                                " core" + (request.coresPerDevice > 1 ? "s" : "");
     if (ranks.empty())
-        return fail(Error::badArgument("a lab needs 2 " + devices + who + std::to_string(there),
-                                       request.nodes.empty()
-                                           ? "fewer cores a device, or --ranks 2 --oversubscribe for a try"
-                                           : "name a device more: --nodes 'hostA%eth0:0;hostB%eth0:0'"));
+        return fail(Error::badArgument(
+            "a lab needs 2 " + devices + who + std::to_string(there),
+            request.nodes.empty() ? request.device == "cuda"
+                                        ? "measure CPU devices (--device cpu), or GPUs of several nodes (--nodes)"
+                                        : "fewer cores a device, or --ranks 2 --oversubscribe for a try"
+                                  : "name a device more: --nodes 'hostA%eth0:0;hostB%eth0:0'"));
     for (const int n : ranks)
         if (n > there && !(request.oversubscribe && request.device == "cpu" && request.nodes.empty()))
-            return fail(Error::badArgument(std::to_string(n) + " ranks need " + std::to_string(n) + " " + devices +
-                                               who + std::to_string(there),
-                                           "name fewer, or let them share by --oversubscribe", "--ranks"));
+            return fail(Error::badArgument(
+                std::to_string(n) + " ranks need " + std::to_string(n) + " " + devices + who + std::to_string(there),
+                request.device == "cuda" ? "name fewer: NCCL wants a GPU a rank"
+                                         : "name fewer, or let them share by --oversubscribe",
+                "--ranks"));
     return ranks;
 }
 

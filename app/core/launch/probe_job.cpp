@@ -60,7 +60,9 @@ std::vector<std::string> commandOnNode(const RunConfig &config, const std::strin
 RunConfig configOf(const ProbeRequest &probe, int copy) {
     RunConfig config = probe.config;
     config.method = Method::Baseline;
-    config.devices = {std::to_string(copy)};
+    // GPUs that were chosen are those that train; a machine's CPU devices are alike.
+    const bool chosen = config.device == "cuda" && std::size_t(copy) < config.devices.size();
+    config.devices = {chosen ? config.devices[std::size_t(copy)] : std::to_string(copy)};
     if (!config.nodes.empty()) {
         config.nodes = {deviceOf(config.nodes, copy)};
         if (probe.copies > 1) // a rank of its own, which tells when its buckets fill
@@ -249,6 +251,8 @@ void ProbeJob::startHere() {
     m_running.clear();
     for (int copy = 0; copy < probe.copies; ++copy) {
         auto process = std::make_unique<QProcess>();
+        process->setProcessEnvironment(
+            environmentWith({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}})); // as an agent's ranks count
         process->setStandardInputFile(QProcess::nullDevice());
         process->setStandardOutputFile(QProcess::nullDevice());
         connect(process.get(), &QProcess::finished, this, &ProbeJob::over);

@@ -191,10 +191,11 @@ std::vector<std::string> listLabs() {
     return ids;
 }
 
-std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes) {
+std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device) {
     const std::string wanted = placesOf(nodes);
     for (const std::string &id : listLabs())
-        if (auto record = readLab(id); record && placesOf(record->nodes) == wanted)
+        if (auto record = readLab(id); record && placesOf(record->nodes) == wanted &&
+                                       (device.empty() || !nodes.empty() || record->device == device))
             return std::move(*record);
     return std::nullopt;
 }

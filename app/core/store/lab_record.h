@@ -55,8 +55,9 @@ struct LabRecord {
 [[nodiscard]] std::vector<std::string> listLabs();
 /// The newest that can be read; absent: none.
 [[nodiscard]] std::optional<LabRecord> newestLab();
-/// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none.
-[[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes);
+/// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none. `device`: "cpu" or "cuda", the
+/// kind that one of this machine must have measured (nodes say their own); empty: either.
+[[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device = {});
 /// "on hostX", "between hostA%eth0:0 and hostB%bond0:0"
 [[nodiscard]] std::string whereMeasured(const LabRecord &record);
 

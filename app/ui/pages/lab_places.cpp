@@ -13,6 +13,7 @@
 #include "app/ui/theme/theme.h"
 #include "ipc/run_config.h"
 #include "launch/lab_job.h"
+#include "launch/machine_facts.h"
 #include "nodes/node_choice.h"
 #include "store/lab_record.h"
 
@@ -98,8 +99,10 @@ std::vector<NodePlace> LabPlaces::places() const {
 }
 
 std::string LabPlaces::device() const {
+    if (!m_overNodes) // what a run's "auto" takes
+        return core::localMachineFacts().gpuUuids.size() >= 2 ? "cuda" : "cpu";
     const auto gpus = [](const NodePlace &place) { return place.device == "cuda"; };
-    return m_overNodes && !m_places.empty() && std::all_of(m_places.begin(), m_places.end(), gpus) ? "cuda" : "cpu";
+    return !m_places.empty() && std::all_of(m_places.begin(), m_places.end(), gpus) ? "cuda" : "cpu";
 }
 
 QString LabPlaces::whyNot() const {
