@@ -1,10 +1,12 @@
 // --cuda-graph without a GPU: which steps are recorded and launched, and that training walks the same way.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 
 #include <torch/torch.h>
 
+#include "trainer/data/device_batches.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/report/host_clock.h"
 #include "trainer/strategies/graphed.h"
@@ -27,9 +29,9 @@ public:
     }
 
 private:
-    static const char *name(Part part) { return std::array{"forward", "backward", "optimizer"}.at(part); }
+    static const char *name(Part part) { return std::array{"input", "forward", "backward", "optimizer"}.at(part); }
     std::vector<std::string> &m_told;
-    std::array<std::function<void()>, 3> m_works;
+    std::array<std::function<void()>, parts> m_works;
 };
 
 struct Walked {
@@ -42,8 +44,9 @@ constexpr std::int64_t whole = 8;
 const std::array<std::pair<std::int64_t, std::int64_t>, 11> batches{
     {{8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 8}, {8, 6}, {8, 8}, {8, 8}, {5, 5}, {8, 8}, {8, 8}}};
 
-/// `told`: what was recorded and launched; null: without graphs.
-Walked walk(const std::string &name, const std::string &kind, std::vector<std::string> *told) {
+/// `told`: what was recorded and launched; null: without graphs. `maker`: batches are its, as with --loader device.
+Walked walk(const std::string &name, const std::string &kind, std::vector<std::string> *told,
+            const DeviceBatches *maker = nullptr) {
     torch::manual_seed(3);
     const auto model = *makeModel(name, {});
     model->train();
@@ -61,8 +64,14 @@ Walked walk(const std::string &name, const std::string &kind, std::vector<std::s
     std::vector<torch::Tensor> losses; // read at the end, as a window of steps is
     at::Generator pictures = at::detail::createCPUGenerator(7);
     for (const auto &[samples, real] : batches) {
-        Batch batch{torch::randn({samples, 1, 28, 28}, pictures),
-                    torch::randint(0, 10, {samples}, pictures, torch::kInt64), real};
+        const auto labels = torch::randint(0, 10, {samples}, pictures, torch::kInt64);
+        Batch batch{torch::randn({samples, 1, 28, 28}, pictures), labels, real};
+        if (maker) { // any samples will do, such as the labels
+            batch = maker->prepare({labels.data_ptr<std::int64_t>(), std::size_t(samples)}, 3, real);
+            CHECK(!batch.images.defined());
+            strategy->makeOnDevice(batch);
+            CHECK(batch.labels.size(0) == samples);
+        }
         strategy->bring(batch, c10::Device(torch::kCPU), true);
         losses.push_back(strategy->step(batch, false).loss);
         strategy->runOptimizer(optimizer);
@@ -107,6 +116,30 @@ TEST_SUITE("graphed") {
                 for (std::size_t i = 0; i < found.parameters.size(); ++i)
                     CHECK(torch::equal(found.parameters[i], expected.parameters[i]));
             }
+    }
+
+    TEST_CASE("with --loader device batches are made by a graph of their own, from other samples each time") {
+        ImageSet set;
+        torch::manual_seed(5);
+        set.images = torch::randint(0, 256, {10, 28, 28}, torch::kUInt8);
+        set.labels = torch::arange(10);
+        LoaderOptions options;
+        options.device = c10::Device(torch::kCPU);
+        for (const bool affine : {false, true}) {
+            options.affine = affine;
+            const DeviceBatches maker(set, options);
+            std::vector<std::string> told;
+            const Walked expected = walk("lenet", "sgd", nullptr, &maker), found = walk("lenet", "sgd", &told, &maker);
+            CHECK(found.losses == expected.losses);
+            for (std::size_t i = 0; i < found.parameters.size(); ++i)
+                CHECK(torch::equal(found.parameters[i], expected.parameters[i]));
+            REQUIRE(told.size() == 8 + 4 * 5);
+            CHECK(told[0] == "record input");
+            CHECK(told[1] == "input");
+            CHECK(std::ranges::count(told, "record input") == 1);
+            CHECK(std::vector(told.end() - 4, told.end()) ==
+                  std::vector<std::string>{"input", "forward", "backward", "optimizer"});
+        }
     }
 
     TEST_CASE("each phase is recorded once, and launched in the order of the recording") {

@@ -4,11 +4,12 @@
 
 namespace lockstep::trainer {
 
-/// A step's work on a GPU as three CUDA graphs, one a phase, so that phases are still stamped between them. They share one
+/// A step's work on a GPU as CUDA graphs, one a phase (Input: --loader device alone), so that phases are still stamped between them. They share one
 /// pool of memory, so they are to be launched in the order in which they were recorded. Used from the training thread.
 class StepGraphs {
 public:
-    enum Part { Forward, Backward, Optimize };
+    enum Part { Input, Forward, Backward, Optimize };
+    static constexpr std::size_t parts = 4;
     virtual ~StepGraphs() = default;
     /// Records what `work` puts into the calling thread's current stream, which must not be the default one, without
     /// running it: tensors that it makes hold nothing before launch(). Such work must have run before, so that libraries

@@ -64,33 +64,48 @@ DeviceBatches::DeviceBatches(const ImageSet &set, const LoaderOptions &options)
       m_images(set.images.unsqueeze(1).to(m_device)), m_labels(set.labels.to(m_device)), m_mean(set.mean),
       m_std(set.std) {}
 
-Batch DeviceBatches::make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const {
+std::int64_t DeviceBatches::samplesOf(const torch::Tensor &terms) const {
+    return terms.size(0) / bytesOf(1, m_options.affine);
+}
+
+Batch DeviceBatches::prepare(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const {
     const auto n = static_cast<std::int64_t>(samples.size());
+    Batch batch;
+    batch.real = real;
+    batch.maker = this;
     // Page-locked where that lets the copy run beside the computation.
-    auto bytes = torch::empty({bytesOf(n, m_options.affine)},
-                              torch::TensorOptions(torch::kUInt8).pinned_memory(m_device.is_cuda()));
-    const Terms host(bytes, n, m_options.affine);
+    batch.terms = torch::empty({bytesOf(n, m_options.affine)},
+                               torch::TensorOptions(torch::kUInt8).pinned_memory(m_device.is_cuda()));
+    const Terms host(batch.terms, n, m_options.affine);
     std::copy(samples.begin(), samples.end(), host.samples.data_ptr<std::int64_t>());
     for (std::int64_t i = 0; m_options.affine && i < n; ++i)
         writeTerms(drawAffine(m_options.seed, epoch, samples[static_cast<std::size_t>(i)]),
                    host.columns.data_ptr<double>() + i * termsOfImage, host.rows.data_ptr<double>() + i * termsOfImage,
                    host.shift.data_ptr<float>() + i * 2);
-    if (m_device.is_cuda())
-        bytes = bytes.to(m_device, /*non_blocking=*/true);
-    const Terms terms(bytes, n, m_options.affine);
-    Batch batch;
-    batch.real = real;
-    batch.labels = m_labels.index_select(0, terms.samples);
-    auto pixels = m_images.index_select(0, terms.samples);
+    return batch;
+}
+
+void DeviceBatches::makeOf(const torch::Tensor &terms, Batch &batch) const {
+    const torch::NoGradGuard noGrad;
+    const std::int64_t n = samplesOf(terms);
+    const Terms parts(terms, n, m_options.affine);
+    batch.labels = m_labels.index_select(0, parts.samples);
+    auto pixels = m_images.index_select(0, parts.samples);
     if (m_options.affine) {
         // Each sum rounded where affineSources() rounds it, so that no coordinate falls to another pixel.
-        const auto grid = (terms.columns.unsqueeze(2) + terms.rows.unsqueeze(3)).to(torch::kFloat32);
+        const auto grid = (parts.columns.unsqueeze(2) + parts.rows.unsqueeze(3)).to(torch::kFloat32);
         namespace F = torch::nn::functional;
         pixels = F::grid_sample(
-            pixels.to(torch::kFloat32), grid.add_(terms.shift.view({n, 2, 1, 1})).permute({0, 2, 3, 1}),
+            pixels.to(torch::kFloat32), grid.add_(parts.shift.view({n, 2, 1, 1})).permute({0, 2, 3, 1}),
             F::GridSampleFuncOptions().mode(torch::kNearest).padding_mode(torch::kZeros).align_corners(false));
     }
     batch.images = pixels.to(m_options.dtype).div_(255).sub_(m_mean).div_(m_std);
+}
+
+Batch DeviceBatches::make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const {
+    Batch batch = prepare(samples, epoch, real);
+    makeOf(batch.terms.to(m_device, /*non_blocking=*/true), batch);
+    batch.terms = torch::Tensor();
     return batch;
 }
 

@@ -19,6 +19,13 @@ public:
 
     /// As BatchMaker::make, with images and labels on the device.
     [[nodiscard]] Batch make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
+    /// Its two halves: what the host does, which leaves images and labels undefined …
+    [[nodiscard]] Batch prepare(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
+    /// … and what the device does with a copy of `terms` there: operations alone, always the same for as many samples, so that
+    /// they can be recorded.
+    void makeOf(const torch::Tensor &terms, Batch &batch) const;
+    [[nodiscard]] std::int64_t samplesOf(const torch::Tensor &terms) const;
+    [[nodiscard]] c10::Device device() const { return m_device; }
 
 private:
     LoaderOptions m_options;

@@ -100,7 +100,11 @@ struct Loader::Impl {
         const auto real = std::clamp<std::int64_t>(samples.real - begin, 0, n);
         const std::span all(samples.indices);
         const auto chosen = all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
-        return resident ? resident->make(chosen, at.epoch, real) : maker.make(chosen, at.epoch, real);
+        if (!resident)
+            return maker.make(chosen, at.epoch, real);
+        // On a GPU the strategy may want to record what makes the images.
+        return resident->device().is_cuda() ? resident->prepare(chosen, at.epoch, real)
+                                            : resident->make(chosen, at.epoch, real);
     }
 
     /// Moves on by one batch, over the epoch's end too.

@@ -12,10 +12,15 @@
 
 namespace lockstep::trainer {
 
+class DeviceBatches;
+
 struct Batch {
     torch::Tensor images; ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked) or options.device
     torch::Tensor labels; ///< int64 [n]
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
+    /// --loader device on a GPU: what images and labels, undefined until then, are made of by Strategy::makeOnDevice().
+    torch::Tensor terms = {}; ///< uint8, page-locked on the host
+    const DeviceBatches *maker = nullptr;
 };
 
 struct LoaderOptions {

@@ -191,6 +191,8 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
         auto batch = s.loader->next();
         if (!batch)
             break;
+        if (batch->terms.defined())
+            s.strategy->makeOnDevice(*batch);
         s.clock->lap(Phase::Load);
         stop = trainStep(std::move(*batch));
         m_recorder.flush(false);

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "trainer/data/device_batches.h"
 #include "trainer/engine/optimizer.h"
 
 namespace lockstep::trainer {
@@ -38,6 +39,28 @@ StepWay Graphed::wayOf(const Batch &batch) const {
     return trainer::wayOf(batch.labels.size(0), batch.real, m_fullBatch, m_eagerSteps, m_recorded);
 }
 
+/// One copy and one launch: the batch is made where the other graphs read it.
+void Graphed::makeOnDevice(Batch &batch) {
+    const StepWay way =
+        trainer::wayOf(batch.maker->samplesOf(batch.terms), batch.real, m_fullBatch, m_eagerSteps, m_recorded);
+    if (way == StepWay::Eager)
+        return Strategy::makeOnDevice(batch);
+    if (!m_terms.defined())
+        m_terms =
+            at::empty(batch.terms.sizes(), batch.terms.options().device(batch.maker->device()).pinned_memory(false));
+    m_terms.copy_(batch.terms, /*non_blocking=*/true);
+    if (way == StepWay::Record)
+        m_graphs->record(StepGraphs::Input, [this, maker = batch.maker] {
+            Batch made;
+            maker->makeOf(m_terms, made);
+            m_images = made.images;
+            m_labels = made.labels;
+        });
+    m_graphs->launch(StepGraphs::Input);
+    batch.images = m_images;
+    batch.labels = m_labels;
+}
+
 /// Straight from the host to where the graphs read: no copy more.
 void Graphed::bring(Batch &batch, c10::Device device, bool nonBlocking) {
     if (wayOf(batch) == StepWay::Eager || batch.images.device() == device)
@@ -62,7 +85,7 @@ StepOutcome Graphed::step(const Batch &batch, bool wantStop) {
         m_eagerSteps += batch.labels.size(0) == m_fullBatch ? 1 : 0;
         return m_eager.step(batch, wantStop);
     }
-    if (!m_images.defined()) { // batches are made on the device
+    if (!m_images.defined()) { // nobody brought it: it was there
         m_images = at::empty_like(batch.images);
         m_labels = at::empty_like(batch.labels);
     }

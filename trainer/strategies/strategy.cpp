@@ -2,9 +2,14 @@
 
 #include <ATen/Functions.h>
 
+#include "trainer/data/device_batches.h"
 #include "trainer/engine/optimizer.h"
 
 namespace lockstep::trainer {
+
+void Strategy::makeOnDevice(Batch &batch) {
+    batch.maker->makeOf(batch.terms.to(batch.maker->device(), /*non_blocking=*/true), batch);
+}
 
 void Strategy::bring(Batch &batch, c10::Device device, bool nonBlocking) {
     batch.images = batch.images.to(device, nonBlocking);

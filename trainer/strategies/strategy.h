@@ -28,6 +28,8 @@ class Strategy {
 public:
     virtual ~Strategy() = default;
 
+    /// --loader device: images and labels of the batch's terms, on the device.
+    virtual void makeOnDevice(Batch &batch);
     /// Brings a batch from the host to the (first) device; `nonBlocking`: without waiting for the copy.
     virtual void bring(Batch &batch, c10::Device device, bool nonBlocking);
     /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters.

@@ -31,7 +31,7 @@ public:
 
 private:
     const at::cuda::MempoolId_t m_pool = at::cuda::graph_pool_handle();
-    std::array<at::cuda::CUDAGraph, 3> m_graphs;
+    std::array<at::cuda::CUDAGraph, parts> m_graphs;
 };
 
 } // namespace
