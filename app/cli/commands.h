@@ -96,7 +96,7 @@ int queueCommand(const std::string &experiment, bool json);
 int pauseCommand(const std::string &experiment);
 int resumeCommand(const std::string &experiment);
 int skipCommand(const std::string &experiment, int number);
-/// No numbers: all that failed or were stopped. `alone`: from now on one run at a time.
+/// No numbers: all that failed or were stopped. `alone`: no other run of the experiment goes beside these.
 int retryCommand(const std::string &experiment, std::vector<int> numbers, bool alone);
 int moveCommand(const std::string &experiment, int number, int place);
 /// Gives a queue an owner that has none: what was queued again, or may go on, wants one.

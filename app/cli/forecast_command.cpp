@@ -183,20 +183,20 @@ Result<core::LabRecord> labFor(const ForecastOptions &options, const RunConfig &
                      : fail(Error::badArgument("there is no lab " + options.lab, "`lockstepctl lab --list` shows them",
                                                "--lab"));
     }
-    if (auto newest = core::newestLabOf(nodes, config.device == "cuda" ? "cuda" : "cpu"))
+    const bool gpus = config.device == "cuda";
+    if (auto newest = core::newestLabOf(nodes, gpus ? "cuda" : "cpu"))
         return std::move(*newest);
     const auto other = core::newestLab();
-    if (nodes.empty() && core::newestLabOf(nodes))
-        return fail(Error::badArgument("these runs are on device kind " + config.device +
-                                           ", and no lab measured that on this machine, only another kind",
-                                       config.device == "cuda" ? "run `lockstepctl lab --device cuda --quick` first"
-                                                               : "run `lockstepctl lab --quick` first"));
-    if (nodes.empty())
-        return fail(
-            Error::badArgument("a forecast needs to know what communication costs here, and there is no lab" +
-                                   (other ? " of this machine, only one " + core::whereMeasured(*other) : " yet"),
-                               std::string("run `lockstepctl lab ") +
-                                   (config.device == "cuda" ? "--device cuda " : "") + "--quick` first"));
+    if (nodes.empty()) {
+        const std::string lacks =
+            core::newestLabOf(nodes)
+                ? "these runs are on device kind " + config.device +
+                      ", and no lab measured that on this machine, only another kind"
+                : "a forecast needs to know what communication costs here, and there is no lab" +
+                      (other ? " of this machine, only one " + core::whereMeasured(*other) : std::string(" yet"));
+        return fail(Error::badArgument(lacks, gpus ? "run `lockstepctl lab --device cuda --quick` first"
+                                                   : "run `lockstepctl lab --quick` first"));
+    }
     core::LabRecord wanted;
     wanted.nodes = nodes;
     return fail(Error::badArgument(

@@ -110,6 +110,9 @@ private Q_SLOTS:
         named.devices = {"GPU-a"};
         QCOMPARE(placeBeside(gpu, {named}, four)->devices, Devices{"1"}); // 0 is GPU-a
         QCOMPARE(placeBeside(gpu, {onCpu({"0"})}, four)->devices, Devices{"0"});
+        QVERIFY(!placeBeside({onCpu({"0"}), true}, {onCpu({"1"})}, four)); // free, but it wants nobody beside it
+        QVERIFY(!placeBeside(onCpu({"0"}), {{onCpu({"1"}), true}}, four));
+        QVERIFY(placeBeside({onCpu({"0"}), true}, {}, four));
         RunConfig sharing = onCpu({"0"});
         sharing.oversubscribe = true;
         QVERIFY(!placeBeside(sharing, {onCpu({"3"})}, four));
@@ -124,7 +127,7 @@ private Q_SLOTS:
         QCOMPARE(time.mostAtOnce, 2);
         QCOMPARE(timeSideBySide({}, waiting, {}).seconds, 14.0);
         QCOMPARE(timeSideBySide({{onCpu({"1"}), 1}}, {{onCpu({"1"}), 6}}, two).seconds, 6.0);
-        const std::vector<TimedRun> oneAlone{{onCpu({"0"}), 3}, {onCpu({"0"}), 5, true}, {onCpu({"0"}), 4}};
+        const std::vector<TimedRun> oneAlone{{onCpu({"0"}), 3}, {{onCpu({"0"}), true}, 5}, {onCpu({"0"}), 4}};
         QCOMPARE(timeSideBySide({}, oneAlone, two).seconds, 3.0 + 5 + 4);
     }
 

@@ -77,6 +77,26 @@ std::pair<int, int> columnsOf(const QImage &image, int y, const QColor &color) {
     return found;
 }
 
+/// Verdict, laid out as in a window, over an experiment on disk that is read as far as it goes. Its queue's owner is this process.
+struct OpenVerdict {
+    uitest::Home home;
+    std::string id;
+    Result<FileLock> owner;
+    Workspace workspace;
+    VerdictPage page;
+
+    OpenVerdict(Theme &theme, const uitest::Shape &shape)
+        : id(uitest::writeExperimentOnDisk(shape)), owner(FileLock::acquire(core::experimentFolder(id).lock())),
+          page(theme, workspace) {
+        QVERIFY(owner.has_value());
+        page.resize(1280, 800);
+        page.show();
+        const auto opened = workspace.open(QString::fromStdString(id));
+        QVERIFY2(opened.has_value(), opened ? "" : opened.error().message().c_str());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+    }
+};
+
 } // namespace
 
 class VerdictTest : public QObject {
@@ -205,16 +225,9 @@ private Q_SLOTS:
     }
 
     void theVerdictOfAnExperimentExplainsBoundsAndAsksItsQueueByOnePress() {
-        const uitest::Home home;
-        const std::string id = uitest::writeExperimentOnDisk({.epochs = 3, .repeats = 3, .loadShare = 0.3});
-        auto owner = FileLock::acquire(core::experimentFolder(id).lock()); // the queue has an owner: this process
-        QVERIFY(owner.has_value());
-        Workspace workspace;
-        VerdictPage page(m_theme, workspace);
-        page.resize(1280, 800);
-        page.show();
-        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
-        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        OpenVerdict verdict(m_theme, {.epochs = 3, .repeats = 3, .loadShare = 0.3});
+        VerdictPage &page = verdict.page;
+        Workspace &workspace = verdict.workspace;
         QVERIFY2(page.sentence().contains("DDP ×2: "), qPrintable(page.sentence()));
         const QList<WaterfallBar> &bars = page.waterfall()->bars();
         QCOMPARE(bars.size(), 8); // the reference, six causes, the run
@@ -249,7 +262,7 @@ private Q_SLOTS:
         QVERIFY(tip && tip->isEnabled());
         const QString name = tip->text().mid(int(QStringLiteral("Try ").size()));
         tip->click();
-        const auto asked = core::takeRequests(core::experimentFolder(id));
+        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
         QCOMPARE(asked.size(), std::size_t(1));
         QVERIFY(asked[0].kind == core::QueueRequest::Kind::Add && asked[0].added);
         QCOMPARE(QString::fromStdString(asked[0].added->name), name);
@@ -257,31 +270,22 @@ private Q_SLOTS:
 
         page.controls()->setRuns({{"a control", "Why?", asked[0].added->config}});
         page.controls()->buttons().front()->click();
-        const auto controls = core::takeRequests(core::experimentFolder(id));
+        const auto controls = core::takeRequests(core::experimentFolder(verdict.id));
         QCOMPARE(controls.size(), std::size_t(1));
         QCOMPARE(controls[0].added->name, std::string("a control"));
     }
 
     void repeatsThatWereDisturbedAreQueuedAgainByOnePress() {
-        const uitest::Home home;
-        const std::string id = uitest::writeExperimentOnDisk({.epochs = 2, .repeats = 3, .stolenOfDdp = 0.4});
-        auto owner = FileLock::acquire(core::experimentFolder(id).lock());
-        QVERIFY(owner.has_value());
-        Workspace workspace;
-        VerdictPage page(m_theme, workspace);
-        page.resize(1280, 800);
-        page.show();
-        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
-        QTRY_VERIFY(workspace.complete() && workspace.settled());
-        const QList<QPushButton *> offered = page.fairness()->buttons();
+        const OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .stolenOfDdp = 0.4});
+        const QList<QPushButton *> offered = verdict.page.fairness()->buttons();
         const auto again = std::ranges::find_if(offered, [](const QPushButton *button) {
             return button->text() == QStringLiteral("Run DDP ×2, again when the host is quiet");
         });
         QVERIFY2(again != offered.end() && (*again)->isEnabled(), "offered, and can be pressed");
         (*again)->click();
-        const auto asked = core::takeRequests(core::experimentFolder(id));
+        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
         QCOMPARE(asked.size(), std::size_t(3)); // each disturbed repeat, and no new run
-        const auto experiment = core::readExperiment(id);
+        const auto experiment = core::readExperiment(verdict.id);
         QVERIFY(experiment.has_value());
         for (const core::QueueRequest &request : asked) {
             QVERIFY(request.kind == core::QueueRequest::Kind::Retry && !request.alone);
@@ -290,14 +294,9 @@ private Q_SLOTS:
     }
 
     void dataParallelsStepIsDrawnBesideDdpsOnOneScaleAndInThePageThatIsExported() {
-        const uitest::Home home;
-        const std::string id = uitest::writeExperimentOnDisk({.epochs = 2});
-        Workspace workspace;
-        VerdictPage page(m_theme, workspace);
-        page.resize(1280, 800);
-        page.show();
-        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
-        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        OpenVerdict verdict(m_theme, {.epochs = 2});
+        VerdictPage &page = verdict.page;
+        Workspace &workspace = verdict.workspace;
         const AnatomyView *view = page.anatomy()->view();
         QVERIFY(view->isVisibleTo(&page));
         QCOMPARE(view->runs().size(), 3); // DP as a whole, DDP rank by rank
@@ -325,14 +324,9 @@ private Q_SLOTS:
     }
 
     void aTargetThatAllReachedIsOfferedAndATypedOneIsTaken() {
-        const uitest::Home home;
-        const std::string id = uitest::writeExperimentOnDisk({.epochs = 3, .repeats = 2});
-        Workspace workspace;
-        VerdictPage page(m_theme, workspace);
-        page.show();
-        QVERIFY(workspace.open(QString::fromStdString(id)).has_value());
-        QTRY_VERIFY(workspace.complete() && workspace.settled());
-        core::TargetModel &model = workspace.targets();
+        OpenVerdict verdict(m_theme, {.epochs = 3, .repeats = 2});
+        VerdictPage &page = verdict.page;
+        core::TargetModel &model = verdict.workspace.targets();
         const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
         QCOMPARE(model.rowCount(), 3);
         for (int row = 0; row < 3; ++row)

@@ -19,11 +19,6 @@ float uniform(std::uint64_t bits, float low, float high) {
     return static_cast<float>(bits >> 40) * 0x1p-24F * (high - low) + low;
 }
 
-/// A fused multiply-add, rounded once as the GEMM under affine_grid rounds; a product of floats is exact in double.
-float fused(float a, float b, float c) {
-    return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c));
-}
-
 /// grid_sample's nearest pixel of a normalised coordinate: round half to even, without a call to libm.
 int nearestPixel(float coordinate) {
     constexpr float half = imageSide / 2.0F;
@@ -56,22 +51,36 @@ AffineMatrix affineMatrix(const AffineDraw &draw) {
             static_cast<float>(m[2]), static_cast<float>(m[3]), static_cast<float>(y)};
 }
 
-void affineSources(const AffineDraw &draw, AffineSources &sources) {
+AffineTerms affineTerms(const AffineDraw &draw) {
     constexpr float half = imageSide / 2.0F, first = 0.5F - half;
     auto m = affineMatrix(draw);
     for (auto &value : m)
         value /= half; // affine_grid's coordinates run from -1 to 1
+    AffineTerms terms;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        for (std::size_t i = 0; i < imageSide; ++i) {
+            const float place = first + static_cast<float>(i);
+            terms.columns[axis][i] = static_cast<double>(place * m[3 * axis]);
+            terms.rows[axis][i] = static_cast<double>(place) * static_cast<double>(m[3 * axis + 1]);
+        }
+        terms.shift[axis] = m[3 * axis + 2];
+    }
+    return terms;
+}
+
+void affineSources(const AffineDraw &draw, AffineSources &sources) {
+    const AffineTerms terms = affineTerms(draw);
+    const auto &[xOfColumn, yOfColumn] = terms.columns;
+    const auto &[xOfRow, yOfRow] = terms.rows;
+    const auto &[shiftX, shiftY] = terms.shift;
     auto *out = sources.data();
-    for (int row = 0; row < imageSide; ++row) {
-        const float y = first + static_cast<float>(row);
-        for (int column = 0; column < imageSide; ++column) {
-            const float x = first + static_cast<float>(column);
-            const int sx = nearestPixel(fused(y, m[1], x * m[0]) + m[2]);
-            const int sy = nearestPixel(fused(y, m[4], x * m[3]) + m[5]);
+    for (std::size_t row = 0; row < imageSide; ++row)
+        for (std::size_t column = 0; column < imageSide; ++column) {
+            const int sx = nearestPixel(static_cast<float>(xOfColumn[column] + xOfRow[row]) + shiftX);
+            const int sy = nearestPixel(static_cast<float>(yOfColumn[column] + yOfRow[row]) + shiftY);
             const bool inside = sx >= 0 && sx < imageSide && sy >= 0 && sy < imageSide;
             *out++ = static_cast<std::int16_t>(inside ? sy * imageSide + sx : -1);
         }
-    }
 }
 
 } // namespace lockstep::trainer

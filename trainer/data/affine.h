@@ -24,6 +24,15 @@ struct AffineDraw {
 using AffineMatrix = std::array<float, 6>;
 [[nodiscard]] AffineMatrix affineMatrix(const AffineDraw &draw);
 
+/// What a result's column and its row add to the source's x and y ([0] and [1]), and the shift, in affine_grid's units: -1 to 1 over
+/// the image. A coordinate is float(column + row) + shift: so the GEMM under affine_grid rounds, which fuses the row's product, exact
+/// in double, with the sum.
+struct AffineTerms {
+    std::array<std::array<double, imageSide>, 2> columns, rows;
+    std::array<float, 2> shift;
+};
+[[nodiscard]] AffineTerms affineTerms(const AffineDraw &draw);
+
 /// For each pixel of the result the pixel of the source that it shows, or -1 for the fill.
 using AffineSources = std::array<std::int16_t, imagePixels>;
 void affineSources(const AffineDraw &draw, AffineSources &sources);

@@ -1,5 +1,7 @@
 #include "trainer/data/device_batches.h"
 
+#include <cstring>
+
 #include <torch/torch.h>
 
 #include "trainer/data/affine.h"
@@ -11,8 +13,7 @@ namespace {
 
 constexpr int termsOfImage = 2 * imageSide; ///< x and y of the source, for each column or row
 
-/// What a batch takes to the device, in one copy: which samples, and for each image what its columns and its rows add to the
-/// source's x and y, and the shift. Eight bytes each, the shift four.
+/// What a batch takes to the device, in one copy: which samples, and each image's AffineTerms. Eight bytes each, the shift four.
 std::int64_t bytesOf(std::int64_t n, bool affine) {
     return 8 * n * (1 + (affine ? 2 * termsOfImage + 1 : 0));
 }
@@ -41,22 +42,6 @@ struct Terms {
     }
 };
 
-/// affineSources() up to the sums: products rounded as it rounds them, those of a row exact in double.
-void writeTerms(const AffineDraw &draw, double *column, double *row, float *shift) {
-    constexpr float half = imageSide / 2.0F, first = 0.5F - half;
-    auto m = affineMatrix(draw);
-    for (auto &value : m)
-        value /= half; // affine_grid's coordinates run from -1 to 1
-    for (const std::size_t axis : {0, 3}) {
-        for (int i = 0; i < imageSide; ++i) {
-            const float place = first + static_cast<float>(i);
-            *column++ = static_cast<double>(place * m[axis]);
-            *row++ = static_cast<double>(place) * static_cast<double>(m[axis + 1]);
-        }
-        *shift++ = m[axis + 2];
-    }
-}
-
 } // namespace
 
 DeviceBatches::DeviceBatches(const ImageSet &set, const LoaderOptions &options)
@@ -78,10 +63,12 @@ Batch DeviceBatches::prepare(std::span<const std::int64_t> samples, std::int64_t
                                torch::TensorOptions(torch::kUInt8).pinned_memory(m_device.is_cuda()));
     const Terms host(batch.terms, n, m_options.affine);
     std::copy(samples.begin(), samples.end(), host.samples.data_ptr<std::int64_t>());
-    for (std::int64_t i = 0; m_options.affine && i < n; ++i)
-        writeTerms(drawAffine(m_options.seed, epoch, samples[static_cast<std::size_t>(i)]),
-                   host.columns.data_ptr<double>() + i * termsOfImage, host.rows.data_ptr<double>() + i * termsOfImage,
-                   host.shift.data_ptr<float>() + i * 2);
+    for (std::int64_t i = 0; m_options.affine && i < n; ++i) {
+        const AffineTerms terms = affineTerms(drawAffine(m_options.seed, epoch, samples[static_cast<std::size_t>(i)]));
+        std::memcpy(host.columns.data_ptr<double>() + i * termsOfImage, &terms.columns, sizeof terms.columns);
+        std::memcpy(host.rows.data_ptr<double>() + i * termsOfImage, &terms.rows, sizeof terms.rows);
+        std::memcpy(host.shift.data_ptr<float>() + i * 2, &terms.shift, sizeof terms.shift);
+    }
     return batch;
 }
 
@@ -92,7 +79,7 @@ void DeviceBatches::makeOf(const torch::Tensor &terms, Batch &batch) const {
     batch.labels = m_labels.index_select(0, parts.samples);
     auto pixels = m_images.index_select(0, parts.samples);
     if (m_options.affine) {
-        // Each sum rounded where affineSources() rounds it, so that no coordinate falls to another pixel.
+        // As AffineTerms says: no coordinate falls to another pixel than the host would take.
         const auto grid = (parts.columns.unsqueeze(2) + parts.rows.unsqueeze(3)).to(torch::kFloat32);
         namespace F = torch::nn::functional;
         pixels = F::grid_sample(

@@ -90,15 +90,11 @@ std::vector<std::string> cudaLibraries(const std::vector<std::string> &before, c
     const std::string module = (self.parent_path() / "lockstep-trainer-cuda.so").string();
     if (!fs::exists(module, error) || !::dlopen(module.c_str(), RTLD_LAZY | RTLD_LOCAL))
         return {};
-    std::set<std::string> known(before.begin(), before.end());
-    std::vector<std::string> more = loadedLibraries();
-    known.insert(more.begin(), more.end());
-    std::vector<std::string> named = loadedByName(more, torch);
-    std::erase_if(named, [&](const std::string &name) { return known.contains(name); });
-    known = {before.begin(), before.end()};
-    more.insert(more.end(), named.begin(), named.end());
-    std::erase_if(more, [&](const std::string &name) { return known.contains(name); });
-    return more;
+    std::vector<std::string> all = loadedLibraries(), named = loadedByName(all, torch);
+    all.insert(all.end(), named.begin(), named.end());
+    std::set<std::string> told(before.begin(), before.end());
+    std::erase_if(all, [&](const std::string &name) { return !told.insert(name).second; });
+    return all;
 }
 
 } // namespace

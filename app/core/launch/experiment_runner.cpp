@@ -124,13 +124,11 @@ bool ExperimentRunner::startNext() {
     if (queued.empty() || int(m_underWay.size()) >= m_experiment.sideBySide.runs)
         return false;
     ExperimentEntry &entry = at(queued.front());
-    std::vector<RunConfig> others;
-    for (const auto &[other, run] : m_underWay) {
-        if (entry.alone || at(other).alone)
-            return false;
-        others.push_back(at(other).config());
-    }
-    const std::optional<RunConfig> place = placeBeside(entry.planned.config, others, m_experiment.sideBySide);
+    std::vector<RunToPlace> others;
+    for (const auto &[other, run] : m_underWay)
+        others.emplace_back(at(other).config(), at(other).alone);
+    const std::optional<RunConfig> place =
+        placeBeside({entry.planned.config, entry.alone}, others, m_experiment.sideBySide);
     if (!place)
         return false;
     entry.placed = *place == entry.planned.config ? std::nullopt : place;

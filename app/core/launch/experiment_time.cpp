@@ -40,13 +40,13 @@ std::optional<double> leftS(const Experiment &experiment, const ExperimentClock 
             one = expectedS(experiment, i, clock);
         if (!one)
             return std::nullopt;
-        running.push_back({at(experiment, i).config(), *one, at(experiment, i).alone});
+        running.push_back({{at(experiment, i).config(), at(experiment, i).alone}, *one});
     }
     for (const int i : experiment.queued()) {
         const std::optional<double> one = expectedS(experiment, i, clock);
         if (!one)
             return std::nullopt;
-        waiting.push_back({at(experiment, i).planned.config, *one, at(experiment, i).alone});
+        waiting.push_back({{at(experiment, i).planned.config, at(experiment, i).alone}, *one});
     }
     return timeSideBySide(running, waiting, experiment.sideBySide).seconds;
 }

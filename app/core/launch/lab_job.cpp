@@ -88,23 +88,24 @@ Result<std::vector<int>> labRanks(const LabRequest &request) {
             if (n == there || (n & (n - 1)) == 0) // 2, 4, 8, … and all there are
                 ranks.push_back(n);
     const std::string who = request.nodes.empty() ? ", this machine has " : ", these nodes have ";
-    const std::string devices = request.device == "cuda" ? "GPUs"
-                                                         : "devices of " + std::to_string(request.coresPerDevice) +
-                                                               " core" + (request.coresPerDevice > 1 ? "s" : "");
+    const bool gpus = request.device == "cuda";
+    const std::string devices = gpus ? "GPUs"
+                                     : "devices of " + std::to_string(request.coresPerDevice) + " core" +
+                                           (request.coresPerDevice > 1 ? "s" : "");
+    const char *more = "fewer cores a device, or --ranks 2 --oversubscribe for a try";
+    if (!request.nodes.empty())
+        more = "name a device more: --nodes 'hostA%eth0:0;hostB%eth0:0'";
+    else if (gpus)
+        more = "measure CPU devices (--device cpu), or GPUs of several nodes (--nodes)";
     if (ranks.empty())
-        return fail(Error::badArgument(
-            "a lab needs 2 " + devices + who + std::to_string(there),
-            request.nodes.empty() ? request.device == "cuda"
-                                        ? "measure CPU devices (--device cpu), or GPUs of several nodes (--nodes)"
-                                        : "fewer cores a device, or --ranks 2 --oversubscribe for a try"
-                                  : "name a device more: --nodes 'hostA%eth0:0;hostB%eth0:0'"));
+        return fail(Error::badArgument("a lab needs 2 " + devices + who + std::to_string(there), more));
+    const char *fewer =
+        gpus ? "name fewer: NCCL wants a GPU a rank" : "name fewer, or let them share by --oversubscribe";
     for (const int n : ranks)
-        if (n > there && !(request.oversubscribe && request.device == "cpu" && request.nodes.empty()))
-            return fail(Error::badArgument(
-                std::to_string(n) + " ranks need " + std::to_string(n) + " " + devices + who + std::to_string(there),
-                request.device == "cuda" ? "name fewer: NCCL wants a GPU a rank"
-                                         : "name fewer, or let them share by --oversubscribe",
-                "--ranks"));
+        if (n > there && !(request.oversubscribe && !gpus && request.nodes.empty()))
+            return fail(Error::badArgument(std::to_string(n) + " ranks need " + std::to_string(n) + " " + devices +
+                                               who + std::to_string(there),
+                                           fewer, "--ranks"));
     return ranks;
 }
 

@@ -77,25 +77,27 @@ std::optional<std::string> freeWorkerCores(const RunConfig &config, Taken taken,
     return out.size() == wanted->size() ? std::optional(formatCores(out)) : std::nullopt;
 }
 
-std::vector<RunConfig> configsOf(const std::vector<TimedRun> &runs) {
-    std::vector<RunConfig> out;
-    for (const TimedRun &run : runs)
-        out.push_back(run.config);
+std::vector<RunToPlace> untimed(const std::vector<TimedRun> &runs) {
+    std::vector<RunToPlace> out;
+    for (const TimedRun &timed : runs)
+        out.push_back(timed.run);
     return out;
 }
 
 } // namespace
 
-std::optional<RunConfig> placeBeside(const RunConfig &config, const std::vector<RunConfig> &others,
+std::optional<RunConfig> placeBeside(const RunToPlace &run, const std::vector<RunToPlace> &others,
                                      const SideBySide &places) {
+    const RunConfig &config = run.config;
     if (others.empty())
         return config;
-    const auto elsewhereToo = [](const RunConfig &one) { return !one.nodes.empty(); };
-    if (elsewhereToo(config) || std::ranges::any_of(others, elsewhereToo))
-        return std::nullopt; // what is free on other nodes is not known here
+    // What is free on other nodes is not known here.
+    const auto bearsNone = [](const RunToPlace &one) { return one.alone || !one.config.nodes.empty(); };
+    if (bearsNone(run) || std::ranges::any_of(others, bearsNone))
+        return std::nullopt;
     Taken taken;
-    for (const RunConfig &other : others)
-        if (const auto its = takenBy(other, places)) {
+    for (const RunToPlace &other : others)
+        if (const auto its = takenBy(other.config, places)) {
             taken.cores.insert(its->cores.begin(), its->cores.end());
             taken.gpus.insert(its->gpus.begin(), its->gpus.end());
         }
@@ -125,12 +127,11 @@ SideBySideTime timeSideBySide(const std::vector<TimedRun> &running, const std::v
     std::size_t next = 0;
     while (true) {
         while (next < waiting.size() && int(now.size()) < std::max(1, places.runs)) {
-            const TimedRun &first = waiting[next];
-            const bool apart = !now.empty() && (first.alone || std::ranges::any_of(now, &TimedRun::alone));
-            const auto placed = apart ? std::nullopt : placeBeside(first.config, configsOf(now), places);
+            const auto &[run, seconds] = waiting[next];
+            const auto placed = placeBeside(run, untimed(now), places);
             if (!placed)
                 break;
-            now.push_back({*placed, out.seconds + first.seconds, first.alone});
+            now.push_back({{*placed, run.alone}, out.seconds + seconds});
             ++next;
         }
         out.mostAtOnce = std::max(out.mostAtOnce, int(now.size()));

@@ -2,6 +2,7 @@
 // Runs that go side by side, each on devices and cores that no other one has. Pure functions.
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ipc/cores.h"
@@ -19,16 +20,22 @@ struct SideBySide {
     bool operator==(const SideBySide &) const = default;
 };
 
+struct RunToPlace {
+    RunConfig config;
+    bool alone = false; ///< nothing goes beside it
+    RunToPlace(RunConfig of, bool isAlone = false) : config(std::move(of)), alone(isAlone) {}
+};
+
 /// The config for a place that none of `others` touches: as it stands when its devices and its loading workers' cores are
-/// free, else moved to the lowest free ones. Nothing where there is no room: it waits. Alone it runs as it stands.
-[[nodiscard]] std::optional<RunConfig> placeBeside(const RunConfig &config, const std::vector<RunConfig> &others,
+/// free, else moved to the lowest free ones. Nothing where there is no room: it waits. Where there are no others it runs as it
+/// stands.
+[[nodiscard]] std::optional<RunConfig> placeBeside(const RunToPlace &run, const std::vector<RunToPlace> &others,
                                                    const SideBySide &places);
 
 /// A run that goes on or waits, and how long it will still take.
 struct TimedRun {
-    RunConfig config;
+    RunToPlace run;
     double seconds = 0;
-    bool alone = false; ///< nothing goes beside it
 };
 struct SideBySideTime {
     double seconds = 0;
