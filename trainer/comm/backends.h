@@ -23,6 +23,6 @@ inline constexpr int glooThreads = 2;
                                                          int size, const GlooPlace &place);
 /// Throws when there is no CUDA (trainer/comm/gpus.cpp loads it).
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank,
-                                                         int size, c10::Device device);
+                                                         int size);
 
 } // namespace lockstep::trainer

@@ -23,7 +23,8 @@ void Communicator::connect(const std::string &backend, c10::Device device, const
     if (backend == "nccl") {
         if (!place.interface.empty()) // "=": by itself it takes every interface whose name begins like that
             ::setenv("NCCL_SOCKET_IFNAME", ("=" + place.interface).c_str(), 1);
-        const auto nccl = makeNccl(c10::make_intrusive<c10d::PrefixStore>("nccl", m_store), rank, size, device);
+        const auto nccl = makeNccl(c10::make_intrusive<c10d::PrefixStore>("nccl", m_store), rank, size);
+        m_group->setBoundDeviceId(device); // which setBackend() hands on: a barrier guesses by rank else
         m_group->setBackend(c10::DeviceType::CUDA, Group::BackendType::NCCL, nccl);
         m_group->setDefaultBackend(Group::BackendType::NCCL);
     } else {

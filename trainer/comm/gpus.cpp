@@ -44,12 +44,11 @@ std::vector<std::string> visibleGpus() {
     return gpus;
 }
 
-c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
-                                           c10::Device device) {
+c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size) {
     const CudaFunctions *cuda = cudaFunctions();
     if (!cuda)
         throw std::runtime_error("this lockstep-trainer has no CUDA and NCCL");
-    return cuda->makeNccl(store, rank, size, device);
+    return cuda->makeNccl(store, rank, size);
 }
 
 std::unique_ptr<StepGraphs> makeStepGraphs() {

@@ -40,12 +40,8 @@ std::vector<std::string> visibleGpus(std::vector<std::string> &troubles) {
     return uuids;
 }
 
-c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
-                                           c10::Device device) {
-    auto nccl =
-        c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, c10d::ProcessGroupNCCL::Options::create());
-    nccl->setBoundDeviceId(device);
-    return nccl;
+c10::intrusive_ptr<c10d::Backend> makeNccl(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size) {
+    return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, c10d::ProcessGroupNCCL::Options::create());
 }
 
 } // namespace

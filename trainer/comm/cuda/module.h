@@ -16,8 +16,7 @@ namespace lockstep::trainer {
 struct CudaFunctions {
     /// UUIDs in CUDA's order; `troubles`: a sentence for each thing that could not be asked.
     std::vector<std::string> (*visibleGpus)(std::vector<std::string> &troubles);
-    c10::intrusive_ptr<c10d::Backend> (*makeNccl)(const c10::intrusive_ptr<c10d::Store> &, int rank, int size,
-                                                  c10::Device);
+    c10::intrusive_ptr<c10d::Backend> (*makeNccl)(const c10::intrusive_ptr<c10d::Store> &, int rank, int size);
     std::unique_ptr<StepGraphs> (*makeStepGraphs)();
 };
 inline constexpr const char *cudaFunctionsSymbol = "lockstep_cuda_functions";
