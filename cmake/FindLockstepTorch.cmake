@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Finds LibTorch inside a PyTorch wheel. TorchConfig.cmake of the wheel wants a whole CUDA toolkit; the wheel and its
 # nvidia packages hold everything a C++ program needs, so this module needs none.
 #
@@ -14,7 +15,7 @@
 # CUDA's headers and libraries are the nvidia packages beside torch; where torch came without them (conda, a vendor's
 # container), a toolkit under LOCKSTEP_CUDA_ROOT, CUDA_HOME or /usr/local/cuda and the system's nccl.h are taken.
 
-set(LOCKSTEP_TORCH_LINES 2.11 2.7) # major.minor; what differs between them stands in trainer/comm/torch_line.h
+set(LOCKSTEP_TORCH_LINES 2.11 2.7) # major.minor; what differs between them stands in trainer/comm/torch_compat.h
 set(LOCKSTEP_TORCH_DIR "" CACHE PATH "site-packages folder, or the torch folder in it, of the PyTorch to build against")
 set(LOCKSTEP_CUDA_ROOT "" CACHE PATH "CUDA toolkit to take when PyTorch came without its nvidia packages")
 

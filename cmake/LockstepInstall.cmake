@@ -1,9 +1,11 @@
+# SPDX-License-Identifier: MIT
 # What is installed, and the packages CPack makes of it: packaging/package builds both.
 #   bin/lockstep, lockstepctl, lockstep-agent
 #   bin/lockstep-trainer                 finds PyTorch at run time and becomes …
 #   libexec/lockstep/lockstep-trainer    … this one, which has no rpath, and loads …
 #   libexec/lockstep/lockstep-trainer-cuda.so   … for GPUs
 #   lib/lockstep/lines/VERSION/{bin,libexec}   agent and trainer of another line of PyTorch: that build's own component `programs`
+#   lib/python3/dist-packages/lockstep, lockstep_ddp.py   links to the package in share/lockstep/python
 #   share/lockstep/{recipes,python}, desktop entry, icon, AppStream metadata, man pages, licence
 include(GNUInstallDirs)
 set(packaging ${CMAKE_SOURCE_DIR}/packaging)
@@ -36,8 +38,18 @@ install(CODE [[
   endforeach()
 ]])
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep)
+# pip leaves build and *.egg-info where it installs from, other tools leave their caches.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/resources/python DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep OPTIONAL
-        PATTERN __pycache__ EXCLUDE)
+        PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.egg-info EXCLUDE PATTERN .*_cache EXCLUDE)
+# The system's Python of Debian and Ubuntu imports from here when the prefix is /usr.
+install(CODE [[
+  set(folder "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/python3/dist-packages")
+  file(MAKE_DIRECTORY "${folder}")
+  foreach(name lockstep lockstep_ddp.py)
+    message(STATUS "Installing: ${folder}/${name}")
+    file(CREATE_LINK ../../../share/lockstep/python/${name} "${folder}/${name}" SYMBOLIC)
+  endforeach()
+]])
 set(debian_revision 1)
 find_program(LOCKSTEP_PYTHON3 python3)
 mark_as_advanced(LOCKSTEP_PYTHON3)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The link rules are the architecture (ARCHITECTURE.md): a target says what it must never reach, directly or through
 # its own libraries, and configuring fails when it does.
 #   lockstep_forbid_links(TARGET REGEX...)   regexes over link items, e.g. "^Qt6::" "torch"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # lockstep_require(NAME "apt packages" [arguments of find_package...])
 # find_package that says in one sentence what is missing and how to get it. Called from the root, so that what it finds
 # is visible in every room and to the link rules.

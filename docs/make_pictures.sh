@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # Makes the pictures of README.md and docs/guide.md anew from the built programs: trains the quick recipe in a home of its
 # own, then lets the window draw its pages without a screen. Nothing is retouched.
 #   docs/make_pictures.sh [BIN]     BIN: folder of the programs, by default build/bin

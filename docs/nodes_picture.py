@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The picture of the Nodes page: three hosts in network namespaces, each with its own sshd, added and looked at by the doctor
 as a person does it. One of them is behind a link of 1 Gbit/s.
     docs/nodes_picture.py BIN FILE.png [OPTION...]"""

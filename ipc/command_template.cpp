@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/command_template.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Words of a command with places to fill in: {workers} is a field of the run's RunConfig by its key. Besides there are
 //   {python}                     a Python that has torch

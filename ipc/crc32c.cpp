@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/crc32c.h"
 
 #include <array>

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Inside ipc only: the keys of a document's objects, written and read with their types checked.
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -113,6 +115,13 @@ public:
             if (!item.is_number_integer())
                 return mistake(key, "a list of whole numbers");
             values.push_back(item.get<std::int64_t>());
+        });
+    }
+    void get(const char *key, std::map<std::string, std::string> &values) {
+        eachKey(key, [&](const std::string &name, const Json &value) {
+            if (!value.is_string())
+                return mistake(key, "an object of texts");
+            values[name] = value.get<std::string>();
         });
     }
     template <class Use> void each(const char *key, Use use) {

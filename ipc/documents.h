@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Inside ipc only: documents as nlohmann's JSON values. Include from .cpp files of ipc, never from a public header.
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/error.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Locks are open-file-description locks: released by the kernel at any death, and unlike flock they can be asked about
 // (F_OFD_GETLK) without being taken for a moment, so a reader never gets in an owner's way.
 #include <fcntl.h>

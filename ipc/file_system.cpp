@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/file_system.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,8 +13,7 @@ namespace lockstep {
 class AppendFile {
 public:
     virtual ~AppendFile() = default;
-    /// Writes all or returns how far the file is whole through truncate-back: after an error the file ends where it
-    /// ended before the call if that could be done.
+    /// Appends everything. After an error the file is truncated back to its length before the call, if that can be done.
     virtual Result<void> append(std::string_view bytes) = 0;
     virtual Result<void> sync() = 0; ///< fdatasync
     virtual Result<void> truncate(std::uint64_t size) = 0;

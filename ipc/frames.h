@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // The frames: one JSON object a line, UTF-8, at most 64 KiB with its newline. Keys carry units.
 //
@@ -15,6 +16,8 @@
 // {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script: what it says it is)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
+// {"type":"steps",…,"scalars":{"grad_norm":{"sum":16.9,"weight":13,"min":1.1,"max":1.6,"last":1.2},"temperature":0.7}}
+//  (metrics, ipc/metrics.h: over the window's steps, or one number for one value; in epoch frames over the epoch's)
 // {"type":"steps",…,"replicas":[{"device":"cpu:0","phases":{"parallel_forward":{"sum_s":…,"max_s":…},…}},…]}  (DP)
 // {"type":"epoch",…,"epoch":1,"loss":0.71,"duration_s":4.1,"samples":60000,"steps":938,"start_mono_ns":1,
 //  "phases":{"load":{"sum_s":…,"max_s":…},…},
@@ -39,6 +42,8 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "ipc/phases.h"
+#include "ipc/scalars.h"
 
 namespace lockstep {
 
@@ -51,15 +56,6 @@ enum class RunState { Init, Training, Evaluating, Checkpointing, Done, Failed, S
 [[nodiscard]] std::optional<RunState> runStateFrom(std::string_view text);
 [[nodiscard]] bool isFinal(RunState state); ///< Done, Failed, Stopped
 
-/// Names of the phases of a step (DESIGN.md 5), in the order they are drawn. `load` to `other` add up to the epoch.
-namespace phase {
-inline constexpr std::string_view load = "load", h2d = "h2d", forward = "forward", backward = "backward",
-                                  exposed = "exposed", optimizer = "optimizer", other = "other";
-/// Inside the ones above: all communication, waiting for slower ranks, and DP's parts.
-inline constexpr std::string_view comm = "comm", wait = "wait", scatter = "scatter", replicate = "replicate",
-                                  parallelForward = "parallel_forward", gather = "gather", lossOnDevice0 = "loss",
-                                  parallelBackward = "parallel_backward", reduce = "reduce";
-} // namespace phase
 /// The phases that add up to an epoch, in order.
 [[nodiscard]] const std::vector<std::string_view> &additivePhases();
 
@@ -108,6 +104,7 @@ struct StepsFrame {
     std::optional<LossWindow> loss; ///< this rank's own
     PhaseTimes phases;
     std::vector<ReplicaTime> replicas = {}; ///< DP
+    Scalars scalars = {};                   ///< this rank's own metrics
     bool operator==(const StepsFrame &) const = default;
 };
 
@@ -132,6 +129,8 @@ struct EpochFrame {
     /// Batches that loading workers had ready when the epoch began: evaluation before it hides as much loading. Absent
     /// without workers.
     std::optional<std::int64_t> readyBatches = {};
+    Scalars scalars =
+        {}; ///< this rank's own metrics over the epoch's steps; where it was interrupted, over those since
     bool operator==(const EpochFrame &) const = default;
 };
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
 #include <limits>
 #include <new>
 #include <utility>
@@ -41,6 +43,42 @@ void readReplicas(ObjectReader &reader, std::vector<ReplicaTime> &replicas) {
         object.text("device", replica.device, true);
         readPhases(object, replica.phases);
     });
+}
+
+/// A number stands for a single value; lowest, highest and last may be left out, and are then the mean.
+void readScalar(std::string_view name, const dom::element &value, ObjectReader &reader, Scalars &scalars) {
+    double number = 0;
+    if (value.is_null())
+        return;
+    if (!isScalarName(name) || scalars.size() >= maxScalars)
+        return reader.mistake().set("scalars", "at most " + std::to_string(maxScalars) +
+                                                   " names of letters, digits and _, each at most " +
+                                                   std::to_string(maxScalarNameBytes) + " long");
+    if (readReal(value, number)) {
+        scalars.emplace(name, scalarOf(number));
+        return;
+    }
+    if (!value.is_object())
+        return reader.mistake().set("scalars", "an object of numbers and objects");
+    ObjectReader window(value.get_object().value_unsafe(), reader.mistake());
+    ScalarWindow &scalar = scalars[std::string(name)];
+    window.real("sum", scalar.sum);
+    window.real("weight", scalar.weight);
+    if (!(scalar.weight > 0) || !std::isfinite(scalar.weight))
+        return reader.mistake().set("weight", "above 0");
+    std::optional<double> min, max, last;
+    window.real("min", min);
+    window.real("max", max);
+    window.real("last", last);
+    scalar.min = min.value_or(scalar.mean());
+    scalar.max = max.value_or(scalar.mean());
+    scalar.last = last.value_or(scalar.mean());
+}
+
+void readScalars(ObjectReader &reader, Scalars &scalars) {
+    if (const auto object = reader.object("scalars"))
+        object->each(
+            [&](std::string_view name, const dom::element &value) { readScalar(name, value, reader, scalars); });
 }
 
 ProcessSample readProcess(ObjectReader &reader) {
@@ -120,6 +158,7 @@ void read(ObjectReader &reader, StepsFrame &steps) {
     }
     readPhases(reader, steps.phases);
     readReplicas(reader, steps.replicas);
+    readScalars(reader, steps.scalars);
 }
 
 void read(ObjectReader &reader, EpochFrame &epoch) {
@@ -132,6 +171,7 @@ void read(ObjectReader &reader, EpochFrame &epoch) {
     reader.integer("ready_batches", epoch.readyBatches, 0, maxInt64);
     readPhases(reader, epoch.phases);
     readReplicas(reader, epoch.replicas);
+    readScalars(reader, epoch.scalars);
     reader.objects("devices", [&](ObjectReader &object) {
         DeviceEpochUse &use = epoch.devices.emplace_back();
         object.text("device", use.device, true);

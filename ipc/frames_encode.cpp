@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/frames.h"
 #include "ipc/json_writer.h"
 
@@ -25,6 +26,20 @@ template <class T> void putArray(JsonWriter &json, std::string_view key, const s
     json.endArray();
 }
 
+/// `write` writes the keys of one item.
+template <class T, class Write>
+void putObjects(JsonWriter &json, std::string_view key, const std::vector<T> &items, const Write &write) {
+    if (items.empty())
+        return;
+    json.key(key).beginArray();
+    for (const T &item : items) {
+        json.beginObject();
+        write(item);
+        json.endObject();
+    }
+    json.endArray();
+}
+
 void put(JsonWriter &json, const PhaseTimes &phases) {
     if (phases.empty())
         return;
@@ -38,33 +53,37 @@ void put(JsonWriter &json, const PhaseTimes &phases) {
 }
 
 void put(JsonWriter &json, const std::vector<ReplicaTime> &replicas) {
-    if (replicas.empty())
-        return;
-    json.key("replicas").beginArray();
-    for (const ReplicaTime &replica : replicas) {
-        json.beginObject().field("device", replica.device);
+    putObjects(json, "replicas", replicas, [&](const ReplicaTime &replica) {
+        json.field("device", replica.device);
         put(json, replica.phases);
-        json.endObject();
-    }
-    json.endArray();
+    });
 }
 
-void put(JsonWriter &json, const ProcessSample &process) {
-    json.beginObject();
+void put(JsonWriter &json, const Scalars &scalars) {
+    if (scalars.empty())
+        return;
+    json.key("scalars").beginObject();
+    for (const auto &[name, window] : scalars)
+        json.key(name)
+            .beginObject()
+            .field("sum", window.sum)
+            .field("weight", window.weight)
+            .field("min", window.min)
+            .field("max", window.max)
+            .field("last", window.last)
+            .endObject();
+    json.endObject();
+}
+
+void putKeys(JsonWriter &json, const ProcessSample &process) {
     put(json, "rank", process.rank);
     json.field("pid", process.pid);
     put(json, "cpu_cores", process.cpuCores);
     put(json, "rss_bytes", process.rssBytes);
-    json.endObject();
 }
 
 void put(JsonWriter &json, std::string_view key, const std::vector<ProcessSample> &processes) {
-    if (processes.empty())
-        return;
-    json.key(key).beginArray();
-    for (const auto &process : processes)
-        put(json, process);
-    json.endArray();
+    putObjects(json, key, processes, [&](const ProcessSample &process) { putKeys(json, process); });
 }
 
 void put(JsonWriter &json, const DeviceSample &device) {
@@ -131,6 +150,7 @@ struct BodyWriter {
                 .endObject();
         put(json, steps.phases);
         put(json, steps.replicas);
+        put(json, steps.scalars);
     }
 
     void operator()(const EpochFrame &epoch) const {
@@ -143,18 +163,14 @@ struct BodyWriter {
         put(json, "ready_batches", epoch.readyBatches);
         put(json, epoch.phases);
         put(json, epoch.replicas);
-        if (epoch.devices.empty())
-            return;
-        json.key("devices").beginArray();
-        for (const auto &use : epoch.devices) {
-            json.beginObject().field("device", use.device);
+        put(json, epoch.scalars);
+        putObjects(json, "devices", epoch.devices, [&](const DeviceEpochUse &use) {
+            json.field("device", use.device);
             put(json, "utilization_mean", use.utilizationMean);
             put(json, "utilization_max", use.utilizationMax);
             put(json, "memory_mean_bytes", use.memoryMeanBytes);
             put(json, "memory_max_bytes", use.memoryMaxBytes);
-            json.endObject();
-        }
-        json.endArray();
+        });
     }
 
     void operator()(const EvalFrame &eval) const {
@@ -172,8 +188,9 @@ struct BodyWriter {
         json.endArray();
         put(json, "processes", frame.processes);
         if (frame.agent) {
-            json.key("agent");
-            put(json, *frame.agent);
+            json.key("agent").beginObject();
+            putKeys(json, *frame.agent);
+            json.endObject();
         }
         put(json, "viewers", frame.viewers);
     }
@@ -183,20 +200,12 @@ struct BodyWriter {
         put(json, "exposed_s", comm.exposedS);
         put(json, "wait_s", comm.waitS);
         put(json, "hidden_s", comm.hiddenS);
-        if (comm.buckets.empty())
-            return;
-        json.key("buckets").beginArray();
-        for (const auto &bucket : comm.buckets) {
-            json.beginObject()
-                .field("bucket", bucket.bucket)
-                .field("size_bytes", bucket.sizeBytes)
-                .field("count", bucket.count);
+        putObjects(json, "buckets", comm.buckets, [&](const auto &bucket) {
+            json.field("bucket", bucket.bucket).field("size_bytes", bucket.sizeBytes).field("count", bucket.count);
             put(json, "ready_s", bucket.readyS);
             put(json, "start_s", bucket.startS);
             put(json, "end_s", bucket.endS);
-            json.endObject();
-        }
-        json.endArray();
+        });
     }
 
     void operator()(const LogFrame &log) const {

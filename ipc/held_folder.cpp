@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/held_folder.h"
 
 #include <fcntl.h>

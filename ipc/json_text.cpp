@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/json_text.h"
 
 namespace lockstep {

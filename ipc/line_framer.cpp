@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/line_framer.h"
 
 namespace lockstep {

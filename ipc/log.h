@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // A node's log: append-only NDJSON, one frame a line, each line ending in
 //   ,"node":0,"seq":17,"crc":"89abcdef"}
@@ -30,7 +31,7 @@ struct SealedPlace {
 /// The only writer of node-K.ndjson. Not thread safe.
 class LogWriter {
 public:
-    /// Creates the log with its header, or opens one and truncates a torn tail (the last line without newline or
+    /// Creates the log with its header, or opens one and truncates a torn tail (a last line without newline or
     /// with a wrong crc).
     static Result<LogWriter> open(FileSystem &fs, const std::string &path, int node, const Frame &header);
     ~LogWriter();
@@ -45,7 +46,7 @@ public:
 
     [[nodiscard]] std::uint64_t nextSeq() const;
     [[nodiscard]] std::uint64_t bytes() const; ///< size of the file when all is written
-    [[nodiscard]] bool behind() const;         ///< lines wait in memory
+    [[nodiscard]] bool behind() const;         ///< lines wait in memory to be written
     [[nodiscard]] std::uint64_t linesLost() const;
 
 private:
@@ -61,7 +62,7 @@ struct LogGap {
     bool operator==(const LogGap &) const = default;
 };
 
-/// Follows a stream of sealed lines: checks each, tells gaps, drops doubles. One for files and sockets alike.
+/// Follows a stream of sealed lines, from a file or a socket: checks each, reports gaps, drops duplicates.
 class LineChecker {
 public:
     enum class Verdict { Good, Damaged, Doubled };
@@ -69,7 +70,7 @@ public:
     explicit LineChecker(std::uint64_t firstSeq = 0);
     /// A good line with a higher seq than expected closes a gap (see gaps()).
     Verdict check(std::string_view line);
-    /// The same for a line that has been looked at already: its seq, nothing when it is damaged.
+    /// The same for a line that was checked before: its seq, nothing when it is damaged.
     Verdict checkSeq(std::optional<std::uint64_t> seq);
     [[nodiscard]] std::uint64_t nextSeq() const { return m_next; }
     [[nodiscard]] const std::vector<LogGap> &gaps() const { return m_gaps; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <deque>
 
@@ -104,8 +105,8 @@ struct LogWriter::Impl {
             unsynced = std::string();
     }
 
-    /// After a failed fsync the kernel may have dropped the pages and calls them clean: only writing the lines again
-    /// makes the next sync mean something.
+    /// After a failed fsync the kernel may have dropped the pages although it marks them clean: the lines must be written
+    /// again before the next sync means anything.
     void takeBackUnsynced() {
         if (!unsyncedWhole || unsynced.empty())
             return;
@@ -168,7 +169,7 @@ std::string LogWriter::append(std::string_view encodedFrame) {
     Impl &impl = *m_impl;
     std::string line = sealLine(encodedFrame, impl.node, impl.nextSeq++);
     impl.keep(line + "\n");
-    static_cast<void>(impl.flush()); // what fails stays waiting; behind() tells
+    static_cast<void>(impl.flush()); // what fails keeps waiting; see behind()
     return line;
 }
 

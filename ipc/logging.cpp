@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/logging.h"
 
 #include <spdlog/sinks/base_sink.h>
@@ -41,7 +42,7 @@ public:
 
 protected:
     void sink_it_(const spdlog::details::log_msg &message) override {
-        // A sink that logs (say, that it can't send) must not come back to itself.
+        // A sink that logs itself (e.g. that it can't send) must not call itself.
         thread_local bool inside = false;
         if (inside)
             return;
@@ -111,7 +112,7 @@ void setUpLogging(const LoggingOptions &options) {
         sinks.push_back(std::make_shared<FunctionSink>(options.sink));
     auto fresh = std::make_shared<spdlog::logger>(options.program, sinks.begin(), sinks.end());
     fresh->set_level(spdlogLevel(options.level));
-    fresh->flush_on(spdlog::level::debug);                // a killed process has said all it had to say
+    fresh->flush_on(spdlog::level::debug);                // so that nothing is lost when the process is killed
     fresh->set_error_handler([](const std::string &) {}); // a full disk must not end a run
     {
         const std::lock_guard guard(loggerMutex);

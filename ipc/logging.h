@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Every program's only logger. spdlog stays behind this header: it does not compile beside torch's fmt.
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Inside ipc only: a machine's record as JSON, in config.json and in what a joining node says.
 #include "ipc/documents.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // What travels on a run's socket besides frames. None of it is logged.
 //

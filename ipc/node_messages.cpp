@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/node_messages.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
-#include "ipc/document_reader_detail.h"
+#include "ipc/document_keys_detail.h"
 #include "ipc/frames.h"
 #include "ipc/machine_document_detail.h"
 
@@ -11,7 +13,6 @@ namespace lockstep {
 
 namespace {
 
-using documents::Json;
 using What = NodeMessage::What;
 
 constexpr std::string_view start = "{\"type\":\"node\",";
@@ -40,39 +41,77 @@ std::string nameOf(What what) {
     return {};
 }
 
+} // namespace
+
+namespace documents {
+
+void nameOfMessage(WritingKeys &keys, What what) {
+    keys("type", std::string("node"));
+    keys("what", nameOf(what));
+}
+void nameOfMessage(ReadingKeys &keys, What &what) {
+    std::string wanted;
+    keys("what", wanted);
+    const auto found = std::ranges::find(names, wanted, [](const auto &entry) { return entry.second; });
+    if (found != names.end())
+        what = found->first;
+    else
+        keys.reader().mistake("what", "the name of a message");
+}
+
+void machineOfMessage(WritingKeys &keys, const std::optional<MachineRecord> &machine) {
+    if (machine)
+        keys("machine", fromMachine(*machine));
+}
+void machineOfMessage(ReadingKeys &keys, std::optional<MachineRecord> &machine) {
+    const Json *found = keys.reader().object("machine");
+    if (!found)
+        return;
+    auto read = toMachine(*found, "a node's machine");
+    if (read)
+        machine = std::move(*read);
+    else
+        keys.reader().adopt(read.error());
+}
+
+template <class Keys, Is<NodeMessage> M> void describe(Keys &keys, M &message, const std::string &) {
+    nameOfMessage(keys, message.what);
+    keys("processes", message.processes);
+    keys("world_size", message.worldSize);
+    keys("first_rank", message.firstRank);
+    keys("master_addr", message.masterAddress);
+    keys("master_port", message.masterPort);
+    keys("exit_code", message.exitCode);
+    keys("rank", message.rank);
+    keys("code", message.code);
+    keys("signal", message.signal);
+    keys("state", message.state);
+    keys("reason", message.reason);
+    keys("by", message.by);
+    keys("next_seq", message.nextSeq);
+    keys("steps", message.steps);
+    keys("number", message.number);
+    keys("mono_ns", message.monoNs);
+    keys("wall_us", message.wallUs);
+    keys("restarts", message.restarts);
+    keys("offset", message.offset);
+    keys("total", message.total);
+    keys("crc", message.crc);
+    keys("text", message.text);
+    keys.sparse("peer_lost", message.peerLost);
+    if (std::same_as<Keys, ReadingKeys> || message.what == What::Join) {
+        keys("shared", message.shared);
+        keys("devices", message.devices);
+    }
+    machineOfMessage(keys, message.machine);
+}
+
+} // namespace documents
+
+namespace {
+
 std::string lineOf(const NodeMessage &message) {
-    documents::DocumentWriter out;
-    out.put("type", std::string("node"))
-        .put("what", nameOf(message.what))
-        .put("processes", message.processes)
-        .put("world_size", message.worldSize)
-        .put("first_rank", message.firstRank)
-        .put("master_addr", message.masterAddress)
-        .put("master_port", message.masterPort)
-        .put("exit_code", message.exitCode)
-        .put("rank", message.rank)
-        .put("code", message.code)
-        .put("signal", message.signal)
-        .put("state", message.state)
-        .put("reason", message.reason)
-        .put("by", message.by)
-        .put("next_seq", message.nextSeq)
-        .put("steps", message.steps)
-        .put("number", message.number)
-        .put("mono_ns", message.monoNs)
-        .put("wall_us", message.wallUs)
-        .put("restarts", message.restarts)
-        .put("offset", message.offset)
-        .put("total", message.total)
-        .put("crc", message.crc)
-        .put("text", message.text);
-    if (message.peerLost)
-        out.put("peer_lost", true);
-    if (message.what == What::Join)
-        out.put("shared", message.shared).put("devices", Json(message.devices));
-    if (message.machine)
-        out.put("machine", documents::fromMachine(*message.machine));
-    return documents::line(out.take());
+    return documents::line(documents::WritingKeys::written(message));
 }
 
 } // namespace
@@ -98,51 +137,7 @@ Result<NodeMessage> decodeNodeMessage(std::string_view line) {
     const auto object = documents::parseObject(line, "a node's message");
     if (!object)
         return fail(object.error());
-    documents::DocumentReader reader(*object, "a node's message");
-    NodeMessage message;
-    std::string what;
-    reader.get("what", what);
-    bool known = false;
-    for (const auto &[value, name] : names)
-        if (name == what) {
-            message.what = value;
-            known = true;
-        }
-    if (!known)
-        reader.mistake("what", "the name of a message");
-    reader.get("processes", message.processes);
-    reader.get("world_size", message.worldSize);
-    reader.get("first_rank", message.firstRank);
-    reader.get("master_addr", message.masterAddress);
-    reader.get("master_port", message.masterPort);
-    reader.get("exit_code", message.exitCode);
-    reader.get("rank", message.rank);
-    reader.get("code", message.code);
-    reader.get("signal", message.signal);
-    reader.get("state", message.state);
-    reader.get("reason", message.reason);
-    reader.get("by", message.by);
-    reader.get("next_seq", message.nextSeq);
-    reader.get("steps", message.steps);
-    reader.get("number", message.number);
-    reader.get("mono_ns", message.monoNs);
-    reader.get("wall_us", message.wallUs);
-    reader.get("restarts", message.restarts);
-    reader.get("offset", message.offset);
-    reader.get("total", message.total);
-    reader.get("crc", message.crc);
-    reader.get("text", message.text);
-    reader.get("peer_lost", message.peerLost);
-    reader.get("shared", message.shared);
-    reader.get("devices", message.devices);
-    if (const Json *machine = reader.object("machine")) {
-        auto read = documents::toMachine(*machine, "a node's machine");
-        if (!read)
-            reader.adopt(read.error());
-        else
-            message.machine = std::move(*read);
-    }
-    return reader.finish(std::move(message));
+    return documents::toObject<NodeMessage>(*object, "a node's message", documents::UnknownKeys::Ignore);
 }
 
 } // namespace lockstep

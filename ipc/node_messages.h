@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // The link between agent 0 and an agent K > 0 of one run: TCP to agent 0's listener on its node's interface, one JSON object
 // a line, 64 KiB at most. Nothing is encrypted (as nothing is that c10d, Gloo and NCCL send): the token keeps strangers out,

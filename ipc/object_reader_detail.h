@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Inside ipc only: reading one JSON object's keys with simdjson, each checked, the first mistake kept.
 #include <simdjson.h>

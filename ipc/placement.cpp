@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/placement.h"
+#include "ipc/backend_rule.h"
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 
+#include "ipc/backend_rule.h"
 #include "ipc/run_config.h"
 
 namespace lockstep {
@@ -257,11 +260,8 @@ RunConfig configOfNode(const RunConfig &config, int node) {
         own.coresPerDevice = place.coresPerDevice;
     if (!place.dataDir.empty())
         own.dataDir = place.dataDir;
-    const bool mixed = std::any_of(config.nodes.begin(), config.nodes.end(), [&](const NodePlace &other) {
-        return (other.device.empty() ? config.device : other.device) != own.device;
-    });
-    if (mixed && own.backend == "auto")
-        own.backend = "gloo"; // the only one that both kinds speak
+    if (const BackendRule rule = backendInEffect(config); rule.reason == BackendReason::SomeCpuDevices)
+        own.backend = rule.name; // this node's ranks alone would not see it
     return own;
 }
 
@@ -276,8 +276,10 @@ std::vector<Error> checkNodes(const RunConfig &config) {
         hosts.insert(node.host);
     }
     const std::size_t count = config.nodes.size();
-    if (count > 1 && config.method == Method::Dp)
-        mistake("dp is one process with a thread a device, so it can't reach over " + std::to_string(count) + " nodes",
+    const MethodSpec &method = specOf(config.method);
+    if (count > 1 && hasReplicas(method))
+        mistake(std::string(method.name) + " is one process with a thread a device, so it can't reach over " +
+                    std::to_string(count) + " nodes",
                 "use the method ddp, or the devices of one node", "method");
     if (kinds.contains("cpu") && config.backend == "nccl")
         mistake("nccl needs GPUs on every node, and some nodes train on cpu", "use gloo or auto", "backend");

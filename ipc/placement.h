@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Where a run's processes go when it has several nodes: RunConfig::nodes, the flag --nodes, the key "nodes" of a recipe
 // and the field of the form, all in one text:
 //   hostA%eth0:0,1;hostB%bond0:0 kind=cuda cores=2 data=/srv/mnist agent=/opt/lockstep/bin/lockstep-agent
 // Nodes are joined by ';'. A node is [HOST][%INTERFACE]:DEVICE[,DEVICE…] and then options, each after a blank: kind, cores,
-// data, agent, address. HOST is a name as ssh knows it, an IPv6 address stands in [], '.' (or nothing) is the machine that
+// data, agent, address. HOST is a name as ssh knows it; an IPv6 address is written in []; '.' (or nothing) is the machine that
 // starts the run. In an option's value blanks, ';', '%' and control characters are written %XX.
-// The first node is node 0: its agent is the run's authority, its rank 0 the rendezvous.
+// The first node is node 0: its agent decides for the run, its rank 0 is the rendezvous.
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +40,7 @@ struct NodePlace {
 
 /// The places of the first `count` devices, node by node; nodes without one are left out.
 [[nodiscard]] std::vector<NodePlace> firstDevices(const std::vector<NodePlace> &nodes, int count);
-/// Where they compute and by which interfaces they talk, without how an agent or the data is found there: what a measurement
-/// between them is true of. "hostA%eth0:0;hostB%bond0:0 cores=2".
+/// Their devices and interfaces, without the paths of agent and data: identifies the places for which a measurement holds. "hostA%eth0:0;hostB%bond0:0 cores=2".
 [[nodiscard]] std::string placesOf(const std::vector<NodePlace> &nodes);
 
 /// Nodes of the run: 1 when none are placed.
@@ -49,11 +49,11 @@ struct NodePlace {
 [[nodiscard]] std::vector<int> processesOfNodes(const RunConfig &config);
 /// The first rank of each node: prefix sums of the processes, whatever their numbers ({2, 3} → {0, 2}).
 [[nodiscard]] std::vector<int> firstRanks(std::span<const int> processes);
-/// What the agent and the ranks of node K work by: device, devices, cores, data folder and interface are this node's own;
-/// nodes stay, so that batch and learning rate count all devices. Mixed kinds and backend auto: gloo. Without nodes the
-/// config itself.
+/// The config for the agent and the ranks of node K: device, devices, cores, data folder and interface are those of the node;
+/// `nodes` is kept, so that batch and learning rate count all devices. Mixed kinds of devices with backend auto give gloo. Without
+/// nodes: the config itself.
 [[nodiscard]] RunConfig configOfNode(const RunConfig &config, int node);
-/// What the nodes alone get wrong: doubled devices, unlike hosts without an interface, … Part of validate().
+/// Mistakes in the nodes themselves: a device twice, different hosts without an interface, … Part of validate().
 [[nodiscard]] std::vector<Error> checkNodes(const RunConfig &config);
 /// "hostB" or "this machine", for people.
 [[nodiscard]] std::string titleOf(const NodePlace &place);

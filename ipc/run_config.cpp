@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/run_config.h"
 
 #include <algorithm>
@@ -22,24 +23,6 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
 }
 
 } // namespace
-
-std::string_view toString(Method method) {
-    switch (method) {
-    case Method::Baseline:
-        return "baseline";
-    case Method::Dp:
-        return "dp";
-    case Method::Ddp:
-        return "ddp";
-    case Method::PsSync:
-        return "ps-sync";
-    }
-    return "baseline";
-}
-
-bool isDistributed(std::string_view method) {
-    return method == toString(Method::Ddp) || method == toString(Method::PsSync);
-}
 
 int deviceCount(const RunConfig &config) {
     if (config.nodes.empty())

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,12 +8,14 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "ipc/methods.h"
 #include "ipc/placement.h"
 
 namespace lockstep {
 
-/// PsSync: ddp whose gradients go to rank 0, a synchronous parameter server that adds them up and sends the sum back.
-enum class Method { Baseline, Dp, Ddp, PsSync };
+/// Gradients travel in buckets of that many MiB at most, as PyTorch's do; the first one holds no more than the second figure,
+/// c10d's kDefaultFirstBucketBytes, so that something is on its way early.
+inline constexpr double defaultBucketMb = 25, firstBucketMb = 1;
 
 /// One run, as the trainer's flags, a recipe's keys and the window's form describe it.
 /// The table `runConfigFields()` is the only list of them: flags, JSON keys, form fields all come from it.
@@ -52,7 +55,7 @@ struct RunConfig {
     std::string precision = "fp32";    ///< fp32 | bf16 (autocast) | fp64
     bool channelsLast = false;         ///< images and convolutions in NHWC order
     bool cudaGraph = false;            ///< record a step's GPU work once and launch it as a whole (baseline on a GPU)
-    double bucketMb = 25.0;            ///< DDP's bucket cap, MiB
+    double bucketMb = defaultBucketMb; ///< cap of a bucket of gradients, MiB
     std::string scheduling = "batch";  ///< batch | other: Linux's policy for the rank's threads
     std::string init;                  ///< safetensors file with the first parameters; empty: seeded
     std::string saveFinal;             ///< safetensors file for the last parameters
@@ -67,18 +70,9 @@ struct RunConfig {
     bool operator==(const RunConfig &) const = default;
 };
 
-[[nodiscard]] std::string_view toString(Method method); ///< "baseline", "dp", "ddp", "ps-sync"
-/// One process a device, whose gradients a backend carries.
-[[nodiscard]] inline bool isDistributed(Method method) {
-    return method == Method::Ddp || method == Method::PsSync;
-}
-
-/// The same of a method's name; names that are none of ours: false.
-[[nodiscard]] bool isDistributed(std::string_view method);
-
 /// Devices the run uses, of all its nodes.
 [[nodiscard]] int deviceCount(const RunConfig &config);
-/// Processes it starts, on all its nodes: one a device for ddp, else one.
+/// Processes it starts, on all its nodes: one a device for distributed methods, else one.
 [[nodiscard]] int processCount(const RunConfig &config);
 /// Whether any device of any of its nodes is a GPU.
 [[nodiscard]] bool anyGpu(const RunConfig &config);
@@ -88,6 +82,18 @@ struct RunConfig {
 enum class FieldType { Text, Integer, Real, Switch, Choice, List };
 /// Where a field shows in the window's form.
 enum class FieldGroup { Main, Devices, Training, Data, Advanced, Files };
+
+/// What another value of a field changes in a run. Whoever asks which runs are alike names the kinds of difference to overlook.
+enum class FieldEffect {
+    None,   ///< where files lie and how processes are told: neither what is computed nor how long it takes
+    Chance, ///< what training starts from by chance: the same work with other numbers
+    Start,  ///< part of the work was done before
+    Route,  ///< which way ranks reach each other; launchers choose it where a plan leaves it open
+    Beside, ///< work beside training: a trace, checkpoints
+    Length, ///< how many steps there are
+    Means,  ///< what methods are compared by: which of them, over which devices and backend
+    Step    ///< what a step computes, and how
+};
 
 /// One field of a RunConfig.
 struct FieldSpec {
@@ -99,11 +105,22 @@ struct FieldSpec {
     std::vector<std::string_view> choices; ///< for Choice
     bool perProcess =
         false; ///< given by the launcher to each process (frames, summary, init_method); no form field, no recipe key
+    FieldEffect effect = FieldEffect::Step;
+    bool (*applies)(const RunConfig &) = nullptr;             ///< ask appliesTo(); absent: it always does
+    std::string (*inEffect)(const RunConfig &) = nullptr;     ///< ask effectiveValue(); absent: as get
     std::string (*get)(const RunConfig &);                    ///< value as text; lists joined by ','
     Result<void> (*set)(RunConfig &, std::string_view value); ///< parses and range-checks one value
 };
 
 [[nodiscard]] std::span<const FieldSpec> runConfigFields();
+
+/// Whether the field's value can change anything in this run: a backend needs a distributed method, momentum needs sgd.
+[[nodiscard]] bool appliesTo(const FieldSpec &field, const RunConfig &config);
+/// The value that the run goes by, as text: of threads the number that 0 stands for, of batch_size the global batch however it
+/// was given. Empty ("false" for a switch) where the field does not apply, or where another field's value includes this one.
+[[nodiscard]] std::string effectiveValue(const FieldSpec &field, const RunConfig &config);
+/// The learning rate after lr_rule, on so many devices.
+[[nodiscard]] double effectiveLr(const RunConfig &config, int devices);
 [[nodiscard]] const FieldSpec *findField(std::string_view key);
 /// The nearest known key to a misspelt one (edit distance), for "did you mean".
 [[nodiscard]] std::string_view nearestKey(std::string_view key);

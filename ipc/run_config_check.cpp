@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -69,17 +70,20 @@ void checkBatch(const RunConfig &config, Report &report) {
 }
 
 void checkMethod(const RunConfig &config, Report &report) {
-    if (config.method == Method::Baseline && deviceCount(config) > 1)
+    const MethodSpec &method = specOf(config.method);
+    if (!method.severalDevices && deviceCount(config) > 1)
         report.add(config.nodes.empty() ? "devices" : "nodes",
-                   "baseline trains on one device, " + std::to_string(deviceCount(config)) + " are given",
+                   std::string(method.name) + " trains on one device, " + std::to_string(deviceCount(config)) +
+                       " are given",
                    "give one device, or the method dp or ddp");
-    if (config.method == Method::PsSync && (anyGpu(config) || config.backend == "nccl"))
-        report.add("method", "ps-sync sends gradients between CPU devices, and not between GPUs yet",
+    if (!method.notOnGpus.empty() && (anyGpu(config) || config.backend == "nccl"))
+        report.add("method", std::string(method.notOnGpus),
                    "use the method ddp, or the device kind cpu and the backend gloo");
     if (config.backend != "nccl")
         return;
-    if (config.method == Method::Dp)
-        report.add("backend", "dp runs in one process and uses no backend, so not nccl", "use auto, or the method ddp");
+    if (hasReplicas(method))
+        report.add("backend", std::string(method.name) + " runs in one process and uses no backend, so not nccl",
+                   "use auto, or the method ddp");
     else if (config.device == "cpu" && config.nodes.empty()) // of several nodes: checkNodes()
         report.add("backend", "nccl needs GPUs, the device kind is cpu", "use gloo or auto");
 }
@@ -114,18 +118,17 @@ void checkLoader(const RunConfig &config, Report &report) {
 void checkGraph(const RunConfig &config, Report &report) {
     if (!config.cudaGraph)
         return;
+    const MethodSpec &method = specOf(config.method);
     if (config.device == "cpu")
         report.add("cuda_graph", "a CUDA graph holds a GPU's work, and the device kind is cpu",
                    "use the device kind cuda, or no CUDA graph");
-    else if (config.method == Method::Dp)
-        report.add("cuda_graph", "dp's devices wait for each other on the host, which a CUDA graph can't hold",
-                   "use the method baseline, or no CUDA graph");
     else if (isDistributed(config.method) && config.backend == "gloo")
-        report.add("cuda_graph", "gloo sends ddp's gradients from the host, which a CUDA graph can't hold",
+        report.add("cuda_graph",
+                   "gloo sends " + std::string(method.name) +
+                       "'s gradients from the host, which a CUDA graph can't hold",
                    "use the method baseline, or no CUDA graph");
-    else if (isDistributed(config.method))
-        report.add("cuda_graph", "ddp's all-reduces are not recorded in a CUDA graph yet",
-                   "use the method baseline, or no CUDA graph");
+    else if (!method.notRecorded.empty())
+        report.add("cuda_graph", std::string(method.notRecorded), "use the method baseline, or no CUDA graph");
 }
 
 bool isPort(std::string_view text) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/run_folder.h"
 
 #include <pwd.h>

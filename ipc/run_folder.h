@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // A run on disk: $XDG_DATA_HOME/lockstep/runs/RUN_ID/
 //   config.json       RunRecord: the config as resolved, names, and the record of each machine (agent, before any rank)
@@ -126,8 +127,8 @@ struct RunRecord {
 [[nodiscard]] std::string toJson(const RunRecord &record);
 [[nodiscard]] Result<RunRecord> runRecordFromJson(std::string_view text);
 
-/// What the trainer's --summary says (DESIGN.md 7); also inside result.json. For a script the agent makes it of what was
-/// reported; there unknown is empty or absent.
+/// What the trainer's --summary writes; also inside result.json. For a script the agent builds it from what the script
+/// reported; what the script did not report is empty or absent.
 struct EpochSummary {
     int epoch = 1;
     std::optional<double> loss;
@@ -158,12 +159,13 @@ struct Summary {
     std::string copies;
     bool cudaGraph = false; ///< steps were launched as CUDA graphs
     bool oversubscribed = false;
+    MetricValues metrics; ///< over all ranks (ipc/metrics.h); may be non-finite
 };
 [[nodiscard]] std::string toJson(const Summary &summary);
 [[nodiscard]] Result<Summary> summaryFromJson(std::string_view text);
 
 /// What the monitor took of the machine while the run went on, added up by the agent from its samples (5 a second); all of
-/// it measured. What it cost the training is not in here: app/core/analysis/watching.h infers.
+/// it measured. What it cost the training is not in here: app/core/analysis/causes/watching.h infers.
 struct Watching {
     double watchedS = 0; ///< in which at least one viewer on this machine followed; 0: nobody did
     /// Processor time of those viewers in that time, all their threads. A viewer elsewhere counts by its bridge here; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/socket_folder.h"
 
 #include <fcntl.h>

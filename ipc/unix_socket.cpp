@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/unix_socket.h"
 
 #include <fcntl.h>

@@ -1,13 +1,23 @@
+# SPDX-License-Identifier: MIT
 """The wait that all tests of living programs share."""
 import time
 
 
+ROOM = 4  # a machine this many times slower, or this busy, still comes in time
+
+
 def wait_for(condition, seconds, what, more=None):
-    """What the condition gives once it is true; `more`: a function that says what else to tell when it never is."""
-    end = time.monotonic() + seconds
+    """What the condition gives once it is true. `seconds`: what an idle machine takes at most; only a test that hangs waits ROOM
+    times as long. `more`: a function that says what else to report when the condition never becomes true."""
+    end = time.monotonic() + ROOM * seconds
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
         time.sleep(0.02)
-    raise AssertionError(f"waited {seconds} s for {what}" + (more() if more else ""))
+    raise AssertionError(f"waited {ROOM * seconds} s for {what}" + (more() if more else ""))
+
+
+def print_figure(what, since, promised):
+    """Prints how long something took, from time.monotonic() `since`, beside the seconds promised for it: tests/figure.h."""
+    print(f"figure: {what}: {time.monotonic() - since:.3f} s, promised {promised:g} s", flush=True)

@@ -1,16 +1,18 @@
-// add: a further run in an experiment, a control that was missing.
+// SPDX-License-Identifier: MIT
+// add: a further run in an experiment, e.g. a missing control run.
 #include <algorithm>
 
+#include "base/machine_facts.h"
 #include "commands.h"
-#include "launch/machine_facts.h"
-#include "launch/queue_origin.h"
+#include "experiment/run_names.h"
 #include "output.h"
+#include "queue/queue_origin.h"
 #include "settings.h"
 
 namespace lockstep::cli {
 namespace {
 
-/// The run that the new one is like: its number as people count, or the reference.
+/// The run that the new one is based on: by its number from 1, or the reference.
 Result<core::ExperimentEntry> model(const core::Experiment &experiment, int number) {
     const auto &entries = experiment.entries;
     const auto found = number > 0 ? entries.begin() + std::min<std::ptrdiff_t>(number - 1, std::ssize(entries))
@@ -22,10 +24,10 @@ Result<core::ExperimentEntry> model(const core::Experiment &experiment, int numb
         return fail(Error::badArgument(number > 0 ? "the experiment has no run number " + std::to_string(number)
                                                   : "the experiment's reference " + experiment.reference +
                                                         " is not among its runs",
-                                       number > 0 ? look : "name another run with --like NUMBER; " + look));
+                                       number > 0 ? look : "choose another run with --like NUMBER; " + look));
     if (!found->planned.command.empty())
-        return fail(Error::badArgument(found->planned.name + " is a script, whose settings are its own",
-                                       "name a run of lockstep-trainer with --like NUMBER; " + look));
+        return fail(Error::badArgument(found->planned.name + " is a script, which has its own settings",
+                                       "choose a run of lockstep-trainer with --like NUMBER; " + look));
     return *found;
 }
 
@@ -39,8 +41,8 @@ std::string joined(const std::vector<std::string> &words) {
 } // namespace
 
 int addCommand(const AddOptions &options) {
-    if (const auto origin = core::queueOriginOf(options.experiment)) // the copy may be old
-        if (const auto looked = core::lookAtQueue(options.experiment, *origin); !looked)
+    if (const auto origin = core::queueOriginOf(options.experiment)) // the copy may be outdated
+        if (const auto looked = core::fetchQueue(options.experiment, *origin); !looked)
             return complain(looked.error());
     const auto experiment = core::readExperiment(options.experiment);
     if (!experiment)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -12,50 +13,50 @@ struct QueueOrigin;
 
 namespace lockstep::cli {
 
-/// Exit codes of every program of the house.
+/// Exit codes of all our programs.
 enum Exit { Done = exitDone, Failed = exitFailed, BadArguments = exitBadArguments, Stopped = exitStopped };
 
 struct RunOptions {
     std::string recipe;     ///< name, file, or "-" for stdin
-    std::string experiment; ///< take up this one's queue instead
+    std::string experiment; ///< resume this one's queue instead
     std::string out, host, remoteAgent;
-    std::string queueOn;     ///< machine that keeps the queue, of the list of nodes or as ssh knows it; empty: this one
-    bool reachNodes = false; ///< see that every node of the runs can be reached from here before anything starts
-    std::string tensorBoard; ///< folder for event files, written while the runs go on; empty: none
+    std::string queueOn;     ///< machine that runs the queue: a node or an ssh name; empty: this one
+    bool reachNodes = false; ///< first check that every node of the runs can be reached from here
+    std::string tensorBoard; ///< folder for event files, written during the runs; empty: none
     bool quick = false, detach = false, json = false, check = true;
     std::optional<int> repeats;
-    int sideBySide = 1;                     ///< runs that may go at once, on devices of their own
+    int sideBySide = 1;                     ///< runs at the same time, each on its own devices
     std::optional<std::uint64_t> orderSeed; ///< replaces the recipe's; 0: as listed
     std::vector<std::string> set;           ///< key=value
 };
 int runCommand(const RunOptions &options);
-/// With its queue on another machine (`options.queueOn`), which keeps it while this one is away.
+/// Runs the queue on another machine (`options.queueOn`), so that this one may be switched off.
 int queueOnCommand(const RunOptions &options);
-/// Makes an experiment known here whose queue lives on `machine` and was begun from elsewhere.
+/// Registers here an experiment whose queue is on `machine` and was started from a third one.
 Result<void> knowQueueOn(const std::string &machine, const std::string &experiment);
-/// Gives such a queue, whose owner is gone, a new one there.
+/// Starts a new owner there for such a queue that has none.
 int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options);
 /// Internal: owns an experiment's queue in the background.
 int ownCommand(const std::string &experiment);
 
-/// Which runs: named, or all that a filter accepts.
+/// The chosen runs: by id, or all that a filter accepts.
 struct RunChoice {
     std::vector<std::string> runs;
     std::string filter;
 };
 
 struct ListOptions {
-    std::string filter, sort, columns; ///< sort: a column, "-" before it: largest first
+    std::string filter, sort, columns; ///< sort: a column; with "-" in front, largest first
     bool group = false, json = false;
 };
 int listCommand(const ListOptions &options);
 int tagCommand(const RunChoice &choice, const std::string &tags, bool remove);
 int renameCommand(const std::string &run, const std::string &name);
-/// Without a text it prints the note; "-" reads stdin.
+/// Prints the note if there is no text; "-" reads stdin.
 int noteCommand(const std::string &run, const std::optional<std::string> &text);
 int starCommand(const RunChoice &choice, bool off);
 int deleteCommand(const RunChoice &choice, bool json);
-/// Runs, or what was deleted together; none: what was deleted last.
+/// Runs, or the id of a deletion; none: the latest deletion.
 int restoreCommand(const std::vector<std::string> &ids, bool json);
 int trashCommand(bool empty, bool json);
 int diffCommand(const std::string &a, const std::string &b, bool all, bool json);
@@ -65,7 +66,7 @@ int showCommand(const std::string &id, bool json, bool all); ///< all: every row
 
 struct CompareOptions {
     std::vector<std::string> runs;
-    std::optional<double> targetAccuracy, targetLoss; ///< also tell when each got there; accuracy 0..1
+    std::optional<double> targetAccuracy, targetLoss; ///< also report when each reached it; accuracy 0..1
     bool json = false, all = false;
 };
 int compareCommand(const CompareOptions &options);
@@ -79,40 +80,40 @@ int exportCommand(const ExportOptions &options);
 struct AttachOptions {
     std::string id;
     std::string tensorBoard;  ///< as in RunOptions
-    std::string queueOn = {}; ///< where its queue lives, when it was begun from elsewhere; empty: as is known here
+    std::string queueOn = {}; ///< machine of its queue if started from a third one; empty: as recorded here
 };
 int attachCommand(const AttachOptions &options);
 int stopCommand(const std::string &id);
 int traceCommand(const std::string &run, std::int64_t steps);
 
-// What lockstepctl on another machine asks of this one (launch/queue_origin.h).
+// The commands that lockstepctl on another machine runs here (queue/queue_origin.h).
 int remoteHelloCommand();
 int remoteDocumentCommand(const std::string &experiment);
 int remoteFollowCommand(const std::string &experiment);
-int remoteAskCommand(const std::string &experiment); ///< the request comes on stdin
+int remoteAskCommand(const std::string &experiment); ///< reads the request from stdin
 
 // Runs of a queue are numbered from 1, as `queue` shows them.
 int queueCommand(const std::string &experiment, bool json);
 int pauseCommand(const std::string &experiment);
 int resumeCommand(const std::string &experiment);
 int skipCommand(const std::string &experiment, int number);
-/// No numbers: all that failed or were stopped. `alone`: no other run of the experiment goes beside these.
+/// No numbers: all that failed or were stopped. `alone`: no other run of the experiment runs at the same time.
 int retryCommand(const std::string &experiment, std::vector<int> numbers, bool alone);
 int moveCommand(const std::string &experiment, int number, int place);
-/// Gives a queue an owner that has none: what was queued again, or may go on, wants one.
+/// Starts an owner for a queue without one, after runs were queued again or the queue was resumed.
 int goOn(const std::string &experiment);
-/// Queues a further run: as `options.like` (its number; 0: the reference) with `set` changed.
+/// Queues a further run: like `options.like` (its number; 0: the reference) with `set` changed.
 struct AddOptions {
     std::string experiment, name;
     int like = 0;
-    std::optional<int> repeats; ///< absent: as often as the run that it is like
+    std::optional<int> repeats; ///< absent: as often as the run it is based on
     std::vector<std::string> set;
 };
 int addCommand(const AddOptions &options);
 
 struct LabOptions {
     std::string ranks; ///< "2", "2,4", "2..4"; empty: 2 to as many as there are
-    std::string nodes; ///< as a run's; empty: this machine
+    std::string nodes; ///< in a run's notation; empty: this machine
     std::string backend = "auto", device = "cpu", id;
     int coresPerDevice = 1;
     bool quick = false, json = false, oversubscribe = false, list = false, show = false;
@@ -122,11 +123,11 @@ int labCommand(const LabOptions &options);
 struct ForecastOptions {
     std::string what;  ///< recipe, run or experiment
     std::string lab;   ///< empty: the newest
-    std::string nodes; ///< as a run's: the same as "nodes=…" among `set`
+    std::string nodes; ///< in a run's notation: the same as "nodes=…" among `set`
     std::vector<std::string> set;
-    std::string devices; ///< "2,4,8"; empty: those of the recipe
+    std::string devices; ///< "2,4,8"; empty: the recipe's
     bool json = false;
-    bool show = false; ///< the newest one, of `what` if it is given, again with what came out
+    bool show = false; ///< show the newest one (of `what`, if given) next to the measured results
 };
 int forecastCommand(const ForecastOptions &options);
 
@@ -135,7 +136,7 @@ struct GetDataOptions {
     std::vector<std::string> mirrors; ///< tried before the known ones
 };
 int getDataCommand(const GetDataOptions &options);
-/// Makes a Python environment with the pinned PyTorch of a line under the data home, for lockstep-trainer; empty: the first line's.
+/// Creates a Python environment with a line's pinned PyTorch under LOCKSTEP_HOME; empty: the first line.
 int setUpTorchCommand(const std::string &version);
 
 } // namespace lockstep::cli

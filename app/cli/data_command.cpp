@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // get-data.
 #include <cstdio>
 #include <unistd.h>
@@ -19,7 +20,7 @@ Result<core::DatasetSource> sourceFor(const GetDataOptions &options) {
         const Result<std::string> text = realFileSystem().readAll(options.manifest);
         if (!text)
             return fail(Error::badArgument(options.manifest + " can't be read: " + text.error().message(),
-                                           "name a file that is there", "manifest"));
+                                           "give an existing file", "manifest"));
         Result<std::vector<core::DatasetSource>> own = core::datasetsFromJson(*text);
         if (!own)
             return fail(own.error());
@@ -30,12 +31,13 @@ Result<core::DatasetSource> sourceFor(const GetDataOptions &options) {
         return source;
     for (auto mirror = options.mirrors.rbegin(); mirror != options.mirrors.rend(); ++mirror) {
         if (!mirror->starts_with("http://") && !mirror->starts_with("https://"))
-            return fail(Error::badArgument("\"" + mirror->substr(0, 200) + "\" is no address of a folder with files",
+            return fail(Error::badArgument("\"" + mirror->substr(0, 200) + "\" is not the URL of a folder",
                                            "write http://HOST/FOLDER/", "mirror"));
         source->mirrors.insert(source->mirrors.begin(), *mirror + (mirror->ends_with('/') ? "" : "/"));
     }
     if (source->mirrors.empty())
-        return fail(Error::badArgument("no mirror of " + source->name + " is known", "name one by --mirror", "mirror"));
+        return fail(
+            Error::badArgument("no mirror of " + source->name + " is known", "give one with --mirror", "mirror"));
     return source;
 }
 

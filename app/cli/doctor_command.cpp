@@ -1,10 +1,11 @@
-// doctor: looks at the nodes and at the ways between them, and says what is wrong with its fix.
+// SPDX-License-Identifier: MIT
+// doctor: examines the nodes and the connections between them; prints problems with their fixes.
 #include <cstdio>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/format.h"
+#include "base/format.h"
 #include "nodes/doctor.h"
 #include "nodes/torchrun_lines.h"
 #include "nodes_options.h"
@@ -24,7 +25,7 @@ std::string findingsText(const std::vector<Finding> &findings) {
     return text.empty() ? "nothing is wrong\n" : text;
 }
 
-/// Nodes against nodes: round trip and bandwidth from the row's to the column's.
+/// A matrix of nodes: round trip and bandwidth from the row's node to the column's.
 std::string matrixText(const DoctorLook &look) {
     if (look.links.empty())
         return {};
@@ -39,7 +40,7 @@ std::string matrixText(const DoctorLook &look) {
                 if (link.from == from && link.to == to)
                     cell = link.ok ? core::shortTime(link.roundTripS).toStdString() + ", " +
                                          core::bandwidth(link.bandwidthBytesS).toStdString()
-                                   : "no way";
+                                   : "no connection";
             row.push_back(std::move(cell));
         }
         rows.push_back(std::move(row));
@@ -55,10 +56,10 @@ std::string choicesText(const DoctorLook &look) {
                     " NCCL_SOCKET_IFNAME=" + look.choices[i].interface +
                     (look.choices[i].address.empty() ? "" : "  (" + look.choices[i].address + ")") +
                     (look.choices[i].pinned ? ", set by you" : "") + "\n";
-    return text.empty() ? text : "Interfaces, found by trying:\n" + text;
+    return text.empty() ? text : "Interfaces, found by testing:\n" + text;
 }
 
-/// Of several nodes: a single one uses what it has.
+/// Only for several nodes: a single one needs no common line.
 std::string lineText(const DoctorLook &look) {
     const auto line = core::lineFor(look);
     return look.nodes.size() > 1 && line ? line->reason + "\n" : std::string();
@@ -81,7 +82,7 @@ int doctorCommand(const DoctorCommandOptions &options) {
     const auto lines = linesOf(options.commands);
     if (!lines)
         return complain(lines.error());
-    // Commands alone contradict each other or not; the nodes are looked at when they are named.
+    // Commands can be compared without nodes; nodes are examined only if they are named.
     std::vector<core::NodeEntry> nodes;
     if (options.commands.empty() || !options.names.empty()) {
         auto chosen = core::chosenNodes(options.names);
@@ -89,7 +90,7 @@ int doctorCommand(const DoctorCommandOptions &options) {
             return complain(chosen.error());
         nodes = std::move(*chosen);
         if (nodes.empty())
-            return complain(Error::badArgument("there is no node to look at", "add one: lockstepctl nodes add NAME"));
+            return complain(Error::badArgument("there is no node to examine", "add one: lockstepctl nodes add NAME"));
     }
     core::DoctorOptions wanted;
     wanted.port = options.port;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace lockstep::cli {
 
-/// Writes event files under `folder`; what it can't write is told on stderr, and the runs go on.
+/// Writes event files under `folder`; write errors go to stderr, and the runs continue.
 [[nodiscard]] std::unique_ptr<core::TensorBoardFeed> openEventFiles(const std::string &folder);
 
 } // namespace lockstep::cli

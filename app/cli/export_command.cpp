@@ -1,4 +1,5 @@
-// export: tables, curves and event files of what is on disk.
+// SPDX-License-Identifier: MIT
+// export: tables, curves and event files of runs on disk.
 #include "commands.h"
 #include "export/export.h"
 #include "export/tensorboard_writer.h"
@@ -10,7 +11,7 @@ namespace {
 
 int exportEventFiles(const ExportOptions &options) {
     if (options.out == "-")
-        return complain(Error::badArgument("event files go into a folder, and --out names none",
+        return complain(Error::badArgument("event files need a folder, but --out gives none",
                                            "add --out DIR, then: tensorboard --logdir DIR", "--out"));
     if (const auto writable = core::checkWritableFolder(options.out); !writable)
         return complain(writable.error());
@@ -45,7 +46,7 @@ int exportCommand(const ExportOptions &options) {
     if (options.format == "tensorboard")
         return exportEventFiles(options);
     if (options.format == "pdf" || options.format == "png" || options.format == "svg")
-        return complain(Error::badArgument("lockstepctl draws nothing, so it writes no " + options.format,
+        return complain(Error::badArgument("lockstepctl has no charts, so it can't write " + options.format,
                                            "use: lockstep --export DIR --experiment ID --format " + options.format,
                                            "format"));
     const auto format = core::exportFormatFrom(options.format);

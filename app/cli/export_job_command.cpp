@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // export-job: runs as text for other launchers.
 #include <algorithm>
 #include <set>
@@ -7,8 +8,8 @@
 #include "job_commands.h"
 #include "job_runs.h"
 #include "launch/jobs/exported_job.h"
-#include "launch/slurm/slurm_script.h"
 #include "output.h"
+#include "queue/slurm/slurm_script.h"
 
 namespace lockstep::cli {
 namespace {
@@ -33,7 +34,7 @@ core::JobPlace placeOf(const ExportJobOptions &options) {
     return place;
 }
 
-/// Two runs of one title are two jobs.
+/// Makes job names unique: two runs may have the same title.
 std::string ownName(const std::string &title, std::set<std::string> &taken) {
     const std::string first = core::jobName("lockstep-" + title);
     std::string name = first;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // attach and stop.
 #include <filesystem>
 #include <set>
@@ -8,14 +9,15 @@
 #include "event_files.h"
 #include "export/export.h"
 #include "follow/agent_control.h"
-#include "follow/experiment_follower.h"
 #include "follow/remote_copy.h"
 #include "follow/run_follower.h"
-#include "launch/queue_origin.h"
 #include "loaded_runs.h"
 #include "output.h"
 #include "progress_printer.h"
+#include "queue/experiment_follower.h"
+#include "queue/queue_origin.h"
 #include "result_text.h"
+#include "store/run_outcome.h"
 #include "store/run_store.h"
 
 namespace lockstep::cli {
@@ -48,13 +50,13 @@ int attachRun(const std::string &id, core::TensorBoardFeed *events) {
         if (begun)
             return;
         begun = true;
-        printer.begin(&store, {}, store.title());
+        printer.begin(&store, {}, store.identity().title());
     });
     follower.start();
     return QCoreApplication::exec();
 }
 
-/// Follows an experiment until its queue is over and every run's last frame is here.
+/// Follows an experiment until its queue is over and every run's last frame has arrived.
 class ExperimentAttach : public QObject {
 public:
     explicit ExperimentAttach(core::TensorBoardFeed *events) : m_events(events) {}
@@ -95,7 +97,7 @@ private:
             m_events->follow(store);
         m_printer.begin(store, QStringLiteral("run %1 of %2").arg(entry + 1).arg(experiment.runnableCount()), name);
     }
-    /// Of a queue on another machine: when the link to it goes, and when it is back.
+    /// For a queue on another machine: reports when the link is lost and when it is back.
     void tellLink() {
         const QString why = m_follower.unknownWhy();
         if (why != m_told && (m_wasKnown || m_follower.linkFailed()))
@@ -112,7 +114,7 @@ private:
         if (m_follower.orphaned()) {
             m_over = true;
             m_printer.line(
-                QStringLiteral("the queue waits: its owner is gone; take it up: lockstepctl run --experiment ") +
+                QStringLiteral("the queue waits: its owner has ended; resume it: lockstepctl run --experiment ") +
                 QString::fromStdString(experiment.id));
             return QCoreApplication::exit(Failed);
         }
@@ -122,7 +124,7 @@ private:
         int code = Done;
         std::vector<core::RunOutcome> outcomes;
         for (const core::RunStore *store : m_follower.stores())
-            outcomes.push_back(store->outcome());
+            outcomes.push_back(core::outcomeOf(*store));
         for (const core::ExperimentEntry &entry : experiment.entries)
             if (entry.state == core::EntryState::Stopped)
                 code = Stopped;
@@ -138,7 +140,7 @@ private:
     core::TensorBoardFeed *m_events;
     std::set<int> m_open;
     bool m_opened = false, m_over = false, m_wasKnown = false;
-    QString m_told; ///< why the queue's state is unknown, as it was last printed
+    QString m_told; ///< the last printed reason why the queue's state is unknown
 };
 
 } // namespace
@@ -161,10 +163,10 @@ int attachCommand(const AttachOptions &options) {
         if (const auto met = knowQueueOn(options.queueOn, options.id); !met)
             return complain(met.error());
     const bool known = isExperiment(options.id);
-    // Of a queue elsewhere: one that was never seen since it was begun, or was over when it was and may have got more since.
+    // A remote queue: the copy may be missing, or the queue may have been extended since it was over.
     if (const auto origin = core::queueOriginOf(options.id))
         if (!known || core::readExperiment(options.id).value_or(core::Experiment()).over())
-            if (const auto looked = core::lookAtQueue(options.id, *origin); !looked && !known)
+            if (const auto looked = core::fetchQueue(options.id, *origin); !looked && !known)
                 return complain(looked.error());
     return isExperiment(options.id) ? ExperimentAttach(events.get()).run(options.id)
                                     : attachRun(options.id, events.get());
@@ -181,7 +183,7 @@ int stopCommand(const std::string &id) {
         return complain(
             Error::badArgument("there is no run and no experiment " + id.substr(0, 80), "lockstepctl list shows them"));
     const core::CommandPrefix prefix = core::originOf(runFolder(id)).value_or(core::CommandPrefix{});
-    if (const auto stopped = core::askToStop(prefix, id, whoAsks()); !stopped)
+    if (const auto stopped = core::waitFor(core::askToStop(prefix, id, whoAsks())); !stopped)
         return complain(stopped.error());
     print("run " + id + " is asked to stop\n");
     return Done;
@@ -191,7 +193,7 @@ int traceCommand(const std::string &run, std::int64_t steps) {
     if (!isRunId(run) || !std::filesystem::exists(runFolder(run).path))
         return complain(Error::badArgument("there is no run " + run.substr(0, 80), "lockstepctl list shows them"));
     const core::CommandPrefix prefix = core::originOf(runFolder(run)).value_or(core::CommandPrefix{});
-    if (const auto asked = core::askForTrace(prefix, run, steps, whoAsks()); !asked)
+    if (const auto asked = core::waitFor(core::askForTrace(prefix, run, steps, whoAsks())); !asked)
         return complain(asked.error());
     const std::string place =
         prefix.local() ? runFolder(run).traces() : "the run's folder on " + prefix.host + ", traces";

@@ -1,23 +1,24 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
 #include <QCoreApplication>
 
-#include "analysis/format.h"
-#include "analysis/lab_report.h"
+#include "base/format.h"
+#include "base/machine_facts.h"
+#include "base/other_load.h"
 #include "commands.h"
+#include "experiment/plan.h"
+#include "experiment/recipe.h"
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
-#include "launch/machine_facts.h"
-#include "launch/other_load.h"
-#include "launch/plan.h"
-#include "launch/probe_job.h"
-#include "launch/recipe.h"
+#include "lab/forecast_record.h"
+#include "lab/lab_report.h"
+#include "lab/probe_job.h"
 #include "output.h"
 #include "stop_signals.h"
-#include "store/forecast_record.h"
 #include "store/run_index.h"
 
 namespace lockstep::cli {
@@ -29,7 +30,7 @@ using Errors = std::vector<Error>;
 
 constexpr std::int64_t mnistSamples = 60'000; ///< training images of mnist and of fashion-mnist
 
-/// What is to be forecast.
+/// The subject of the forecast.
 struct Subject {
     std::string recipe, title; ///< recipe: its name, or the run's id
     RunConfig config;
@@ -44,8 +45,8 @@ tl::expected<Subject, Errors> subjectOfRun(const std::string &id) {
     const auto record = realFileSystem().readAll(runFolder(id).config());
     const auto run = record ? runRecordFromJson(*record) : Result<RunRecord>(fail(record.error()));
     if (!run || !run->config || isScript(*run))
-        return tl::unexpected(Errors{Error::badArgument("run " + id + " is no run of lockstep-trainer with a config",
-                                                        "name another one, or a recipe")});
+        return tl::unexpected(Errors{Error::badArgument("run " + id + " is not a run of lockstep-trainer with a config",
+                                                        "choose another one, or a recipe")});
     return Subject{id, run->name, *run->config, {deviceCount(*run->config)}};
 }
 
@@ -81,7 +82,7 @@ tl::expected<Subject, Errors> subjectOfRecipe(const ForecastOptions &options) {
     }
     if (!first)
         return tl::unexpected(Errors{
-            Error::badArgument("recipe " + options.what + " has no run of lockstep-trainer", "name another one")});
+            Error::badArgument("recipe " + options.what + " has no run of lockstep-trainer", "choose another one")});
     subject.config = first->config;
     return subject;
 }
@@ -94,7 +95,7 @@ Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject
             bool whole = false;
             devices.push_back(word.toInt(&whole));
             if (!whole || devices.back() < 1 || devices.back() > 4096)
-                return fail(Error::badArgument("\"" + word.left(40).toStdString() + "\" is no number of devices",
+                return fail(Error::badArgument("\"" + word.left(40).toStdString() + "\" is not a number of devices",
                                                "write 2,4,8", "--devices"));
         }
     } else {
@@ -105,8 +106,8 @@ Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject
     std::sort(devices.begin(), devices.end());
     devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
     if (devices.empty())
-        return fail(Error::badArgument("there is one device here, and nothing to share out",
-                                       "name more by --devices; what needs them reads \"can't tell\""));
+        return fail(Error::badArgument("this machine has only one device",
+                                       "give more with --devices; rows that need them read \"can't tell\""));
     return devices;
 }
 
@@ -125,7 +126,7 @@ std::string best(const char *method, const std::optional<int> &devices) {
     if (!devices)
         return {};
     return std::string("Best number of devices for ") + method + ": " + std::to_string(*devices) +
-           (*devices == 1 ? " (more would not pay)\n" : "\n");
+           (*devices == 1 ? " (more would not pay off)\n" : "\n");
 }
 
 std::string olderRuns(const std::vector<core::ForecastOutcome> &outcomes) {
@@ -134,9 +135,9 @@ std::string olderRuns(const std::vector<core::ForecastOutcome> &outcomes) {
         before += outcome.runsBefore;
     if (before == 0)
         return {};
-    return before == 1
-               ? "1 run of this work was made before the forecast and does not grade it.\n"
-               : std::to_string(before) + " runs of this work were made before the forecast and do not grade it.\n";
+    return before == 1 ? "1 run of this work is older than the forecast and is not compared with it.\n"
+                       : std::to_string(before) +
+                             " runs of this work are older than the forecast and are not compared with it.\n";
 }
 
 std::string forecastText(const core::ForecastRecord &record) {
@@ -156,7 +157,7 @@ std::string forecastText(const core::ForecastRecord &record) {
     std::string lacking;
     for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
         const core::ForecastRow &row = forecast.rows[i];
-        const std::string name(core::toString(row.method));
+        const std::string name(specOf(row.method).title);
         if (!row.cannotTell.empty()) {
             lacking += name + " ×" + std::to_string(row.devices) + ": " + row.cannotTell + "\n";
             continue;
@@ -174,7 +175,7 @@ std::string forecastText(const core::ForecastRecord &record) {
     return out;
 }
 
-/// The lab whose times count: the one named, else the newest between the subject's places.
+/// The lab to use: the one named, else the newest between the subject's places.
 Result<core::LabRecord> labFor(const ForecastOptions &options, const RunConfig &config) {
     const std::vector<NodePlace> &nodes = config.nodes;
     if (!options.lab.empty()) {
@@ -190,9 +191,8 @@ Result<core::LabRecord> labFor(const ForecastOptions &options, const RunConfig &
     if (nodes.empty()) {
         const std::string lacks =
             core::newestLabOf(nodes)
-                ? "these runs are on device kind " + config.device +
-                      ", and no lab measured that on this machine, only another kind"
-                : "a forecast needs to know what communication costs here, and there is no lab" +
+                ? "these runs are on device kind " + config.device + ", but this machine's labs measured another kind"
+                : "a forecast needs the cost of communication here, but there is no lab" +
                       (other ? " of this machine, only one " + core::whereMeasured(*other) : std::string(" yet"));
         return fail(Error::badArgument(lacks, gpus ? "run `lockstepctl lab --device cuda --quick` first"
                                                    : "run `lockstepctl lab --quick` first"));
@@ -203,7 +203,7 @@ Result<core::LabRecord> labFor(const ForecastOptions &options, const RunConfig &
         "no lab was measured " + core::whereMeasured(wanted) +
             (other ? "; the newest one, " + other->id + ", was measured " + core::whereMeasured(*other) : ""),
         "run `lockstepctl lab --nodes` with these nodes first" +
-            (other ? ", or take that one knowingly by --lab " + other->id : std::string())));
+            (other ? ", or use that one with --lab " + other->id : std::string())));
 }
 
 int show(const core::ForecastRecord &record, bool json) {
@@ -235,7 +235,7 @@ int showNewest(const ForecastOptions &options) {
                                                 "`lockstepctl forecast` with that name makes one"));
 }
 
-/// Runs the probes; their figures come back in `record`.
+/// Runs the probes and writes their figures into `record`.
 int probe(core::ForecastRecord &record) {
     core::ProbeJob job;
     int exitCode = Failed;
@@ -303,16 +303,16 @@ int forecastCommand(const ForecastOptions &options) {
         return code;
     auto made = core::forecast(record.input, core::fitLab(*lab));
     if (!made)
-        return complain(Error::failed("the probes gave no time of a step"));
+        return complain(Error::failed("the probes measured no step"));
     record.forecast = std::move(*made);
     if (placesOf(lab->nodes) != placesOf(record.config.nodes))
         record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +
-                                               ", not between the places that are forecast.");
+                                               ", not between the places of the forecast.");
     else if (lab->nodes.empty() && lab->host != record.host)
         record.forecast.reservations.push_back("The lab was measured on " + lab->host + ", not here.");
     for (const std::string &sentence :
          {core::otherLoadSentence(record.otherCores, "single devices trained for this forecast"),
-          core::otherLoadSentence(lab->otherCores, "the lab measured that it rests on")})
+          core::otherLoadSentence(lab->otherCores, "its lab measured")})
         if (!sentence.empty())
             record.forecast.reservations.push_back(sentence);
     if (auto written = core::writeForecast(record); !written)

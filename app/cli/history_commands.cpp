@@ -1,12 +1,14 @@
-// What people do with earlier runs: tag, rename, note, star, delete, restore, trash, diff.
+// SPDX-License-Identifier: MIT
+// Commands on earlier runs: tag, rename, note, star, delete, restore, trash, diff.
 #include <algorithm>
 #include <iostream>
 #include <iterator>
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/run_diff.h"
-#include "analysis/run_filter.h"
+#include "analysis/history/run_columns.h"
+#include "analysis/history/run_diff.h"
+#include "analysis/history/run_filter.h"
 #include "commands.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
@@ -32,29 +34,30 @@ Result<void> checkRun(const std::string &run) {
     return {};
 }
 
-/// At least one, all of them there.
+/// Resolves the choice: at least one run, all existing.
 Result<std::vector<std::string>> chosenRuns(const RunChoice &choice) {
     std::vector<std::string> out = choice.runs;
     for (const std::string &run : out)
         if (const Result<void> there = checkRun(run); !there)
             return fail(there.error());
     if (!choice.filter.empty()) {
-        const auto filter = core::RunFilter::parse(QString::fromStdString(choice.filter));
-        if (!filter)
-            return fail(Error::badArgument("the filter is wrong " + filter.error().message()));
         auto index = core::RunIndex::open();
         if (!index)
             return fail(index.error());
         if (const auto refreshed = index->refresh(); !refreshed)
             return fail(refreshed.error());
-        for (const core::IndexedRun &run : index->runs())
+        const std::vector<core::IndexedRun> runs = index->runs();
+        const auto filter = core::RunFilter::parse(QString::fromStdString(choice.filter), core::inventedColumns(runs));
+        if (!filter)
+            return fail(Error::badArgument("the filter is wrong " + filter.error().message()));
+        for (const core::IndexedRun &run : runs)
             if (filter->accepts(run))
                 out.push_back(run.run);
     }
     if (out.empty())
-        return fail(choice.filter.empty() ? Error::badArgument("no run is named", "name runs, or give --filter")
+        return fail(choice.filter.empty() ? Error::badArgument("no run is given", "give runs or --filter")
                                           : Error::badArgument("no run matches \"" + choice.filter.substr(0, 80) + "\"",
-                                                               "lockstepctl list --filter shows what would"));
+                                                               "lockstepctl list --filter shows which runs match"));
     return out;
 }
 
@@ -74,7 +77,7 @@ Json trashedJson(const core::TrashedRuns &batch) {
 }
 
 int printRestored(const std::vector<std::string> &runs, bool json) {
-    print(json ? dump({{"runs", runs}}) : counted(runs.size()) + " put back\n");
+    print(json ? dump({{"runs", runs}}) : counted(runs.size()) + " restored\n");
     return Done;
 }
 
@@ -101,7 +104,7 @@ int renameCommand(const std::string &run, const std::string &name) {
         return complain(Error::badArgument("a name has no control characters", "give it as one line"));
     return changeAll(
         {{run}, {}}, [&](core::RunNotes &notes) { notes.name = name; },
-        name.empty() ? "has its own name again" : "is called " + name);
+        name.empty() ? "has its original name again" : "is now called " + name);
 }
 
 int noteCommand(const std::string &run, const std::optional<std::string> &text) {
@@ -138,8 +141,8 @@ int deleteCommand(const RunChoice &choice, bool json) {
     if (!batch)
         return complain(batch.error());
     print(json ? dump(trashedJson(*batch))
-               : counted(batch->runs.size()) + " deleted; put back within 30 days by: lockstepctl restore " +
-                     batch->id + "\n");
+               : counted(batch->runs.size()) + " deleted; to restore within 30 days: lockstepctl restore " + batch->id +
+                     "\n");
     return Done;
 }
 
@@ -173,7 +176,7 @@ int trashCommand(bool empty, bool json) {
         const auto removed = core::emptyTrash();
         if (!removed)
             return complain(removed.error());
-        print(json ? dump({{"removed", *removed}}) : counted(std::size_t(*removed)) + " removed for good\n");
+        print(json ? dump({{"removed", *removed}}) : counted(std::size_t(*removed)) + " removed permanently\n");
         return Done;
     }
     Json all = Json::array();
@@ -191,7 +194,7 @@ int diffCommand(const std::string &a, const std::string &b, bool all, bool json)
     for (const std::string &run : {a, b})
         if (isExperiment(run))
             return complain(
-                Error::badArgument(run + " is an experiment", "name two runs; lockstepctl list shows them"));
+                Error::badArgument(run + " is an experiment", "give two runs; lockstepctl list shows them"));
     const auto loaded = loadRuns({a, b});
     if (!loaded)
         return complain(loaded.error());

@@ -1,13 +1,14 @@
-// list: the history as a table, filtered, sorted, repeats together.
+// SPDX-License-Identifier: MIT
+// list: the history as a table, filtered, sorted, grouped by repeats.
 #include <nlohmann/json.hpp>
 #include <QStringList>
 
-#include "analysis/format.h"
-#include "analysis/run_rows.h"
+#include "analysis/history/run_rows.h"
+#include "base/format.h"
 #include "commands.h"
 #include "ipc/json_or_null.h"
-#include "launch/queue_origin.h"
 #include "output.h"
+#include "queue/queue_origin.h"
 #include "store/run_index.h"
 
 namespace lockstep::cli {
@@ -26,6 +27,13 @@ std::string experimentState(const core::Experiment &experiment) {
         if (entry.state == core::EntryState::Failed || entry.state == core::EntryState::Stopped)
             return std::string(core::toString(entry.state));
     return "done";
+}
+
+Json metricsJson(const core::IndexedRun &run) {
+    Json out = Json::object();
+    for (const std::string &name : run.metricNames())
+        out[name] = orNull(run.metric(name));
+    return out;
 }
 
 Json runJson(const core::IndexedRun &run) {
@@ -54,7 +62,8 @@ Json runJson(const core::IndexedRun &run) {
             {"test_accuracy", orNull(run.testAccuracy)},
             {"final_loss", orNull(run.finalLoss)},
             {"samples_per_s", orNull(run.samplesPerS)},
-            {"peak_rss_bytes", orNull(run.peakRssBytes)}};
+            {"peak_rss_bytes", orNull(run.peakRssBytes)},
+            {"metrics", metricsJson(run)}};
 }
 
 Json groupJson(const std::vector<core::IndexedRun> &runs, const core::RunGroup &group) {
@@ -62,13 +71,15 @@ Json groupJson(const std::vector<core::IndexedRun> &runs, const core::RunGroup &
     Json ids = Json::array(), figures = Json::object();
     for (const int place : group.runs)
         ids.push_back(runs[std::size_t(place)].run);
-    for (const RunColumn &column : core::runColumns()) {
-        if (!column.measured)
-            continue;
-        const core::GroupFigures found = core::figuresOf(column, runs, group.runs);
-        figures[column.key] = {
-            {"n", found.count}, {"mean", orNull(found.mean)}, {"standard_deviation", orNull(found.deviation)}};
-    }
+    const std::vector<RunColumn> invented = core::inventedColumns(runs);
+    for (const auto columns : {core::runColumns(), std::span<const RunColumn>(invented)})
+        for (const RunColumn &column : columns) {
+            if (!column.measured)
+                continue;
+            const core::GroupFigures found = core::figuresOf(column, runs, group.runs);
+            figures[column.key] = {
+                {"n", found.count}, {"mean", orNull(found.mean)}, {"standard_deviation", orNull(found.deviation)}};
+        }
     return {{"name", first.name}, {"method", first.method}, {"devices", first.devices},
             {"host", first.host}, {"runs", std::move(ids)}, {"figures", std::move(figures)}};
 }
@@ -76,43 +87,44 @@ Json groupJson(const std::vector<core::IndexedRun> &runs, const core::RunGroup &
 struct Listing {
     std::vector<core::IndexedRun> runs;
     core::RunRows rows;
-    std::vector<int> columns;
-    bool chosen = false; ///< something was asked for: runs alone, in that shape
+    std::vector<RunColumn> columns;
+    bool chosen = false; ///< an option was given: show only runs, in that form
 };
 
-std::vector<int> usualColumns(bool group) {
-    std::vector<int> out;
+std::vector<RunColumn> usualColumns(bool group) {
+    std::vector<RunColumn> out;
     for (const char *key : {"run", "started", "name", "state", "training", "run_time", "accuracy", "experiment"})
         if (!group || std::string(key) != "run")
-            out.push_back(core::runColumn(key));
+            out.push_back(core::runColumns()[std::size_t(core::runColumn(key))]);
     return out;
 }
 
 Result<Listing> makeListing(const ListOptions &options) {
     Listing out;
     out.chosen = options.group || !options.filter.empty() || !options.sort.empty() || !options.columns.empty();
-    const auto filter = core::RunFilter::parse(QString::fromStdString(options.filter));
-    if (!filter)
-        return fail(Error::badArgument("the filter is wrong " + filter.error().message()));
-    const bool descending = options.sort.empty() || options.sort.front() == '-';
-    const std::string key = options.sort.empty() ? "started" : options.sort.substr(descending ? 1 : 0);
-    const int column = core::runColumnAt(key);
-    if (column < 0)
-        return fail(core::unknownColumn(key));
-    out.columns = usualColumns(options.group);
-    if (!options.columns.empty()) {
-        auto columns = core::runColumnsFrom(options.columns);
-        if (!columns)
-            return fail(columns.error());
-        out.columns = std::move(*columns);
-    }
     auto index = core::RunIndex::open();
     if (!index)
         return fail(index.error());
     if (const auto refreshed = index->refresh(); !refreshed)
         return fail(refreshed.error());
     out.runs = index->runs();
-    const core::RunOrder order{column, descending};
+    const std::vector<RunColumn> invented = core::inventedColumns(out.runs);
+    const auto filter = core::RunFilter::parse(QString::fromStdString(options.filter), invented);
+    if (!filter)
+        return fail(Error::badArgument("the filter is wrong " + filter.error().message()));
+    const bool descending = options.sort.empty() || options.sort.front() == '-';
+    const std::string key = options.sort.empty() ? "started" : options.sort.substr(descending ? 1 : 0);
+    const RunColumn *column = core::findRunColumn(key, invented);
+    if (!column)
+        return fail(core::unknownColumn(key, invented));
+    out.columns = usualColumns(options.group);
+    if (!options.columns.empty()) {
+        auto columns = core::runColumnsFrom(options.columns, invented);
+        if (!columns)
+            return fail(columns.error());
+        out.columns = std::move(*columns);
+    }
+    const core::RunOrder order{*column, descending};
     const std::vector<int> sorted = core::sortedRuns(out.runs, order);
     out.rows = options.group ? core::groupedRows(out.runs, sorted, *filter, order, {})
                              : core::flatRows(out.runs, sorted, *filter);
@@ -127,18 +139,16 @@ std::string cell(const RunColumn &column, const ColumnValue &value) {
 std::string tableOf(const Listing &listing) {
     std::vector<std::vector<std::string>> rows(1);
     const bool grouped = !listing.rows.groups.empty();
-    for (const int column : listing.columns)
-        rows.front().push_back(core::runColumns()[std::size_t(column)].head);
+    for (const RunColumn &column : listing.columns)
+        rows.front().push_back(column.head);
     if (grouped)
         rows.front().emplace_back("Runs");
     for (const core::RunRow &row : listing.rows.rows) {
         std::vector<std::string> &line = rows.emplace_back();
         const std::vector<int> *group = row.run < 0 ? &listing.rows.groups[std::size_t(row.group)].runs : nullptr;
-        for (const int place : listing.columns) {
-            const RunColumn &column = core::runColumns()[std::size_t(place)];
+        for (const RunColumn &column : listing.columns)
             line.push_back(group ? core::groupText(column, listing.runs, *group).toStdString()
                                  : cell(column, column.value(listing.runs[std::size_t(row.run)])));
-        }
         if (group)
             line.push_back(std::to_string(group->size()));
     }
@@ -192,7 +202,7 @@ int listCommand(const ListOptions &options) {
         return Done;
     }
     if (listing->rows.rows.empty() && !listing->runs.empty()) {
-        print("No run matches: " + std::to_string(listing->runs.size()) + " are there without the filter.\n");
+        print("No run matches: " + std::to_string(listing->runs.size()) + " without the filter.\n");
         return Done;
     }
     std::string text;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@ class App;
 
 namespace lockstep::cli {
 
-/// Where the history's commands put what they are given.
+/// The parsed options of the history commands.
 struct HistoryOptions {
     ListOptions list;
     RunChoice choice;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -9,14 +10,14 @@ class App;
 
 namespace lockstep::cli {
 
-/// Which runs become jobs.
+/// The runs that become jobs.
 struct JobRunsOptions {
     std::string what;             ///< recipe, recipe file, "-" for stdin, run or experiment
     std::vector<std::string> set; ///< key=value
     bool quick = false;
     std::optional<int> repeats;
-    int nodes = 1, gpus = -1, cores = 0; ///< gpus, cores: of the whole job, for recipes that take all there are
-    int number = 0;                      ///< only this one of the runs, from 1; 0: all
+    int nodes = 1, gpus = -1, cores = 0; ///< gpus, cores: of the whole job, for recipes that use all
+    int number = 0;                      ///< only this run, from 1; 0: all
 };
 
 struct SlurmOptions {
@@ -46,7 +47,7 @@ int slurmSubmitCommand(const SlurmCommandOptions &options);
 int slurmListCommand(bool json);
 int slurmCancelCommand(const std::string &id);
 int slurmFollowCommand(const std::string &id);
-/// Internal: writes down how an experiment in Slurm stands, until it is over.
+/// Internal: records the state of an experiment in Slurm until it is over.
 int slurmOwnCommand(const std::string &id);
 
 struct ListenOptions {
@@ -54,11 +55,11 @@ struct ListenOptions {
     int ranks = 0;
     double patienceS = 0;
 };
-/// Follows frame files: of a folder, or one file.
+/// Follows the frame files in a folder, or one file.
 struct FollowFilesOptions {
     std::string path, name;
     int ranks = 0;
-    bool import = false; ///< read what is there and end
+    bool import = false; ///< read what is there, then exit
 };
 int listenCommand(const ListenOptions &options);
 int followFilesCommand(const FollowFilesOptions &options);

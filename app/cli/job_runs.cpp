@@ -1,16 +1,17 @@
+// SPDX-License-Identifier: MIT
 #include "job_runs.h"
 
 #include <filesystem>
 
+#include "base/machine_facts.h"
 #include "ipc/file_system.h"
-#include "launch/machine_facts.h"
 #include "loaded_runs.h"
 #include "prepared.h"
 
 namespace lockstep::cli {
 namespace {
 
-/// A job's machines are not this one: there are as many cores as it asks for, and the GPUs that were said.
+/// A job's machines are not this one: they have as many cores as it needs, and the given GPUs.
 MachineFacts factsOfJob(const JobRunsOptions &options) {
     constexpr int cores = 4096;
     MachineFacts facts = core::localMachineFacts();
@@ -42,7 +43,7 @@ tl::expected<core::Experiment, Errors> fromRecipe(const JobRunsOptions &options)
     return core::makeExperiment(*expanded, *recipe, options.quick, {});
 }
 
-/// What ran before, as it ran. Of a command that nobody's config describes, its processes are ranks of a ddp.
+/// An earlier run with its config. A command without a config becomes a ddp run with one rank per process.
 tl::expected<core::Experiment, Errors> fromRun(const std::string &id) {
     const auto text = realFileSystem().readAll(runFolder(id).config());
     if (!text)
@@ -102,7 +103,7 @@ tl::expected<core::Experiment, Errors> jobExperiment(const JobRunsOptions &optio
         if (options.number > int(experiment->entries.size()))
             return tl::unexpected(Errors{Error::badArgument("there is no run " + std::to_string(options.number) +
                                                                 " among " + std::to_string(experiment->entries.size()),
-                                                            "leave --run out to see them all", "--run")});
+                                                            "omit --run to see them all", "--run")});
         const core::ExperimentEntry one = experiment->entries[std::size_t(options.number - 1)];
         experiment->entries = {one};
         experiment->order.clear();
@@ -137,7 +138,7 @@ core::SlurmPlace slurmPlaceOf(const SlurmOptions &options, int nodes) {
     if (!options.agent.empty())
         place.agent = options.agent;
     else if (const auto found = core::findAgent())
-        place.agent = *found; // the same path on the nodes, where programs lie on shared storage
+        place.agent = *found; // the same path on the nodes, if programs are on shared storage
     return place;
 }
 

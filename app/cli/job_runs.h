@@ -1,17 +1,18 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <vector>
 
+#include "experiment/experiment.h"
 #include "job_commands.h"
-#include "launch/experiment.h"
-#include "launch/slurm/slurm_script.h"
+#include "queue/slurm/slurm_script.h"
 
 namespace lockstep::cli {
 
-/// A recipe expanded for the machines of a job, an experiment as it was, or one run as an experiment of its own; not on
-/// disk. Every mistake at once.
+/// A recipe expanded for a job's machines, an earlier experiment, or one run as an experiment; not on
+/// disk. Reports every mistake at once.
 [[nodiscard]] tl::expected<core::Experiment, std::vector<Error>> jobExperiment(const JobRunsOptions &options);
 
-/// Its runs that can run, each once.
+/// Its runnable runs, without repeats.
 [[nodiscard]] tl::expected<std::vector<core::PlannedRun>, std::vector<Error>> jobRuns(const JobRunsOptions &options);
 
 [[nodiscard]] core::SlurmPlace slurmPlaceOf(const SlurmOptions &options, int nodes);

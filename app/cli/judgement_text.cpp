@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "judgement_text.h"
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/format.h"
-#include "launch/queue_request.h"
+#include "base/format.h"
 #include "output.h"
+#include "queue/queue_request.h"
 
 namespace lockstep::cli {
 namespace {
@@ -39,7 +40,7 @@ std::string repeatsOf(const std::optional<core::SpeedUp> &speedUp) {
 }
 
 std::string speedUpsText(const core::Judgement &judgement, const ShownRows &shown) {
-    Rows rows = {{"against " + judgement.reference, "training", "told apart", "epoch", "launch to exit", "efficiency",
+    Rows rows = {{"against " + judgement.reference, "training", "verdict", "epoch", "launch to exit", "efficiency",
                   "accuracy", "loss", "repeats"}};
     int leftOut = 0;
     for (const core::PairJudgement &pair : judgement.pairs)
@@ -53,7 +54,7 @@ std::string speedUpsText(const core::Judgement &judgement, const ShownRows &show
     return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) + moreLine(leftOut) : std::string();
 }
 
-/// The commands that make runs again in their place, one an experiment; nothing of further runs.
+/// The commands that repeat runs of an experiment, one line per experiment.
 std::string retryText(const std::vector<const core::SuggestedRun *> &controls) {
     std::map<std::string, std::set<std::string>> runs;
     std::set<std::string> alone;
@@ -84,7 +85,7 @@ std::string controlText(const core::FairnessFinding &finding) {
                            : std::string();
 }
 
-/// Of several pairs: what each has instead of the reference's, equal ones together.
+/// For several pairs: the values that differ from the reference's, grouped.
 std::string kindText(const std::vector<std::pair<std::string, const core::FairnessFinding *>> &found) {
     const core::FairnessFinding &first = *found.front().second;
     std::vector<std::pair<std::string, std::vector<std::string>>> byValue;
@@ -101,7 +102,7 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
             suggested.push_back(&*finding->control);
         }
     }
-    constexpr std::size_t mostValues = 4; // measured ones are as many as there are runs
+    constexpr std::size_t mostValues = 4; // measured values differ in every run
     std::string out =
         "  " + std::string(core::toString(weight)) + ": " + first.label + ", the reference " + first.reference;
     for (std::size_t i = 0; i < byValue.size() && i < mostValues; ++i)
@@ -114,7 +115,7 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
     return out;
 }
 
-/// A line a kind, heaviest first; one pair, or all: every finding in its own words.
+/// One line per kind, most severe first; for one pair, or with --all, every finding in full.
 std::string fairnessText(const core::Judgement &judgement, bool all) {
     std::vector<std::string> order;
     std::map<std::string, std::vector<std::pair<std::string, const core::FairnessFinding *>>> kinds;
@@ -139,10 +140,10 @@ std::string fairnessText(const core::Judgement &judgement, bool all) {
             out += "  " + run + ", " + std::string(core::toString(finding->weight)) + ": " + finding->sentence + "\n" +
                    controlText(*finding);
     }
-    return out.empty() ? out : "Unlike in more than was meant\n" + out;
+    return out.empty() ? out : "Unintended differences\n" + out;
 }
 
-/// A bar of its length in the scale of the larger time; what is saved stands left of where it ends.
+/// A bar scaled to the larger time; saved time extends to the left.
 std::string barText(double from, double seconds, double longest) {
     constexpr int width = 40;
     const auto column = [&](double at) {
@@ -180,7 +181,7 @@ std::string waterfallText(const core::Attribution &attribution) {
             controls += (controls.empty() ? "" : "; ") + name;
         out += ", by control runs: " + controls + "\n";
     }
-    constexpr std::size_t mostMissing = 3; // the most telling ones; --json has all
+    constexpr std::size_t mostMissing = 3; // the most informative ones; --json has all
     for (std::size_t i = 0; i < attribution.missing.size() && i < mostMissing; ++i) {
         const core::SuggestedRun &missing = attribution.missing[i];
         out += "  missing control: " + missing.name + " - " + missing.why + "\n";
@@ -188,7 +189,7 @@ std::string waterfallText(const core::Attribution &attribution) {
     return out;
 }
 
-/// All pairs, or of many the largest gain and the largest loss.
+/// All pairs; of many, only the largest gain and the largest loss.
 std::vector<const core::PairJudgement *> drawn(const core::Judgement &judgement, bool all) {
     constexpr std::size_t most = 4;
     std::vector<const core::PairJudgement *> out;

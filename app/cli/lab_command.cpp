@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstdio>
 #include <unistd.h>
@@ -5,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <QCoreApplication>
 
-#include "analysis/format.h"
-#include "analysis/lab_report.h"
+#include "base/format.h"
 #include "commands.h"
-#include "launch/lab_job.h"
+#include "lab/lab_job.h"
+#include "lab/lab_report.h"
 #include "output.h"
 #include "stop_signals.h"
 
@@ -45,7 +46,7 @@ std::string measuredTable(const LabRecord &record, const CommunicationModel &mod
                         text(core::shortTime(predicted)),
                         text(core::percent(core::relativeError(predicted, row.medianS), 1))});
     }
-    return aligned(rows) + "* kept out of the fit, to check it. algbw = size/time, busbw as nccl-tests defines it.\n";
+    return aligned(rows) + "* not used for the fit, to check it. algbw = size/time, busbw as nccl-tests defines it.\n";
 }
 
 std::string fitTable(const std::vector<core::LabFit> &fits) {
@@ -73,7 +74,8 @@ std::string ringTable(const LabRecord &record, const CommunicationModel &model) 
                         text(core::shortTime(row.serverFormulaS)), text(core::shortTime(row.serverMeasuredS)),
                         text(core::shortTime(row.backendMeasuredS))});
     return aligned(rows) + core::ringFormulaText() + ".\n" + core::serverFormulaText() +
-           ".\nThe formulas count messages; each costs what one message of that size took between two ranks alone.\n";
+           ".\nThe formulas count messages; each message costs the time measured for its size between two ranks "
+           "alone.\n";
 }
 
 std::string heading(const LabRecord &record) {
@@ -148,7 +150,7 @@ Result<std::vector<int>> ranksFrom(const std::string &list) {
         bool first = false, last = false;
         const int from = ends.front().toInt(&first), to = ends.back().toInt(&last);
         if (!first || !last || ends.size() > 2 || from < 2 || to < from || to > 4096)
-            return fail(Error::badArgument("\"" + part.left(40).toStdString() + "\" is no number of ranks",
+            return fail(Error::badArgument("\"" + part.left(40).toStdString() + "\" is not a number of ranks",
                                            "write 2, 2,4 or 2..4", "--ranks"));
         for (int n = from; n <= to; ++n)
             ranks.push_back(n);
@@ -156,7 +158,7 @@ Result<std::vector<int>> ranksFrom(const std::string &list) {
     return ranks;
 }
 
-/// Progress: one line that is written anew on a terminal, else a line each tenth.
+/// Progress: one rewritten line on a terminal, else one line per tenth.
 void printProgress(const core::LabProgress &progress, int &lastTenth) {
     const int tenth = int(progress.fraction * 10);
     const bool terminal = ::isatty(STDERR_FILENO) == 1;

@@ -1,13 +1,14 @@
-// listen and follow: runs that somebody else started. lockstep-agent keeps them; here they are only shown.
+// SPDX-License-Identifier: MIT
+// listen and follow: runs that somebody else started. lockstep-agent records them; here they are only shown.
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
 #include <QCoreApplication>
 #include <QProcess>
 
+#include "base/command_prefix.h"
 #include "commands.h"
 #include "job_commands.h"
-#include "launch/command_prefix.h"
 #include "output.h"
 
 namespace lockstep::cli {
@@ -23,7 +24,7 @@ void tellAddress(const nlohmann::json &line) {
               (address.starts_with("tcp:") ? " and its token in LOCKSTEP_FRAMES_TOKEN\n" : "\n"));
 }
 
-/// Runs `lockstep-agent listen …` and follows the run that comes of it.
+/// Runs `lockstep-agent listen …` and follows the resulting run.
 int serve(const QStringList &words) {
     const auto agent = core::findAgent();
     if (!agent)
@@ -35,7 +36,7 @@ int serve(const QStringList &words) {
     if (!process.waitForStarted())
         return complain(Error::failed("lockstep-agent can't be started: " + process.errorString().toStdString()));
     std::string run;
-    // Ctrl-C reaches the agent as it reaches us, and it ends the run in good order.
+    // Ctrl-C reaches the agent too, and it ends the run cleanly.
     while (run.empty() && (process.canReadLine() || process.waitForReadyRead(-1)))
         while (process.canReadLine() && run.empty()) {
             const auto line = nlohmann::json::parse(process.readLine().toStdString(), nullptr, false);

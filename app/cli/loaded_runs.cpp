@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: MIT
 #include "loaded_runs.h"
 
 #include <filesystem>
 
 #include "ipc/run_folder.h"
 #include "result_text.h"
+#include "store/load_run.h"
+#include "store/run_outcome.h"
 
 namespace lockstep::cli {
 namespace {
@@ -62,7 +65,7 @@ Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids) {
 std::vector<core::RunOutcome> LoadedRuns::outcomes() const {
     std::vector<core::RunOutcome> out;
     for (const auto &store : stores)
-        out.push_back(store->outcome());
+        out.push_back(core::outcomeOf(*store));
     return out;
 }
 
@@ -96,8 +99,7 @@ std::string LoadedRuns::text(bool all) const {
 std::vector<core::ExportedCurve> LoadedRuns::curves() const {
     std::vector<core::ExportedCurve> out;
     for (const auto &store : stores)
-        out.push_back({store->runId().toStdString(), store->title().toStdString(), store->method().toStdString(),
-                       store->loss().points()});
+        out.push_back(core::exportedCurve(*store));
     return out;
 }
 

@@ -1,25 +1,26 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "experiment/experiment.h"
 #include "export/export.h"
 #include "ipc/error.h"
-#include "launch/experiment.h"
 #include "store/run_store.h"
 
 namespace lockstep::cli {
 
-/// Runs read whole from disk, and the experiment they belong to when one was asked for.
+/// Runs read completely from disk, and their experiment if one was given.
 struct LoadedRuns {
     std::optional<core::Experiment> experiment;
     std::vector<std::unique_ptr<core::RunStore>> stores;
 
-    [[nodiscard]] core::Report report() const;           ///< judged, with curves
-    [[nodiscard]] std::vector<core::Cell> cells() const; ///< the table's settings with their done repeats
+    [[nodiscard]] core::Report report() const;           ///< with verdict and curves
+    [[nodiscard]] std::vector<core::Cell> cells() const; ///< the table's configurations with their finished repeats
     [[nodiscard]] std::string exported(core::ExportFormat format) const;
-    /// result_text.h, judgement and all; `all`: every row of a large result.
+    /// result_text.h with the judgement; `all`: every row of a large result.
     [[nodiscard]] std::string text(bool all = false) const;
     [[nodiscard]] std::vector<core::ExportedCurve> curves() const;
 
@@ -28,9 +29,9 @@ private:
     [[nodiscard]] core::ResultTable table() const;
 };
 
-/// The runs meant by run ids, or by one experiment id: those that have begun.
+/// The runs with these ids, or those of one experiment that have begun.
 [[nodiscard]] Result<std::vector<std::string>> runsOf(const std::vector<std::string> &ids);
-/// Run ids, or one experiment id.
+/// Loads run ids, or one experiment id.
 [[nodiscard]] Result<LoadedRuns> loadRuns(const std::vector<std::string> &ids);
 [[nodiscard]] bool isExperiment(const std::string &id);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <csignal>
 #include <functional>
 
@@ -6,11 +7,11 @@
 #include <QFileInfo>
 
 #include "commands.h"
+#include "experiment/side_by_side.h"
 #include "history_options.h"
 #include "ipc/logging.h"
 #include "ipc/socket_folder.h"
 #include "job_commands.h"
-#include "launch/side_by_side.h"
 #include "nodes_options.h"
 
 using namespace lockstep;
@@ -29,33 +30,34 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
         "run", "Run a recipe: its runs one after another, or side by side on disjoint devices; then the table");
     auto *recipe = run->add_option("RECIPE", options.recipe, "Name of a recipe, a recipe file, or - for stdin");
     auto *experiment = run->add_option("--experiment", options.experiment,
-                                       "Take up the queue of this experiment, whose owner is gone");
+                                       "Resume the queue of this experiment, whose owner has ended");
     recipe->excludes(experiment);
     run->add_flag("--quick", options.quick, "12,800 training samples, 3 epochs, 3 repeats");
     run->add_flag("--detach", options.detach, "Own the queue in the background and return at once");
     run->add_option("--out", options.out, "Write results and curves into this folder");
     run->add_option("--tensorboard", options.tensorBoard,
-                    "Write TensorBoard event files under this folder while the runs go on");
+                    "Write TensorBoard event files to this folder during the runs");
     run->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
     run->add_flag("!--no-check", options.check,
-                  "Leave out the check (an all-reduce with known sums, ten seconds at most) before the first run over\n"
+                  "Skip the check (an all-reduce with known sums, ten seconds at most) before the first run over\n"
                   "devices of several nodes, or GPUs");
     run->add_option("--host", options.host, "Run on this host through ssh");
     run->add_option("--remote-agent", options.remoteAgent, "Path of lockstep-agent there")
         ->envname("LOCKSTEP_REMOTE_AGENT");
-    run->add_option("--queue-on", options.queueOn,
-                    "Keep the queue on this machine (of the list of nodes, or as ssh knows it), so that this one may\n"
-                    "leave; runs without nodes go on its devices. It got lockstepctl by `lockstepctl nodes sync`");
-    run->add_flag("--reach-nodes", options.reachNodes,
-                  "Before anything starts, see that each node of the runs is reached from here without a question");
-    run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
     run->add_option(
-           "--side-by-side", options.sideBySide,
-           "Runs that may go at once, each on devices that no other one has; they share the memory, the caches and\n"
-           "the clock, so that their times are longer than alone")
+        "--queue-on", options.queueOn,
+        "Run the queue on this machine (a node or an ssh name), so that this one may be\n"
+        "switched off; runs without nodes use its devices. `lockstepctl nodes sync` installs lockstepctl there");
+    run->add_flag("--reach-nodes", options.reachNodes,
+                  "First check that each node of the runs can be reached from here without a password prompt");
+    run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
+    run->add_option("--side-by-side", options.sideBySide,
+                    "Runs at the same time, each on its own devices; they share memory, caches and\n"
+                    "clock frequency, so their times are longer than alone")
         ->check(CLI::Range(1, core::mostSideBySide));
     run->add_option("--order-seed", options.orderSeed,
-                    "What the order of each round of repeats is drawn from; 0: as the recipe lists them");
+                    "Seed for the order of the rounds of repeats; without it, each experiment has its own. 0: as the "
+                    "recipe lists them");
     run->add_option("--set", options.set, "KEY=VALUE on every run, e.g. epochs=2; may be given several times")
         ->allow_extra_args(false);
     run->callback([&options, &exitCode, recipe, experiment] {
@@ -68,7 +70,7 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     own->callback([&] { exitCode = cli::ownCommand(options.experiment); });
 }
 
-/// Internal: what another machine's lockstepctl asks by ssh.
+/// Internal: the commands that another machine's lockstepctl runs by ssh.
 void addRemote(CLI::App &app, std::string &experiment, int &exitCode) {
     auto *remote = app.add_subcommand("remote", "")->group("");
     remote->require_subcommand(1);
@@ -93,17 +95,17 @@ void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
     command("queue", "Show an experiment's queue with the runs' numbers", [&] {
         return cli::queueCommand(options.experiment, options.json);
     })->add_flag("--json", options.json, "Print JSON");
-    command("pause", "Start no further run of an experiment; the current one goes on",
+    command("pause", "Start no further run of an experiment; the current one continues",
             [&] { return cli::pauseCommand(options.experiment); });
-    command("resume", "Go on with a paused queue", [&] { return cli::resumeCommand(options.experiment); });
-    command("skip", "Leave one run out; the current one is stopped",
+    command("resume", "Resume a paused queue", [&] { return cli::resumeCommand(options.experiment); });
+    command("skip", "Skip one run; the current one is stopped",
             [&] { return cli::skipCommand(options.experiment, options.number); })
         ->add_option("NUMBER", options.number, "The run's number in the queue")
         ->required();
-    auto *retry = command("retry", "Queue runs again; without numbers all that failed or were stopped",
+    auto *retry = command("retry", "Queue runs again; without numbers, all that failed or were stopped",
                           [&] { return cli::retryCommand(options.experiment, options.numbers, options.alone); });
     retry->add_option("NUMBER", options.numbers, "Numbers of runs in the queue");
-    retry->add_flag("--alone", options.alone, "No other run of the experiment goes beside these");
+    retry->add_flag("--alone", options.alone, "Run no other run of the experiment at the same time");
     auto *move = command("move", "Move a waiting run to another place",
                          [&] { return cli::moveCommand(options.experiment, options.number, options.place); });
     move->add_option("NUMBER", options.number, "The run's number in the queue")->required();
@@ -111,27 +113,26 @@ void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
 }
 
 void addAdd(CLI::App &app, cli::AddOptions &options, int &exitCode) {
-    auto *add = app.add_subcommand("add", "Queue a further run in an experiment: a control that is missing");
+    auto *add = app.add_subcommand("add", "Queue a further run in an experiment, e.g. a missing control run");
     add->add_option("EXPERIMENT", options.experiment, "Experiment")->required();
-    add->add_option("SETTING", options.set, "KEY=VALUE: what is unlike the run it is made from, e.g. workers=1")
+    add->add_option("SETTING", options.set, "KEY=VALUE: a difference from the run it is based on, e.g. workers=1")
         ->required();
-    add->add_option("--like", options.like, "Number of the run it is made from; by default the reference")
+    add->add_option("--like", options.like, "Number of the run it is based on; default: the reference")
         ->check(CLI::Range(1, 1'000'000));
-    add->add_option("--name", options.name, "What it is called");
-    add->add_option("--repeats", options.repeats, "How often; by default as often as that run")
+    add->add_option("--name", options.name, "Its name");
+    add->add_option("--repeats", options.repeats, "How often; default: as often as that run")
         ->check(CLI::Range(1, 100));
     add->callback([&] { exitCode = cli::addCommand(options); });
 }
 
 void addLab(CLI::App &app, cli::LabOptions &options, int &exitCode) {
     auto *lab = app.add_subcommand(
-        "lab", "Measure how fast ranks on this machine's devices, or on those of nodes, talk to each\n"
-               "other, fit a cost model, and set ring against server");
-    lab->add_option("--ranks", options.ranks, "How many, e.g. 2, 2,4 or 2..4; left out: up to as many as devices");
-    lab->add_option(
-        "--nodes", options.nodes,
-        "Measure between the devices of nodes, as a run names them: 'hostA%eth0:0;hostB%bond0:0'; left out: "
-        "this machine");
+        "lab", "Measure how fast ranks on this machine's devices, or on those of nodes, communicate,\n"
+               "fit a cost model, and compare ring and server");
+    lab->add_option("--ranks", options.ranks, "How many, e.g. 2, 2,4 or 2..4; default: up to the number of devices");
+    lab->add_option("--nodes", options.nodes,
+                    "Measure between the devices of nodes, in a run's notation: 'hostA%eth0:0;hostB%bond0:0'; default: "
+                    "this machine");
     lab->add_option("--backend", options.backend, "auto, gloo or nccl")->capture_default_str();
     lab->add_option("--device", options.device, "cpu or cuda")
         ->check(CLI::IsMember({"cpu", "cuda"}))
@@ -140,10 +141,11 @@ void addLab(CLI::App &app, cli::LabOptions &options, int &exitCode) {
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
     lab->add_flag("--quick", options.quick, "Five sweeps of short blocks");
-    lab->add_flag("--oversubscribe", options.oversubscribe, "Let ranks share cores: a try, no measurement");
+    lab->add_flag("--oversubscribe", options.oversubscribe,
+                  "Let ranks share cores: only to try it, the times mean little");
     lab->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
     lab->add_flag("--list", options.list, "List the labs so far");
-    auto *show = lab->add_option("--show", options.id, "Show this lab again; without ID the newest")
+    auto *show = lab->add_option("--show", options.id, "Show this lab again; without ID, the newest")
                      ->expected(0, 1)
                      ->type_name("ID");
     lab->callback([&options, &exitCode, show] {
@@ -158,12 +160,13 @@ void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
                                        "from short runs of single devices and the newest lab");
     auto *what = forecast->add_option("WHAT", options.what, "Recipe, recipe file, or run");
     forecast->add_flag("--show", options.show,
-                       "Show the newest forecast (of WHAT, if given) again, with what came out");
-    forecast->add_option("--devices", options.devices, "How many, e.g. 2,4; left out: the recipe's and those here");
-    forecast->add_option("--nodes", options.nodes,
-                         "Forecast runs over these nodes, as a run names them; the lab must be of the same ones");
+                       "Show the newest forecast (of WHAT, if given) next to the measured results");
+    forecast->add_option("--devices", options.devices, "How many, e.g. 2,4; default: the recipe's and those here");
+    forecast->add_option(
+        "--nodes", options.nodes,
+        "Forecast runs over these nodes, in a run's notation; the lab must have measured the same ones");
     forecast->add_option("--lab", options.lab,
-                         "Lab whose times are used; left out: the newest of this machine or nodes");
+                         "Lab whose times are used; default: the newest of this machine or nodes");
     forecast->add_option("--set", options.set, "KEY=VALUE on every run of the recipe; may be given several times")
         ->allow_extra_args(false);
     forecast->add_flag("--json", options.json, "Print JSON on stdout, progress on stderr");
@@ -175,9 +178,9 @@ void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
 }
 
 void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
-    auto *get = app.add_subcommand("get-data", "Download a data set and check it; goes on where it was cut off");
+    auto *get = app.add_subcommand("get-data", "Download a data set and check it; resumes an interrupted download");
     get->add_option("DATASET", options.dataset, "mnist or fashion-mnist")->required();
-    get->add_option("--dir", options.folder, "Folder for its files; by default where the trainer looks");
+    get->add_option("--dir", options.folder, "Folder for its files; default: where the trainer looks");
     get->add_option("--mirror", options.mirrors,
                     "URL of a folder with the files, tried first; may be given several times")
         ->allow_extra_args(false);
@@ -189,7 +192,7 @@ void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
 
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
-    // ssh starts its SSH_ASKPASS with the question as the only word; a subcommand could not be named there.
+    // ssh starts SSH_ASKPASS with the question as its only argument, so there is no subcommand.
     if (argc == 2 && qEnvironmentVariableIsSet("LOCKSTEP_ASKPASS"))
         return core::askForSsh(argv[1]);
     const SocketFolderLeaver leaver;
@@ -199,7 +202,7 @@ int main(int argc, char **argv) {
     logging.program = "lockstepctl";
     logging.level = LogLevel::Warning;
     setUpLogging(logging);
-    // What a sync brought here brings Qt's plugins along.
+    // A synced copy has Qt's plugins next to it.
     if (const QString brought = QCoreApplication::applicationDirPath() + QStringLiteral("/../lib/lockstep/plugins");
         QFileInfo::exists(brought))
         QCoreApplication::addLibraryPath(brought);
@@ -248,9 +251,10 @@ int main(int argc, char **argv) {
     cli::CompareOptions compared;
     compare->add_option("RUN", compared.runs, "Runs, or one experiment")->required();
     compare
-        ->add_option("--target-accuracy", compared.targetAccuracy, "Tell when each reached this test accuracy, 0 to 1")
+        ->add_option("--target-accuracy", compared.targetAccuracy,
+                     "Report when each reached this test accuracy, 0 to 1")
         ->check(CLI::Range(0.0, 1.0));
-    compare->add_option("--target-loss", compared.targetLoss, "Tell when each reached this training loss")
+    compare->add_option("--target-loss", compared.targetLoss, "Report when each reached this training loss")
         ->check(CLI::Range(0.0, 1e9));
     compare->add_flag("--all", compared.all, "Every run and pair of a large result");
     compare->add_flag("--json", compared.json, "Print JSON");
@@ -261,25 +265,25 @@ int main(int argc, char **argv) {
     exporter->add_option("--format", exported.format, "csv, json, md, tex, html or tensorboard")->capture_default_str();
     exporter->add_option("--out", exported.out, "File, - is stdout; a folder for tensorboard")->capture_default_str();
     exporter->callback([&] { exitCode = cli::exportCommand(exported); });
-    auto *attach = app.add_subcommand("attach", "Follow a run or an experiment; leaving changes nothing");
+    auto *attach = app.add_subcommand("attach", "Follow a run or an experiment; Ctrl-C only stops following");
     attach->add_option("ID", attached.id, "Run or experiment")->required();
     attach->add_option("--queue-on", attached.queueOn,
-                       "The machine that keeps the experiment's queue, when it was begun from another one");
+                       "The machine that runs the experiment's queue, if it was started from another one");
     attach->add_option("--tensorboard", attached.tensorBoard,
-                       "Write TensorBoard event files under this folder while it goes on");
+                       "Write TensorBoard event files to this folder during the run");
     attach->callback([&] { exitCode = cli::attachCommand(attached); });
     auto *stop = app.add_subcommand("stop", "Stop a run, or an experiment with its queue");
     stop->add_option("ID", id, "Run or experiment")->required();
     stop->callback([&] { exitCode = cli::stopCommand(id); });
     std::int64_t traceSteps = 20;
-    auto *trace = app.add_subcommand("trace", "Record the next steps of a run that goes on, for Perfetto");
+    auto *trace = app.add_subcommand("trace", "Record the next steps of a current run, for Perfetto");
     trace->add_option("RUN", id, "Run")->required();
     trace->add_option("N", traceSteps, "Steps")->check(CLI::Range(1, 10000))->capture_default_str();
     trace->callback([&] { exitCode = cli::traceCommand(id, traceSteps); });
     auto *torch = app.add_subcommand("setup-torch", "Install the PyTorch that lockstep-trainer needs (4.6 GB) for this "
-                                                    "user; started again, it goes on where it was left");
+                                                    "user; if interrupted, start it again to resume");
     std::string torchLine;
-    torch->add_option("--line", torchLine, "This line of PyTorch, 2.11.0 or 2.7.1; left out: the newest");
+    torch->add_option("--line", torchLine, "This line of PyTorch, 2.11.0 or 2.7.1; default: the newest");
     torch->callback([&] { exitCode = cli::setUpTorchCommand(torchLine); });
 
     try {

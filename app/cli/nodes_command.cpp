@@ -1,4 +1,5 @@
-// nodes: the machines that runs may be put on; their state, live or once; and what they need brought to them.
+// SPDX-License-Identifier: MIT
+// nodes: the list of machines for runs, their state (live or once), and the sync of programs and data.
 #include <cstdio>
 #include <fcntl.h>
 #include <memory>
@@ -43,7 +44,7 @@ int listNodes(bool json) {
     return Done;
 }
 
-/// Nodes of a partition as Slurm lists them.
+/// The nodes of a partition, from sinfo.
 Result<std::vector<std::string>> partitionNodes(const std::string &partition) {
     NodeEntry probe{"x", "slurm", "x", partition, {}, {}, false, {}};
     if (auto right = core::checkNode(probe); !right)
@@ -58,12 +59,12 @@ Result<std::vector<std::string>> partitionNodes(const std::string &partition) {
                                    (sinfo.error() == QProcess::FailedToStart
                                         ? "it is not installed"
                                         : QString::fromUtf8(sinfo.readAllStandardError()).trimmed().toStdString()),
-                               "look at `sinfo`", "--partition"));
+                               "check `sinfo`", "--partition"));
     std::vector<std::string> names;
     for (const QString &line : QString::fromUtf8(sinfo.readAllStandardOutput()).split(u'\n', Qt::SkipEmptyParts))
         names.push_back(line.trimmed().toStdString());
     if (names.empty())
-        return fail(Error::badArgument("there is no partition " + partition + ", or it has no nodes", "look at `sinfo`",
+        return fail(Error::badArgument("there is no partition " + partition + ", or it has no nodes", "check `sinfo`",
                                        "--partition"));
     return names;
 }
@@ -104,7 +105,7 @@ Json lookJson(const core::NodeLook &look) {
 } // namespace
 
 core::SshAnswers terminalAnswers() {
-    // A terminal is not our stdin: somebody may pipe something in and still sit there.
+    // Test for a terminal, not for stdin: a person may pipe something in.
     const Fd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
     return {terminal.valid() ? core::SshAnswers::Who::Terminal : core::SshAnswers::Who::Nobody, {}};
 }
@@ -117,7 +118,7 @@ int nodesAddCommand(const NodesOptions &options) {
     if (!options.partition.empty())
         return addPartition(options);
     if (options.names.size() != 1)
-        return complain(Error::badArgument("a node is added by its name", "lockstepctl nodes add NAME [--host HOST]"));
+        return complain(Error::badArgument("no name is given", "lockstepctl nodes add NAME [--host HOST]"));
     NodeEntry node;
     node.name = options.names.front();
     node.how = options.local ? "local" : "ssh";
@@ -131,10 +132,10 @@ int nodesAddCommand(const NodesOptions &options) {
     if (!options.untried) {
         look = core::lookAtNode(node, terminalAnswers());
         using core::NodeTrouble;
-        // Without an agent it can still be synced; what can't be reached is not added by mistake.
+        // A node without an agent can still be synced; an unreachable one may be a typing error.
         if (look.trouble != NodeTrouble::None && look.trouble != NodeTrouble::NoAgent &&
             look.trouble != NodeTrouble::OldAgent)
-            return complain(Error::badArgument(look.problem, look.wayOut + " (--untried adds it even so)"));
+            return complain(Error::badArgument(look.problem, look.wayOut + " (--untried adds it anyway)"));
     }
     if (auto added = core::addNode(node); !added)
         return complain(added.error());
@@ -155,7 +156,7 @@ int nodesSetCommand(const NodesOptions &options) {
             node.host = options.host;
         if (!options.agent.empty()) {
             node.agent = options.agent;
-            node.torch = node.lineReason = {}; // another agent's
+            node.torch = node.lineReason = {}; // they described the former agent
         }
         if (auto set = core::replaceNode(node); !set)
             return complain(set.error());

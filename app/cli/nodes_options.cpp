@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes_options.h"
 
 #include <memory>
@@ -17,49 +18,49 @@ void addCommands(CLI::App &nodes, NodesOptions &options, int &exitCode) {
         exitCode = nodesListCommand(options.json);
     });
     nodes.get_subcommand("list")->add_flag("--json", options.json, "Print JSON");
-    auto *add = command("add", "Add a machine by the name that ssh knows it by, or those of a Slurm partition",
-                        nodesAddCommand);
-    add->add_option("NAME", options.names, "What it is called here")->expected(0, 1);
-    add->add_option("--host", options.host, "Its name for ssh, as in your own ssh configuration; left out: NAME");
+    auto *add = command("add", "Add a machine by its ssh name, or the nodes of a Slurm partition", nodesAddCommand);
+    add->add_option("NAME", options.names, "Its name here")->expected(0, 1);
+    add->add_option("--host", options.host, "Its name in your ssh configuration; default: NAME");
     add->add_option("--agent", options.agent, "Path of lockstep-agent there; sync sets it");
-    add->add_option("--interface", options.interface, "Network interface for training; left out: the doctor finds it");
+    add->add_option("--interface", options.interface, "Network interface for training; default: the doctor finds it");
     add->add_option("--partition", options.partition, "Add the nodes of this Slurm partition instead");
     add->add_flag("--local", options.local, "It is this machine");
     add->add_flag("--untried", options.untried, "Add it without connecting");
-    auto *set = command("set", "Change what is known of nodes", nodesSetCommand);
+    auto *set = command("set", "Change settings of nodes", nodesSetCommand);
     set->add_option("NAME", options.names, "Nodes")->required();
     auto *interface =
         set->add_option("--interface", options.interface, "Network interface for training; auto: the doctor finds it");
     interface->each([&options](const std::string &) { options.interfaceGiven = true; });
     set->add_option("--host", options.host, "Name for ssh");
     set->add_option("--agent", options.agent, "Path of lockstep-agent there");
-    command("remove", "Forget nodes; nothing is removed from them", nodesRemoveCommand)
+    command("remove", "Remove nodes from the list; nothing on them is deleted", nodesRemoveCommand)
         ->add_option("NAME", options.names, "Nodes")
         ->required();
-    auto *show = command("show", "Look at nodes once: devices, load, memory, disk, versions, clock, interfaces",
-                         nodesShowCommand);
-    auto *watch = command("watch", "The same each second until it is stopped", nodesWatchCommand);
-    watch->add_option("--times", options.times, "End after so many lines")->check(CLI::Range(0, 1'000'000));
-    auto *sync = command("sync", "Bring agent, trainer and their libraries to nodes, and data sets: only what differs",
+    auto *show =
+        command("show", "Show the state of nodes once: devices, load, memory, disk, versions, clock, interfaces",
+                nodesShowCommand);
+    auto *watch = command("watch", "Show it each second until interrupted", nodesWatchCommand);
+    watch->add_option("--times", options.times, "Exit after this many lines")->check(CLI::Range(0, 1'000'000));
+    auto *sync = command("sync", "Copy agent, trainer, their libraries and data sets to nodes: only what differs",
                          nodesSyncCommand);
     for (CLI::App *one : {show, watch, sync}) {
-        one->add_option("NAME", options.names, "Nodes; left out: all");
+        one->add_option("NAME", options.names, "Nodes; default: all");
         one->add_flag("--json", options.json, "Print JSON");
     }
-    sync->add_option("--data", options.datasets, "Also bring this data set; may be given several times")
+    sync->add_option("--data", options.datasets, "Also copy this data set; may be given several times")
         ->allow_extra_args(false);
     sync->add_flag("--torch", options.torch,
-                   "Bring this machine's PyTorch even where there is one of the right version");
+                   "Copy this machine's PyTorch even if the node has one of the right version");
     sync->add_option("--line", options.line,
-                     "Use this line of PyTorch, 2.11.0 or 2.7.1; left out: one that all can use");
-    sync->add_flag("--tar", options.tar, "Use tar even where both have rsync");
+                     "Use this line of PyTorch, 2.11.0 or 2.7.1; default: one that all can use");
+    sync->add_flag("--tar", options.tar, "Use tar even if both sides have rsync");
 }
 
 } // namespace
 
 void addNodes(CLI::App &app, NodesOptions &options, DoctorCommandOptions &doctor, int &exitCode) {
     auto *nodes =
-        app.add_subcommand("nodes", "The machines that runs may be put on: list, add, set, remove, show, watch, sync");
+        app.add_subcommand("nodes", "The list of machines for runs: list, add, set, remove, show, watch, sync");
     nodes->require_subcommand(0, 1);
     nodes->callback([&exitCode, nodes] {
         if (nodes->get_subcommands().empty())
@@ -67,23 +68,23 @@ void addNodes(CLI::App &app, NodesOptions &options, DoctorCommandOptions &doctor
     });
     addCommands(*nodes, options, exitCode);
     auto *look = app.add_subcommand(
-        "doctor", "Look at nodes and at the ways between them before a run: what is wrong, and its fix");
-    look->add_option("NODE", doctor.names, "Nodes; left out: all");
+        "doctor", "Check nodes and the connections between them before a run; print problems and fixes");
+    look->add_option("NODE", doctor.names, "Nodes; default: all");
     look->add_option("--command", doctor.commands,
-                     "A torchrun command, one for each node in that order: what contradicts between them")
+                     "A torchrun command, one per node in that order: reports contradictions between them")
         ->allow_extra_args(false);
-    look->add_option("--port", doctor.port, "The port that rank 0 will listen on; left out: any")
+    look->add_option("--port", doctor.port, "The port that rank 0 will listen on; default: any")
         ->check(CLI::Range(1, 65535));
     look->add_option("--dataset", doctor.dataset, "Also compare this data set's files");
-    look->add_option("--data-dir", doctor.dataFolder, "Where it lies on every node; left out: where the trainer looks");
-    look->add_option("--seconds", doctor.bandwidthS, "How long each direction's bandwidth is measured; 0: not at all")
+    look->add_option("--data-dir", doctor.dataFolder, "Its folder on every node; default: where the trainer looks");
+    look->add_option("--seconds", doctor.bandwidthS, "Seconds to measure each direction's bandwidth; 0: not at all")
         ->check(CLI::Range(0.0, 60.0))
         ->capture_default_str();
-    look->add_flag("!--no-keep", doctor.keep, "Do not write the interfaces found into the list of nodes");
+    look->add_flag("!--no-keep", doctor.keep, "Do not store the chosen interfaces in the list of nodes");
     look->add_flag("--json", doctor.json, "Print JSON");
     look->callback([&doctor, &exitCode] { exitCode = doctorCommand(doctor); });
     auto *ask = app.add_subcommand("askpass", "")
-                    ->group(""); // what ssh starts as SSH_ASKPASS; main() knows it by its environment
+                    ->group(""); // ssh starts this as SSH_ASKPASS; main() detects it by its environment
     const auto prompt = std::make_shared<std::string>();
     ask->add_option("PROMPT", *prompt)->required();
     ask->callback([&exitCode, prompt] { exitCode = core::askForSsh(*prompt); });

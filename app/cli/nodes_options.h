@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -15,7 +16,7 @@ namespace lockstep::cli {
 struct NodesOptions {
     std::vector<std::string> names, datasets;
     std::string host, agent, interface, partition, line;
-    int times = 0; ///< of watch: lines to print before it ends; 0: until it is stopped
+    int times = 0; ///< watch: lines to print; 0: until interrupted
     bool local = false, untried = false, torch = false, tar = false, json = false, interfaceGiven = false;
 };
 int nodesListCommand(bool json);
@@ -35,7 +36,7 @@ struct DoctorCommandOptions {
 };
 int doctorCommand(const DoctorCommandOptions &options);
 
-/// ssh asks on the terminal, where there is one.
+/// ssh asks on the terminal, if there is one.
 [[nodiscard]] core::SshAnswers terminalAnswers();
 
 /// Adds `nodes`, `doctor` and the hidden `askpass`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "output.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <QSysInfo>
 
-#include "analysis/format.h"
+#include "base/format.h"
 #include "commands.h"
 
 namespace lockstep::cli {

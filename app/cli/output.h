@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -11,14 +12,14 @@
 
 namespace lockstep::cli {
 
-/// One sentence on stderr; returns its exit code (bad argument 2, failed 1).
+/// Prints the error on stderr; returns its exit code (bad argument 2, failed 1).
 int complain(const Error &error);
-/// Every mistake, a line each; returns 2.
+/// Prints every mistake, one per line; returns 2.
 int complain(const std::vector<Error> &errors);
 void print(std::string_view text); ///< stdout, flushed
 
 [[nodiscard]] std::string dump(const nlohmann::ordered_json &json); ///< for --json: indented, with its newline
-[[nodiscard]] std::string number(std::optional<double> value);      ///< three significant digits; "-" when unknown
+[[nodiscard]] std::string number(std::optional<double> value);      ///< three significant digits; "-" if unknown
 [[nodiscard]] inline std::string text(const QString &text) {
     return text.toStdString();
 }
@@ -26,8 +27,8 @@ void print(std::string_view text); ///< stdout, flushed
 /// A name for logs and stop requests: "lockstepctl on box".
 [[nodiscard]] std::string whoAsks();
 
-/// Rows of cells as aligned text, the first row being the head. Numbers (and "-") stand right when their column holds
-/// nothing else. Widths count characters, so "×" takes one.
+/// Rows of cells as aligned text; the first row is the head. A column with only numbers (and "-")
+/// is right-aligned. Widths count characters, so "×" counts as one.
 [[nodiscard]] std::string aligned(const std::vector<std::vector<std::string>> &rows);
 
 } // namespace lockstep::cli

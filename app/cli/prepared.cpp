@@ -1,20 +1,22 @@
-// What `run` does before anything starts: recipe and options become an experiment, or every mistake is told.
+// SPDX-License-Identifier: MIT
+// What `run` does before anything starts: turn recipe and options into an experiment, or report every mistake.
 #include "prepared.h"
 
 #include <cstdio>
 #include <iostream>
 #include <iterator>
 
-#include "launch/machine_facts.h"
-#include "launch/queue_places.h"
+#include "base/machine_facts.h"
 #include "launch/script_check.h"
+#include "queue/queue_places.h"
 #include "settings.h"
 #include "store/run_index.h"
 
 namespace lockstep::cli {
 namespace {
 
-/// Every other node of the runs, from here: whoever keeps a queue starts agents there when nobody sits by to answer ssh.
+/// Checks that ssh reaches every other node without a prompt: the queue's owner starts agents when nobody can answer
+/// one.
 Errors unreachableNodes(const core::Experiment &experiment) {
     std::vector<RunConfig> configs;
     for (const core::ExperimentEntry &entry : experiment.entries)
@@ -25,10 +27,9 @@ Errors unreachableNodes(const core::Experiment &experiment) {
         const auto prefix = core::prefixFor(host, agent);
         const auto facts = prefix ? core::machineFacts(*prefix) : fail(prefix.error());
         if (!facts)
-            errors.push_back(
-                Error::badArgument("node " + facts.error().what,
-                                   "whoever keeps the queue has to reach each node without a question: make `ssh " +
-                                       host + " true` work from there, or leave --queue-on out"));
+            errors.push_back(Error::badArgument(
+                "node " + facts.error().what, "the queue's machine must reach each node without a prompt: make `ssh " +
+                                                  host + " true` work from there, or omit --queue-on"));
     }
     return errors;
 }
@@ -60,7 +61,7 @@ tl::expected<core::Experiment, Errors> expandAt(const core::CommandPrefix &prefi
     const auto facts = core::machineFacts(prefix);
     if (!facts)
         return tl::unexpected(Errors{facts.error()});
-    auto index = core::RunIndex::open(); // an estimate is worth having, not worth failing for
+    auto index = core::RunIndex::open(); // an estimate is optional
     if (index && prefix.local() && index->refresh())
         plan.estimate = [&, here = core::thisMachine()](const RunConfig &config,
                                                         const std::vector<std::string> &command) {

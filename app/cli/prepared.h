@@ -1,22 +1,23 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <vector>
 
 #include "commands.h"
-#include "launch/experiment.h"
+#include "experiment/experiment.h"
 
 namespace lockstep::cli {
 
 using Errors = std::vector<Error>;
 
-/// What `run` was given, a recipe's name, file or stdin.
+/// Loads the recipe given to `run`: a name, a file or stdin.
 [[nodiscard]] tl::expected<core::Recipe, Errors> readRecipe(const std::string &name);
 [[nodiscard]] tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options);
-/// The recipe expanded against the machine at `prefix`, its scripts tried there: everything that can be refused is refused here,
-/// before anything starts. Not yet on disk.
+/// Expands the recipe for the machine at `prefix` and checks its scripts there: everything that can be refused is
+/// refused here, before anything starts. Not yet on disk.
 [[nodiscard]] tl::expected<core::Experiment, Errors> expandAt(const core::CommandPrefix &prefix,
                                                               const core::Recipe &recipe, core::PlanOptions plan,
                                                               const RunOptions &options);
-/// All of it, by the options alone.
+/// All of this, from the options.
 [[nodiscard]] tl::expected<core::Experiment, Errors> prepare(const RunOptions &options);
 
 } // namespace lockstep::cli

@@ -1,11 +1,15 @@
+// SPDX-License-Identifier: MIT
 #include "progress_printer.h"
 
 #include <cstdio>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "analysis/format.h"
+#include "base/format.h"
 #include "commands.h"
+#include "store/run_outcome.h"
+#include "store/run_progress.h"
+#include "store/unheard.h"
 
 namespace lockstep::cli {
 namespace {
@@ -38,17 +42,18 @@ void ProgressPrinter::end(RunStore *store) {
     if (found == m_told.end())
         return;
     tellEpochs(*store, found->second);
-    const bool refused = store->result() && store->result()->exitCode == BadArguments && store->loss().points().empty();
-    const core::RunOutcome outcome = store->outcome();
+    const bool refused =
+        store->result() && store->result()->exitCode == BadArguments && store->losses().all().points().empty();
+    const core::RunOutcome outcome = core::outcomeOf(*store);
     tellAlerts(*store, found->second, outcome.reason);
-    QString text = found->second.name + QStringLiteral("  ") + store->stateSentence();
+    QString text = found->second.name + QStringLiteral("  ") + store->lifecycle().sentence();
     if (outcome.testAccuracy)
         text += QStringLiteral("  test accuracy ") + core::percent(outcome.testAccuracy);
     if (outcome.totalTrainingTimeS)
         text += QStringLiteral("  training ") + core::seconds(outcome.totalTrainingTimeS);
     store->disconnect(this);
     m_told.erase(found);
-    if (!refused) // the program's own last sentence says why
+    if (!refused) // the final error message gives the reason
         line(text);
     if (m_told.empty()) {
         m_timer.stop();
@@ -66,33 +71,33 @@ void ProgressPrinter::changed(RunStore *store, RunStore::Changes what) {
     Told &told = m_told[store];
     if (what & RunStore::Epochs)
         tellEpochs(*store, told);
-    if (what & RunStore::Alerts) // held a moment: a run that ends of it says the same as its last word
+    if (what & RunStore::Alerts) // held briefly: if the run ends of it, the result says the same
         QTimer::singleShot(alertHoldMs, store, [this, store] {
             if (const auto found = m_told.find(store); found != m_told.end())
                 tellAlerts(*store, found->second, {});
         });
-    const bool lost = store->link() == core::LinkState::Lost;
-    const QString link = lost ? store->linkSentence() : QString();
+    const bool lost = store->lifecycle().link() == core::LinkState::Lost;
+    const QString link = lost ? store->lifecycle().linkSentence() : QString();
     if (link != told.link) {
         line(told.name + QStringLiteral("  ") + (lost ? link : QStringLiteral("link is back")));
         told.link = link;
     }
-    const bool nodeLost = store->linkToNodeLost(); // the loss itself is an alert
+    const bool nodeLost = core::linkToNodeLost(*store); // the loss itself is an alert
     if (std::exchange(told.nodeLost, nodeLost) && !nodeLost && !store->over())
-        line(told.name + QStringLiteral("  ") + store->linksSentence());
+        line(told.name + QStringLiteral("  ") + store->links().sentence());
 }
 
 void ProgressPrinter::tellAlerts(const RunStore &store, Told &told, const std::string &except) {
-    for (; told.alerts < store.alerts().size(); ++told.alerts)
-        if (const std::string &message = store.alerts()[told.alerts].alert.message; message != except)
+    for (; told.alerts < store.messages().alerts().size(); ++told.alerts)
+        if (const std::string &message = store.messages().alerts()[told.alerts].alert.message; message != except)
             line(QStringLiteral("! ") + told.name + QStringLiteral("  ") + QString::fromStdString(message));
 }
 
 void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {
-    const auto &epochs = store.epochs();
+    const auto &epochs = store.epochs().merged();
     for (; told.epochs < epochs.size() && epochs[told.epochs].complete; ++told.epochs) {
         const core::MergedEpoch &epoch = epochs[told.epochs];
-        const int all = store.progress().epochs.value_or(0);
+        const int all = core::progressOf(store).epochs.value_or(0);
         line(QStringLiteral("%1  epoch %2%3  loss %4  %5")
                  .arg(told.name)
                  .arg(epoch.epoch)
@@ -102,18 +107,18 @@ void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {
 }
 
 QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const {
-    const core::Progress progress = store.progress();
+    const core::Progress progress = core::progressOf(store);
     QString text = told.place.isEmpty() ? told.name : told.place + QStringLiteral("  ") + told.name;
-    if (const QString unheard = store.whyUnheard(); !unheard.isEmpty())
+    if (const QString unheard = core::whyUnheard(store); !unheard.isEmpty())
         return text + QStringLiteral("  ") + unheard;
-    if (store.linkToNodeLost())
-        text += QStringLiteral("  ") + store.linksSentence();
+    if (core::linkToNodeLost(store))
+        text += QStringLiteral("  ") + store.links().sentence();
     if (progress.epoch && progress.epochs)
         text += QStringLiteral("  epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
-    if (!store.loss().points().empty())
-        text += QStringLiteral("  loss ") + core::significant(store.loss().points().back().loss);
+    if (!store.losses().all().points().empty())
+        text += QStringLiteral("  loss ") + core::significant(store.losses().all().points().back().loss);
     else
-        text += QStringLiteral("  ") + store.stateSentence();
+        text += QStringLiteral("  ") + store.lifecycle().sentence();
     if (progress.fraction)
         text += QStringLiteral("  ") + core::percent(progress.fraction, 0);
     if (progress.leftS)
@@ -126,9 +131,9 @@ void ProgressPrinter::refreshLive() {
         return;
     QStringList lines;
     bool heard = true;
-    for (const auto &[store, told] : m_told) { // side by side they share the line
+    for (const auto &[store, told] : m_told) { // runs side by side share the line
         lines.append(liveText(*store, told));
-        heard = heard && store->whyUnheard().isEmpty();
+        heard = heard && core::whyUnheard(*store).isEmpty();
     }
     if (const auto whole = m_wholeLeftS && heard ? m_wholeLeftS() : std::nullopt)
         lines.back() += QStringLiteral(", all in ") + core::timeLeft(whole);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdio>
 #include <functional>
@@ -12,19 +13,19 @@
 
 namespace lockstep::cli {
 
-/// Tells the progress of runs: a live line on a terminal, a plain line an epoch otherwise.
+/// Prints the progress of runs: a live line on a terminal, else one line per epoch.
 class ProgressPrinter : public QObject {
     Q_OBJECT
 public:
-    /// Writes to stderr when `toStderr` (stdout is kept for JSON).
+    /// Writes to stderr if `toStderr` (stdout is reserved for JSON).
     explicit ProgressPrinter(bool toStderr, QObject *parent = nullptr);
 
     /// `place`: "run 3 of 5"; `name`: "DDP ×2 (1 of 3)".
     void begin(core::RunStore *store, const QString &place, const QString &name);
     void end(core::RunStore *store);
-    /// Seconds that the whole experiment will still take; shown on the live line.
+    /// Remaining seconds of the whole experiment, for the live line.
     void setWholeLeft(std::function<std::optional<double>()> leftS) { m_wholeLeftS = std::move(leftS); }
-    /// A line of its own above the live line.
+    /// Prints a line above the live line.
     void line(const QString &text);
 
 private:
@@ -35,7 +36,7 @@ private:
         bool nodeLost = false;
     };
     void changed(core::RunStore *store, core::RunStore::Changes what);
-    /// Alerts not told yet; the one that is the run's own last word is left to it.
+    /// Prints new alerts, except the one that repeats the run's result.
     void tellAlerts(const core::RunStore &store, Told &told, const std::string &except);
     void tellEpochs(const core::RunStore &store, Told &told);
     void refreshLive();

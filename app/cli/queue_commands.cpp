@@ -1,16 +1,17 @@
+// SPDX-License-Identifier: MIT
 // queue, pause, resume, skip, retry and move: an experiment's queue while it runs, and after.
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "launch/queue_origin.h"
 #include "output.h"
+#include "queue/queue_origin.h"
 
 namespace lockstep::cli {
 namespace {
 
 using Kind = core::QueueRequest::Kind;
 
-/// "3" as people count, from 1, to an index.
+/// Converts a run's number from 1 to an index.
 int entryOf(int number) {
     return number - 1;
 }
@@ -30,18 +31,18 @@ int ask(const std::string &id, core::QueueRequest request, const std::string &do
     return Done;
 }
 
-/// A queue as it stands now; of one elsewhere whose machine can't be asked, as it was last seen, and why.
+/// A queue's state; for an unreachable remote one, its last known state and the reason.
 struct Standing {
     core::Experiment experiment;
     std::optional<bool> owned; ///< absent: unknown
-    std::string on;            ///< the machine that keeps it; empty: this one
+    std::string on;            ///< the machine that runs it; empty: this one
     std::string unknownWhy;
 };
 
 Result<Standing> standingOf(const std::string &id) {
     const auto origin = core::queueOriginOf(id);
     if (origin) {
-        auto now = core::lookAtQueue(id, *origin);
+        auto now = core::fetchQueue(id, *origin);
         if (now)
             return Standing{std::move(now->experiment), now->owned, origin->prefix.host, {}};
         if (auto before = core::readExperiment(id))
@@ -83,7 +84,7 @@ int printJson(const Standing &standing) {
 } // namespace
 
 int goOn(const std::string &id) {
-    if (core::isOwned(id) || core::queueOriginOf(id)) // elsewhere that machine has seen to it
+    if (core::isOwned(id) || core::queueOriginOf(id)) // a remote machine starts the owner itself
         return Done;
     RunOptions options;
     options.experiment = id;
@@ -110,13 +111,13 @@ int queueCommand(const std::string &id, bool json) {
         add(i);
     print(experiment->title + ", experiment " + id + "\n" + aligned(rows));
     if (experiment->paused() && !experiment->over())
-        print("paused by " + experiment->pausedBy + "; go on: lockstepctl resume " + id + "\n");
+        print("paused by " + experiment->pausedBy + "; to resume: lockstepctl resume " + id + "\n");
     if (!standing->on.empty())
-        print("the queue lives on " + standing->on + "\n");
+        print("the queue is on " + standing->on + "\n");
     if (!standing->unknownWhy.empty())
-        print("how it stands now is unknown, this is how it was last seen: " + standing->unknownWhy + "\n");
+        print("its state is unknown, this is the last known one: " + standing->unknownWhy + "\n");
     if (standing->owned == false && !experiment->over())
-        print("the queue waits: its owner is gone; take it up: lockstepctl run --experiment " + id + "\n");
+        print("the queue waits: its owner has ended; resume it: lockstepctl run --experiment " + id + "\n");
     return Done;
 }
 
@@ -129,7 +130,7 @@ int pauseCommand(const std::string &id) {
 int resumeCommand(const std::string &id) {
     core::QueueRequest request;
     request.kind = Kind::Resume;
-    const int code = ask(id, request, "the queue of " + id + " goes on");
+    const int code = ask(id, request, "the queue of " + id + " is resumed");
     return code == Done ? goOn(id) : code;
 }
 
@@ -160,7 +161,7 @@ int retryCommand(const std::string &id, std::vector<int> numbers, bool alone) {
                 numbers.push_back(i + 1);
     if (numbers.empty())
         return complain(Error::badArgument("no run of " + id + " failed or was stopped",
-                                           "name a run by its number: lockstepctl queue " + id));
+                                           "give a run's number: lockstepctl queue " + id));
     for (const int number : numbers) {
         core::QueueRequest request;
         request.kind = Kind::Retry;

@@ -1,22 +1,23 @@
-// run --queue-on: the recipe is checked here and handed over to another machine, which keeps its queue.
+// SPDX-License-Identifier: MIT
+// run --queue-on: checks the recipe here and hands it over to another machine, which runs its queue.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 #include <QString>
 
 #include "commands.h"
-#include "launch/queue_origin.h"
-#include "launch/queue_places.h"
 #include "nodes/node_book.h"
 #include "output.h"
 #include "prepared.h"
+#include "queue/queue_origin.h"
+#include "queue/queue_places.h"
 
 namespace lockstep::cli {
 namespace {
 
-constexpr int handOverLimitMs = 150'000; // a cold disk, nodes that are slow to answer, a script's Python
+constexpr std::chrono::seconds handOverLimit{150}; // allows for a cold disk, slow nodes and a script's Python
 
-/// A name of the list of nodes, or one that ssh knows.
+/// Resolves a node's name or an ssh name.
 Result<core::CommandPrefix> machineOf(const std::string &name, const std::string &remoteAgent) {
     const auto nodes = core::readNodes();
     if (!nodes)
@@ -24,29 +25,29 @@ Result<core::CommandPrefix> machineOf(const std::string &name, const std::string
     const auto node = std::find_if(nodes->begin(), nodes->end(),
                                    [&](const auto &one) { return one.name == name || one.host == name; });
     if (node != nodes->end() && node->how == "local")
-        return fail(Error::badArgument(name + " is this machine, where a queue lives anyway", "leave --queue-on out",
+        return fail(Error::badArgument(name + " is this machine, which runs queues by default", "omit --queue-on",
                                        "--queue-on"));
     if ((node != nodes->end() && node->how == "slurm") || name.starts_with("slurm:"))
-        return fail(Error::badArgument(name + " is lent by Slurm, which keeps its own queue",
+        return fail(Error::badArgument(name + " is a Slurm node, and Slurm has its own queue",
                                        "lockstepctl slurm submit RECIPE", "--queue-on"));
     const std::string agent = !remoteAgent.empty() ? remoteAgent : node != nodes->end() ? node->agent : std::string();
     return core::prefixFor(node != nodes->end() ? node->host : name, agent);
 }
 
-/// What does not go with a queue elsewhere.
+/// Refuses options that do not work with a remote queue.
 Result<void> goesTogether(const RunOptions &options) {
     const auto refuse = [](const char *option, const char *wayOut) {
         return fail(
             Error::badArgument("--queue-on and " + std::string(option) + " are both given", wayOut, "--queue-on"));
     };
     if (!options.host.empty())
-        return refuse("--host", "--queue-on alone puts runs without nodes on that machine, too");
+        return refuse("--host", "--queue-on alone already runs runs without nodes on that machine");
     if (!options.experiment.empty())
-        return refuse("--experiment", "a queue stays where it was begun");
+        return refuse("--experiment", "a queue can't be moved to another machine");
     if (!options.out.empty())
-        return refuse("--out", "leave --out out, and export later: lockstepctl export ID");
+        return refuse("--out", "omit --out and export later: lockstepctl export ID");
     if (options.json && !options.detach)
-        return refuse("--json", "add --detach, and ask later: lockstepctl show ID --json");
+        return refuse("--json", "add --detach and use lockstepctl show ID --json later");
     return {};
 }
 
@@ -68,14 +69,14 @@ std::vector<std::string> wordsFor(const RunOptions &options,
     return words;
 }
 
-/// The experiment's id, which is the same here and there.
+/// The experiment's id, which is the same on both machines.
 Result<std::string> handOver(const core::QueueOrigin &origin, const std::vector<std::string> &words,
                              const core::Recipe &recipe) {
-    auto said = core::runThere(origin, words, core::toJson(recipe), handOverLimitMs);
+    auto said = core::runThere(origin, words, core::toJson(recipe), handOverLimit);
     const std::string &host = origin.prefix.host;
     if (!said) {
         Error error = said.error();
-        error.wayOut = "whether the queue was begun there is not known: ssh " + host + " " + origin.ctl + " list";
+        error.wayOut = "the queue may or may not have started there: ssh " + host + " " + origin.ctl + " list";
         return fail(error);
     }
     const auto json = nlohmann::json::parse(said->out, nullptr, false);
@@ -84,7 +85,7 @@ Result<std::string> handOver(const core::QueueOrigin &origin, const std::vector<
             return id;
     const std::string complaint = core::complaintOf(*said);
     const Error error =
-        Error::failed("on " + host + ": " + (complaint.empty() ? "lockstepctl gave no answer" : complaint));
+        Error::failed("on " + host + ": " + (complaint.empty() ? "lockstepctl did not answer" : complaint));
     return fail(said->code == BadArguments ? Error::badArgument(error.what) : error);
 }
 
@@ -116,15 +117,15 @@ int queueOnCommand(const RunOptions &options) {
         return complain(id.error());
     if (const auto written = core::writeQueueOrigin(*id, *origin); !written)
         return complain(written.error());
-    const auto looked = core::lookAtQueue(*id, *origin); // the copy; a link that breaks now is met again by attach
+    const auto looked = core::fetchQueue(*id, *origin); // writes the copy; attach retries a link that breaks now
     const std::string &host = origin->prefix.host;
     if (options.detach && options.json) {
         print(nlohmann::ordered_json{{"experiment", *id}, {"queue_on", host}}.dump() + "\n");
         return Done;
     }
     print("experiment " + *id + " has its queue on " + host +
-          ": this machine may leave; follow it: lockstepctl attach " + *id + ", stop it: lockstepctl stop " + *id +
-          "\n");
+          ": this machine may be switched off; follow it: lockstepctl attach " + *id + ", stop it: lockstepctl stop " +
+          *id + "\n");
     if (options.detach)
         return Done;
     return looked ? attachCommand({*id, options.tensorBoard}) : complain(looked.error());
@@ -135,8 +136,8 @@ Result<void> knowQueueOn(const std::string &machine, const std::string &experime
         return fail(Error::badArgument("\"" + experiment.substr(0, 80) + "\" is not an experiment's id",
                                        "lockstepctl list, on " + machine + ", shows them"));
     if (const auto known = core::queueOriginOf(experiment); !known && core::readExperiment(experiment))
-        return fail(Error::badArgument("experiment " + experiment + " has its queue on this machine",
-                                       "leave --queue-on out", "--queue-on"));
+        return fail(Error::badArgument("experiment " + experiment + " has its queue on this machine", "omit --queue-on",
+                                       "--queue-on"));
     const auto prefix = machineOf(machine, qEnvironmentVariable("LOCKSTEP_REMOTE_AGENT").toStdString());
     if (!prefix)
         return fail(prefix.error());
@@ -153,7 +154,7 @@ Result<void> knowQueueOn(const std::string &machine, const std::string &experime
 
 int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {
     const auto said =
-        core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {}, handOverLimitMs);
+        core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {}, handOverLimit);
     if (!said)
         return complain(said.error());
     if (said->code != Done)
@@ -166,7 +167,7 @@ int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {
     print(options.json
               ? nlohmann::ordered_json{{"experiment", options.experiment}, {"queue_on", origin.prefix.host}}.dump() +
                     "\n"
-              : "experiment " + options.experiment + " goes on, on " + origin.prefix.host + "\n");
+              : "experiment " + options.experiment + " is resumed on " + origin.prefix.host + "\n");
     return Done;
 }
 

@@ -1,7 +1,12 @@
-// remote: what lockstepctl on another machine asks of this one, by ssh, about a queue that lives here (launch/queue_origin.h).
+// SPDX-License-Identifier: MIT
+// remote: the commands that lockstepctl on another machine runs here by ssh, for a queue of this machine
+// (queue/queue_origin.h).
 #include <cstdio>
+#include <deque>
 #include <iostream>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -11,8 +16,8 @@
 
 #include "commands.h"
 #include "launch/detached_start.h"
-#include "launch/queue_origin.h"
 #include "output.h"
+#include "queue/queue_origin.h"
 
 namespace lockstep::cli {
 namespace {
@@ -22,32 +27,32 @@ using Kind = core::QueueRequest::Kind;
 constexpr int lookMs = 200, leaseMs = 20'000;
 constexpr qsizetype largestLine = 8 << 20;
 
-/// The queue as it stands; one that is itself kept elsewhere is refused: nobody is sent on.
-Result<core::QueueSight> sightOf(const std::string &id) {
+/// The queue's snapshot; refuses a queue that is itself on another machine.
+Result<core::QueueSnapshot> snapshotOf(const std::string &id) {
     if (const auto origin = core::queueOriginOf(id))
-        return fail(Error::badArgument("the queue of " + id + " lives on " + origin->prefix.host, "ask there"));
+        return fail(Error::badArgument("the queue of " + id + " is on " + origin->prefix.host, "use that machine"));
     auto experiment = core::readExperiment(id);
     if (!experiment)
         return fail(experiment.error());
-    return core::QueueSight{std::move(*experiment), core::isOwned(id)};
+    return core::QueueSnapshot{std::move(*experiment), core::isOwned(id)};
 }
 
-bool wantsOwner(const core::QueueRequest &request) {
-    return request.kind == Kind::Resume || request.kind == Kind::Retry || request.kind == Kind::Add;
+bool wantsOwner(Kind kind) {
+    return kind == Kind::Resume || kind == Kind::Retry || kind == Kind::Add;
 }
 
-/// Tells of a queue whenever it changes, and takes what is asked of it on stdin, until that ends or is silent for too long.
-class QueueTeller : public QObject {
+/// Prints the queue whenever it changes and reads requests from stdin, until stdin closes or is silent for too long.
+class QueueReporter : public QObject {
 public:
-    explicit QueueTeller(std::string id) : m_id(std::move(id)) {
-        connect(&m_look, &QTimer::timeout, this, &QueueTeller::look);
-        connect(&m_stdin, &QSocketNotifier::activated, this, &QueueTeller::readStdin);
-        connect(&m_lease, &QTimer::timeout, this, [] { // a link that was cut tells nobody of its end
+    explicit QueueReporter(std::string id) : m_id(std::move(id)) {
+        connect(&m_look, &QTimer::timeout, this, &QueueReporter::look);
+        connect(&m_stdin, &QSocketNotifier::activated, this, &QueueReporter::readStdin);
+        connect(&m_lease, &QTimer::timeout, this, [] { // a cut link does not close stdin
             QCoreApplication::exit(complain(Error::failed("nothing was heard for 20 s")));
         });
         m_lease.start(leaseMs);
         m_look.start(lookMs);
-        QMetaObject::invokeMethod(this, &QueueTeller::look, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(this, &QueueReporter::look, Qt::QueuedConnection);
     }
 
 private:
@@ -56,12 +61,12 @@ private:
         const bool owned = core::isOwned(m_id);
         if (stamp == m_stamp && owned == m_owned)
             return;
-        const auto sight = sightOf(m_id);
-        if (!sight)
-            return QCoreApplication::exit(complain(sight.error()));
+        const auto snapshot = snapshotOf(m_id);
+        if (!snapshot)
+            return QCoreApplication::exit(complain(snapshot.error()));
         m_stamp = stamp;
         m_owned = owned;
-        print(core::toJson(*sight));
+        print(core::toJson(*snapshot));
         if (std::ferror(stdout))
             QCoreApplication::exit(Failed);
     }
@@ -76,22 +81,46 @@ private:
         for (qsizetype end = m_bytes.indexOf('\n'); end >= 0; end = m_bytes.indexOf('\n')) {
             const std::string line = m_bytes.left(end).toStdString();
             m_bytes.remove(0, end + 1);
-            take(Json::parse(line, nullptr, false));
+            m_lines.push_back(Json::parse(line, nullptr, false));
+        }
+        takeNext();
+    }
+
+    /// One request at a time: without an owner the queue is changed under its lock, and a run's agent may delay that.
+    void takeNext() {
+        while (!m_asked && !m_lines.empty()) {
+            const Json line = std::move(m_lines.front());
+            m_lines.pop_front();
+            if (line.is_object() && line.contains("request"))
+                take(line);
         }
     }
 
     void take(const Json &line) {
-        if (!line.is_object() || !line.contains("request"))
-            return;
-        Json answer = {{"type", "answer"}, {"number", line.value("number", 0)}};
+        const int number = line.value("number", 0);
         const auto request = core::queueRequestFromJson(line["request"].dump());
-        const Result<void> asked =
-            request ? core::requestQueue(m_id, *request)
-                    : fail(Error::badArgument("the request is not understood", "bring both machines to one version"));
+        if (!request)
+            return answer(number, {},
+                          fail(Error::badArgument("the request is not valid", "update both machines to one version")));
+        core::Asked asked = core::askQueue(m_id, *request);
+        if (!asked)
+            return answer(number, request->kind, fail(asked.error()));
+        if (!*asked)
+            return answer(number, request->kind, {});
+        m_asked = std::move(*asked);
+        connect(m_asked.get(), &core::Request::finished, this, [this, number, kind = request->kind] {
+            answer(number, kind, m_asked->result());
+            m_asked.release()->deleteLater();
+            takeNext();
+        });
+    }
+
+    void answer(int number, std::optional<Kind> kind, const Result<void> &asked) {
+        Json answer = {{"type", "answer"}, {"number", number}};
         if (!asked)
             answer["error"] = asked.error().message();
         print(answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-        if (asked && wantsOwner(*request) && !core::isOwned(m_id)) {
+        if (asked && kind && wantsOwner(*kind) && !core::isOwned(m_id)) {
             m_start = std::make_unique<core::DetachedStart>();
             connect(m_start.get(), &core::DetachedStart::failed, this, [](const Error &error) { complain(error); });
             m_start->takeUp(m_id);
@@ -102,6 +131,8 @@ private:
     std::string m_id, m_stamp;
     bool m_owned = false;
     QByteArray m_bytes;
+    std::deque<Json> m_lines;               ///< requests not handled yet
+    std::unique_ptr<core::Request> m_asked; ///< the pending one
     QTimer m_look, m_lease;
     QSocketNotifier m_stdin{STDIN_FILENO, QSocketNotifier::Read};
     std::unique_ptr<core::DetachedStart> m_start;
@@ -118,31 +149,31 @@ int remoteHelloCommand() {
 }
 
 int remoteDocumentCommand(const std::string &experiment) {
-    const auto sight = sightOf(experiment);
-    if (!sight)
-        return complain(sight.error());
-    print(core::toJson(*sight));
+    const auto snapshot = snapshotOf(experiment);
+    if (!snapshot)
+        return complain(snapshot.error());
+    print(core::toJson(*snapshot));
     return Done;
 }
 
 int remoteFollowCommand(const std::string &experiment) {
-    if (const auto sight = sightOf(experiment); !sight)
-        return complain(sight.error());
-    const QueueTeller teller(experiment);
+    if (const auto snapshot = snapshotOf(experiment); !snapshot)
+        return complain(snapshot.error());
+    const QueueReporter teller(experiment);
     return QCoreApplication::exec();
 }
 
 int remoteAskCommand(const std::string &experiment) {
-    if (const auto sight = sightOf(experiment); !sight)
-        return complain(sight.error());
+    if (const auto snapshot = snapshotOf(experiment); !snapshot)
+        return complain(snapshot.error());
     const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
     const auto request = core::queueRequestFromJson(text);
     if (!request)
         return complain(
-            Error::badArgument("the request is not understood", "bring both machines to one version of Lockstep"));
+            Error::badArgument("the request is not valid", "update both machines to one version of Lockstep"));
     if (const auto asked = core::requestQueue(experiment, *request); !asked)
         return complain(asked.error());
-    return wantsOwner(*request) ? goOn(experiment) : Done;
+    return wantsOwner(request->kind) ? goOn(experiment) : Done;
 }
 
 } // namespace lockstep::cli

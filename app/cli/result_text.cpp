@@ -1,10 +1,16 @@
+// SPDX-License-Identifier: MIT
 #include "result_text.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
-#include "analysis/format.h"
+#include "analysis/compare/result_columns.h"
+#include "analysis/compare/target_columns.h"
+#include "base/format.h"
+#include "export/report.h"
+#include "ipc/phase_sums.h"
 #include "judgement_text.h"
 #include "output.h"
 #include "shown_rows.h"
@@ -19,14 +25,11 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string share(std::optional<double> value, int decimals) {
     return core::percent(value, decimals).toStdString();
 }
-std::string dash(const std::string &text) {
-    return text.empty() ? "-" : text;
-}
 
-/// A row an epoch; two columns a run.
+/// One row per epoch, two columns per run.
 std::string epochText(const ResultTable &table, bool published, const ShownRows &shown, bool all) {
     Rows rows = {{"epoch"}};
-    constexpr std::size_t mostColumns = 6; // what a terminal is wide enough for
+    constexpr std::size_t mostColumns = 6; // fits a terminal's width
     std::size_t epochs = 0, leftOut = 0;
     std::vector<const ResultRow *> columns;
     for (const ResultRow &row : table.rows)
@@ -54,48 +57,64 @@ std::string epochText(const ResultTable &table, bool published, const ShownRows 
     return aligned(rows) + (leftOut > 0 ? "and " + std::to_string(leftOut) + " more: --all\n" : std::string());
 }
 
-std::string measuredText(const ResultTable &table, const ShownRows &shown) {
-    Rows rows = {{"run", "backend", "workers", "repeats", "epoch s", "training s", "run s", "speed-up", "(run)",
-                  "efficiency", "accuracy", "loss", "utilisation", "state"}};
+/// The columns of resultColumns() that have a head for lockstepctl, and the chosen rows.
+template <class Wanted>
+Rows resultRows(const ResultTable &table, std::string_view core::ResultColumn::*head, Wanted wanted) {
+    std::vector<const core::ResultColumn *> columns;
+    for (const core::ResultColumn &column : core::resultColumns())
+        if (!(column.*head).empty())
+            columns.push_back(&column);
+    // Sentences go last, so that they do not widen other columns.
+    std::ranges::stable_partition(columns, [](const auto *column) { return column->key != "kind"; });
+    Rows rows(1);
+    for (const core::ResultColumn *column : columns)
+        rows.front().emplace_back(column->*head);
     for (const ResultRow &row : table.rows)
-        if (!row.published && shown.has(row.name))
-            rows.push_back({row.name, dash(row.backend), row.workers ? std::to_string(*row.workers) : "-",
-                            std::to_string(row.repeats) + "/" + std::to_string(row.planned), number(row.epochMedianS),
-                            number(row.totalTrainingTimeS), number(row.runTimeS),
-                            core::speedUp(row.speedUpTraining).toStdString(),
-                            core::speedUp(row.speedUpRun).toStdString(), share(row.efficiency, 0),
-                            share(row.testAccuracy, 2), number(row.finalLoss), dash(row.utilisation), row.state});
-    return aligned(rows) + moreLine(shown.leftOut);
+        if (wanted(row)) {
+            std::vector<std::string> &line = rows.emplace_back();
+            for (const core::ResultColumn *column : columns)
+                line.push_back(core::shownText(*column, row, core::ResultPlace::Terminal));
+        }
+    return rows;
 }
 
-/// Where the training time went, of each run's slowest rank: the phases that add up to it.
+std::string measuredText(const ResultTable &table, const ShownRows &shown) {
+    return aligned(resultRows(table, &core::ResultColumn::measuredHead,
+                              [&](const ResultRow &row) { return !row.published && shown.has(row.name); })) +
+           moreLine(shown.leftOut);
+}
+
+/// The phases that add up to the training time of each run's slowest rank.
 std::string phaseText(const ResultTable &table, const ShownRows &shown) {
     Rows rows = {{"time in"}};
     for (const std::string_view phase : additivePhases())
         rows.front().emplace_back(phase);
     int leftOut = 0;
     for (const ResultRow &row : table.rows) {
-        double sum = 0;
-        for (const std::string_view phase : additivePhases())
-            if (const auto found = row.phasesS.find(phase); found != row.phasesS.end())
-                sum += found->second;
-        if (sum <= 0)
+        if (additiveSum(row.phasesS) <= 0)
             continue;
         if (!shown.has(row.name)) {
             ++leftOut;
             continue;
         }
         std::vector<std::string> line = {row.name};
-        for (const std::string_view phase : additivePhases()) {
-            const auto found = row.phasesS.find(phase);
-            line.push_back(found == row.phasesS.end() ? "-" : share(found->second / sum, 1));
-        }
+        for (const std::string_view phase : additivePhases())
+            line.push_back(share(additiveShare(row.phasesS, phase), 1));
         rows.push_back(std::move(line));
     }
     return rows.size() > 1 ? aligned(rows) + moreLine(leftOut) : std::string();
 }
 
-/// What rows say of themselves, a line a note with the rows that say it. That one is unfair stands with the judgement.
+std::string metricsText(const ResultTable &table, const ShownRows &shown) {
+    const core::TextTable metrics = core::metricsTable(table);
+    Rows rows = {metrics.heads};
+    for (const std::vector<std::string> &row : metrics.rows)
+        if (shown.has(row.front()))
+            rows.push_back(row);
+    return rows.size() > 1 ? aligned(rows) : std::string();
+}
+
+/// The rows' notes, one line per note with its rows. Unfairness is part of the judgement.
 std::string rowNotesText(const ResultTable &table) {
     std::vector<std::pair<std::string, std::vector<std::string>>> notes;
     for (const ResultRow &row : table.rows)
@@ -120,36 +139,25 @@ std::string notesText(const ResultTable &table) {
 }
 
 std::string publishedText(const ResultTable &table) {
-    Rows rows = {
-        {"published", "workers", "time s", "speed-up", "printed", "efficiency", "accuracy", "utilisation", "kind"}};
-    for (const ResultRow &row : table.rows)
-        if (row.published)
-            rows.push_back({row.name, row.workers ? std::to_string(*row.workers) : "-", number(row.publishedTimeS),
-                            core::speedUp(row.speedUpTraining).toStdString(),
-                            core::speedUp(row.printedSpeedUp).toStdString(), share(row.efficiency, 0),
-                            share(row.testAccuracy, 2), dash(row.utilisation), row.kind});
+    const Rows rows = resultRows(table, &core::ResultColumn::publishedHead, std::mem_fn(&ResultRow::published));
     return rows.size() > 1 ? aligned(rows) : std::string();
-}
-
-/// "×1.74 (×1.70 to ×1.78)"
-std::string intervalText(const std::optional<core::SpeedUp> &speedUp) {
-    if (!speedUp)
-        return "-";
-    std::string text = core::speedUp(speedUp->factor).toStdString();
-    if (speedUp->hasInterval())
-        text += " (" + core::speedUp(speedUp->low).toStdString() + " to " + core::speedUp(speedUp->high).toStdString() +
-                ")";
-    return text;
 }
 
 } // namespace
 
 std::string targetText(const core::Target &target, const std::vector<core::TimeToTarget> &cells) {
-    Rows rows = {{"to " + toText(target), "s", "fastest", "slowest", "reached", "speed-up", "how it is known"}};
-    for (const core::TimeToTarget &cell : cells)
-        rows.push_back({cell.cell, number(cell.seconds), number(cell.fastest), number(cell.slowest),
-                        std::to_string(cell.reached) + " of " + std::to_string(cell.repeats.size()),
-                        intervalText(cell.speedUp), cell.how});
+    std::vector<const core::TargetColumn *> columns;
+    for (const core::TargetColumn &column : core::targetColumns())
+        if (!column.terminalHead.empty())
+            columns.push_back(&column);
+    Rows rows(1);
+    for (const core::TargetColumn *column : columns)
+        rows.front().push_back(shownHead(*column, target, core::ResultPlace::Terminal));
+    for (const core::TimeToTarget &cell : cells) {
+        std::vector<std::string> &row = rows.emplace_back();
+        for (const core::TargetColumn *column : columns)
+            row.push_back(column->text(cell, target.kind, core::ResultPlace::Terminal));
+    }
     return "Training time to a target (evaluation and start-up left out)\n" + aligned(rows);
 }
 
@@ -164,6 +172,8 @@ std::string resultText(const ResultTable &table, const core::Judgement &judgemen
     out += measuredText(core::judged(table, judgement), shown) + rowNotesText(table);
     if (const std::string phases = phaseText(table, shown); !phases.empty())
         out += "\nWhere the training time goes (the slowest rank's)\n" + phases;
+    if (const std::string metrics = metricsText(table, shown); !metrics.empty())
+        out += "\nMetrics (means of the last epoch, rates of the whole run)\n" + metrics;
     if (const std::string published = publishedText(table); !published.empty())
         out += "\n" + published;
     if (const std::string judged = judgementText(judgement, shown, all); !judged.empty())

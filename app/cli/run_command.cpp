@@ -1,4 +1,5 @@
-// run and own: whoever runs these owns an experiment's queue.
+// SPDX-License-Identifier: MIT
+// run and own: their process owns an experiment's queue.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,27 +12,28 @@
 #include <QCoreApplication>
 #include <QProcess>
 
-#include "analysis/format.h"
+#include "base/format.h"
 #include "commands.h"
 #include "event_files.h"
+#include "experiment/experiment_time.h"
 #include "export/export.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
-#include "launch/experiment_runner.h"
-#include "launch/experiment_time.h"
-#include "launch/queue_origin.h"
 #include "loaded_runs.h"
 #include "nodes/node_choice.h"
 #include "output.h"
 #include "prepared.h"
 #include "progress_printer.h"
+#include "queue/experiment_runner.h"
+#include "queue/queue_origin.h"
 #include "result_text.h"
 #include "stop_signals.h"
+#include "store/run_progress.h"
 
 namespace lockstep::cli {
 namespace {
 
-/// By the list of nodes as it is when the run starts; a list that can't be read says nothing.
+/// From the list of nodes when the run starts; empty if the list can't be read.
 std::string torchReason(const RunConfig &config) {
     const auto book = core::readNodes();
     return book ? core::torchReasonOf(config.nodes, *book) : std::string();
@@ -40,12 +42,12 @@ std::string torchReason(const RunConfig &config) {
 std::string consoleTail(const std::string &path) {
     const auto text = realFileSystem().readAll(path);
     if (!text || text->empty())
-        return "it left no word";
+        return "it printed nothing";
     const QString all = QString::fromStdString(*text).trimmed();
     return all.section(u'\n', -1).toStdString();
 }
 
-/// Starts `lockstepctl own ID` in a session of its own and waits until it holds the queue.
+/// Starts `lockstepctl own ID` in a new session and waits until it owns the queue.
 int ownInBackground(const std::string &id, bool json) {
     const std::string console = core::experimentFolder(id).console();
     QProcess process;
@@ -55,7 +57,7 @@ int ownInBackground(const std::string &id, bool json) {
     process.setStandardOutputFile(QString::fromStdString(console), QIODevice::Append);
     process.setStandardErrorFile(QString::fromStdString(console), QIODevice::Append);
     qint64 pid = 0;
-    if (!process.startDetached(&pid)) // Qt gives it a session of its own
+    if (!process.startDetached(&pid)) // Qt starts it in a new session
         return complain(Error::failed("the queue's owner can't be started: " + process.errorString().toStdString()));
     for (int i = 0; i < 600; ++i) {
         const auto experiment = core::readExperiment(id);
@@ -68,7 +70,7 @@ int ownInBackground(const std::string &id, bool json) {
             return complain(Error::failed("the queue's owner ended at once: " + consoleTail(console)));
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    return complain(Error::failed("the queue's owner did not take it within 30 s", "look into " + console));
+    return complain(Error::failed("the queue's owner did not start within 30 s", "see " + console));
 }
 
 QString entryName(const core::PlannedRun &planned) {
@@ -76,16 +78,16 @@ QString entryName(const core::PlannedRun &planned) {
     return planned.repeats > 1 ? name + QStringLiteral(" (%1 of %2)").arg(planned.repeat).arg(planned.repeats) : name;
 }
 
-/// What is known of an experiment's runs to whoever owns its queue: its own stores, and results on this machine's disk.
+/// The queue's owner's knowledge of its runs: its stores, and results on this machine's disk.
 class OwnedRuns {
 public:
     explicit OwnedRuns(const core::ExperimentRunner &runner) : m_runner(runner) {}
-    std::map<int, core::RunStore *> stores; ///< of runs that go on
+    std::map<int, core::RunStore *> stores; ///< of current runs
 
     [[nodiscard]] core::ExperimentClock clock() {
         const auto progress = [this](int entry) {
             const auto found = stores.find(entry);
-            return found == stores.end() ? core::Progress{} : found->second->progress();
+            return found == stores.end() ? core::Progress{} : core::progressOf(*found->second);
         };
         return {[this](int entry) { return runTimeS(entry); },
                 [progress](int entry) { return progress(entry).fraction; },
@@ -126,10 +128,10 @@ void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, P
     const bool drawn = !std::is_sorted(experiment.order.begin(), experiment.order.end());
     if (drawn && experiment.orderSeed != 0)
         printer.line(
-            QStringLiteral("Repeats take turns, each round in an order drawn from seed %1").arg(experiment.orderSeed));
+            QStringLiteral("Repeats alternate, in balanced rounds drawn from seed %1").arg(experiment.orderSeed));
     if (experiment.sideBySide.runs > 1)
-        printer.line(QStringLiteral("Up to %1 runs go side by side, each on devices that no other one has")
-                         .arg(experiment.sideBySide.runs));
+        printer.line(
+            QStringLiteral("Up to %1 runs go side by side, each on its own devices").arg(experiment.sideBySide.runs));
     for (const core::ExperimentEntry &entry : experiment.entries)
         if (!entry.planned.runnable())
             printer.line(QString::fromStdString(entry.planned.name + "  " + entry.planned.notRunReason));
@@ -140,7 +142,7 @@ int tellResults(const core::ExperimentRunner &runner, const RunOptions &options)
     auto loaded = loadRuns({runner.experiment().id});
     if (!loaded)
         return complain(loaded.error());
-    const core::Report report = loaded->report(); // judged once, however often it is told
+    const core::Report report = loaded->report(); // judged once for all outputs
     if (options.json) {
         nlohmann::ordered_json json = {{"experiment", runner.experiment().id}, {"exit_code", runner.exitCode()}};
         json["results"] = nlohmann::ordered_json::parse(core::exportResults(report, core::ExportFormat::Json));
@@ -187,7 +189,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     QObject::connect(&runner, &core::ExperimentRunner::finished, &runner,
                      [](int code) { QCoreApplication::exit(code); });
     const StopSignals signals([&] {
-        printer.line(QStringLiteral("stopping: what runs ends after its step (again: leave at once)"));
+        printer.line(QStringLiteral("stopping: current runs end after their step (again: exit at once)"));
         runner.stop(QString::fromStdString(whoAsks()));
     });
     tellPlan(runner.experiment(), owned.leftS(), printer);
@@ -197,7 +199,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
         std::fprintf(stderr, "lockstepctl: %s\n", runner.sentence().toUtf8().constData());
         if (std::none_of(runner.experiment().entries.begin(), runner.experiment().entries.end(),
                          [](const auto &entry) { return !entry.run.empty(); }))
-            runner.discard(); // nothing was started, nothing is left
+            runner.discard(); // nothing was started, so leave nothing behind
         return code;
     }
     const int told = tellResults(runner, options);
@@ -211,10 +213,10 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
 int runCommand(const RunOptions &options) {
     if (options.detach && !options.out.empty())
         return complain(Error::badArgument("--out and --detach are both given",
-                                           "leave --out out, and export later: lockstepctl export", "out"));
+                                           "omit --out and export later: lockstepctl export", "out"));
     if (options.detach && !options.tensorBoard.empty())
         return complain(Error::badArgument("--tensorboard and --detach are both given",
-                                           "leave it out here, then: lockstepctl attach ID --tensorboard DIR",
+                                           "omit --tensorboard, then: lockstepctl attach ID --tensorboard DIR",
                                            "tensorboard"));
     for (const std::string &folder : {options.out, options.tensorBoard})
         if (!folder.empty())
@@ -237,8 +239,8 @@ int runCommand(const RunOptions &options) {
     } else if (const auto experiment = core::readExperiment(id); !experiment) {
         return complain(experiment.error());
     } else if (experiment->over()) {
-        return complain(Error::badArgument("experiment " + id + " is over: there is no queue to take up",
-                                           "lockstepctl show " + id));
+        return complain(
+            Error::badArgument("experiment " + id + " is over: there is no queue to resume", "lockstepctl show " + id));
     }
     if (options.detach) {
         if (core::isOwned(id))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
 #include <utility>
@@ -7,7 +8,7 @@
 
 namespace lockstep::cli {
 
-/// KEY=VALUE as typed; every word that sets nothing is an error, whose `where` names the option it was given to.
+/// Parses KEY=VALUE; any other word is an error whose `where` names the option.
 [[nodiscard]] tl::expected<std::vector<std::pair<std::string, std::string>>, std::vector<Error>>
 settingsFrom(const std::vector<std::string> &words, const std::string &option);
 

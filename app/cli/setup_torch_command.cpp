@@ -1,4 +1,5 @@
-// setup-torch: a Python environment with the pinned PyTorch, where lockstep-trainer looks for one.
+// SPDX-License-Identifier: MIT
+// setup-torch: creates a Python environment with the pinned PyTorch, where lockstep-trainer finds it.
 #include <filesystem>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr double neededBytes = 8e9; ///< 4.6 GB installed, and what pip unpacks on its way
+constexpr double neededBytes = 8e9; ///< 4.6 GB installed, plus pip's temporary files
 
 struct Ran {
     bool started = false;
@@ -24,7 +25,7 @@ struct Ran {
     std::string lastError; ///< pip's last "ERROR: …", else the last line
 };
 
-/// Its stdout is ours, so that pip draws its progress; its stderr is told on, and its last word kept.
+/// pip inherits our stdout to draw its progress; its stderr is passed on, and its last error kept.
 Ran runStep(const std::string &program, const QStringList &arguments) {
     QProcess process;
     process.setProcessChannelMode(QProcess::ForwardedOutputChannel);
@@ -66,10 +67,10 @@ Result<void> checkSpace(const std::string &folder, const std::string &pin) {
     const auto gigabytes = [](double bytes) { return std::to_string(int(bytes / 1e9)) + " GB"; };
     return fail(Error::badArgument(pin + " and its CUDA libraries need " + gigabytes(neededBytes) + " in " + folder +
                                        ", which has " + gigabytes(double(disk.bytesAvailable())) + " left",
-                                   "free some, or name an installed PyTorch by LOCKSTEP_TORCH"));
+                                   "free some, or set LOCKSTEP_TORCH to an installed PyTorch"));
 }
 
-/// A half-made environment is finished, a broken one made anew.
+/// Completes an unfinished environment, recreates a broken one.
 Result<std::string> makeEnvironment(const std::string &folder) {
     const std::string python = folder + "/bin/python";
     if (::access(python.c_str(), X_OK) == 0 &&
@@ -77,7 +78,7 @@ Result<std::string> makeEnvironment(const std::string &folder) {
         return python;
     const QString system = QStandardPaths::findExecutable(QStringLiteral("python3"));
     if (system.isEmpty())
-        return fail(Error::badArgument("there is no python3 in PATH, and PyTorch comes as a Python package",
+        return fail(Error::badArgument("there is no python3 in PATH, but PyTorch is a Python package",
                                        "apt install python3-venv"));
     print("1 of 2: a Python environment in " + folder + "\n");
     const Ran made = runStep(system.toStdString(), {"-m", "venv", "--clear", QString::fromStdString(folder)});
@@ -90,23 +91,23 @@ Result<std::string> makeEnvironment(const std::string &folder) {
 
 Result<void> installTorch(const std::string &python, const std::string &folder, const std::string &pin) {
     print("2 of 2: " + pin + " and its CUDA libraries (some 5 GB)\n");
-    // pip keeps every file it has whole: started again, it fetches only what is missing.
+    // pip caches complete files: a second start downloads only the rest.
     const Ran installed = runStep(
         python, {"-m", "pip", "install", "--disable-pip-version-check", "--retries", "2", QString::fromStdString(pin)});
     if (installed.code == 0 && holdsTorch(folder))
         return {};
     return fail(
         Error::failed(pin + " could not be installed" + (installed.lastError.empty() ? "" : ": " + installed.lastError),
-                      "check the network or pip's settings and start this again: it goes on where it was left"));
+                      "check the network or pip's settings and start this again: it resumes where it stopped"));
 }
 
 Result<void> setUp(const std::string &folder, const std::string &pin) {
     if (auto made = realFileSystem().makeFolders(folder); !made)
-        return fail(Error::badArgument(folder + " can't be made: " + made.error().what,
+        return fail(Error::badArgument(folder + " can't be created: " + made.error().what,
                                        "set LOCKSTEP_HOME to a folder you may write to"));
     const auto lock = FileLock::acquire(folder + ".lock");
     if (!lock)
-        return fail(Error::failed("another lockstepctl setup-torch is at work in " + folder, "wait for it"));
+        return fail(Error::failed("another lockstepctl setup-torch is running in " + folder, "wait for it"));
     const std::string stamp = folder + "/lockstep-stamp";
     if (const auto done = realFileSystem().readAll(stamp); done && *done == pin && holdsTorch(folder)) {
         print(pin + " is in " + folder + " already\n");
@@ -131,7 +132,7 @@ int setUpTorchCommand(const std::string &version) {
     const core::TorchLine *line = version.empty() ? &core::torchLines().front() : core::lineOf(version);
     if (!line)
         return complain(Error::badArgument(
-            "lockstep-trainer is built for no PyTorch " + version,
+            "lockstep-trainer is not built for PyTorch " + version,
             "choose " + core::torchLines().front().version + " or " + core::torchLines().back().version, "--line"));
     const auto done = setUp(dataHome() + "/" + core::bundleOfLine("torch", line->version), "torch==" + line->version);
     return done ? int(Done) : complain(done.error());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "shown_rows.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ ShownRows shownRows(const core::ResultTable &table, bool all) {
         out.names.insert(timed.back()->name);
     for (std::size_t i = 0; i < timed.size() && out.names.size() < most; ++i)
         out.names.insert(timed[i]->name);
-    for (const core::ResultRow &row : table.rows) // what has no time yet: as far as there is room
+    for (const core::ResultRow &row : table.rows) // rows without a time yet, as far as there is room
         if (!row.published && out.names.size() < most)
             out.names.insert(row.name);
     out.leftOut = int(measured - out.names.size());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // slurm script, submit, list, cancel, follow.
 #include <algorithm>
 #include <chrono>
@@ -14,9 +15,9 @@
 #include "export/export.h"
 #include "job_commands.h"
 #include "job_runs.h"
-#include "launch/slurm/slurm_experiment.h"
 #include "loaded_runs.h"
 #include "output.h"
+#include "queue/slurm/slurm_experiment.h"
 #include "stop_signals.h"
 
 namespace lockstep::cli {
@@ -24,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Starts `lockstepctl slurm own ID` in a session of its own, which writes down how the jobs stand.
+/// Starts `lockstepctl slurm own ID` in a new session, which records the jobs' states.
 int ownInBackground(const std::string &id) {
     if (core::isOwned(id))
         return Done;
@@ -36,9 +37,9 @@ int ownInBackground(const std::string &id) {
     process.setStandardOutputFile(console, QIODevice::Append);
     process.setStandardErrorFile(console, QIODevice::Append);
     if (!process.startDetached())
-        return complain(Error::failed("nobody can watch the jobs: " + process.errorString().toStdString(),
-                                      "they run all the same; try: lockstepctl slurm follow " + id));
-    for (int i = 0; i < 200; ++i) { // until it holds the experiment, or has found it to be over
+        return complain(Error::failed("the jobs can't be watched: " + process.errorString().toStdString(),
+                                      "they run anyway; try: lockstepctl slurm follow " + id));
+    for (int i = 0; i < 200; ++i) { // until it owns the experiment, or has found it to be over
         const auto experiment = core::readExperiment(id);
         if (core::isOwned(id) || (experiment && experiment->over()))
             break;
@@ -50,12 +51,11 @@ int ownInBackground(const std::string &id) {
 Result<core::SlurmRecord> submitted(const std::string &id) {
     auto record = core::readSlurmRecord(id);
     if (record && record->job.empty())
-        return fail(
-            Error::badArgument("experiment " + id + " was not submitted yet", "lockstepctl slurm submit " + id));
+        return fail(Error::badArgument("experiment " + id + " is not submitted yet", "lockstepctl slurm submit " + id));
     return record;
 }
 
-/// Tells of each entry's waiting whenever it changes, while others of the array may run.
+/// Prints why an entry waits whenever that changes, while others of the array may run.
 class WaitPrinter : public QObject {
 public:
     WaitPrinter(std::string id, core::SlurmRecord record) : m_id(std::move(id)), m_record(std::move(record)) {
@@ -96,7 +96,7 @@ Json toJson(const core::SlurmJob &job) {
     return json;
 }
 
-/// The experiment whose job this is; by its own id, or by Slurm's number.
+/// Finds the experiment by its id or by Slurm's job number.
 Result<std::string> experimentOf(const std::string &id) {
     if (core::isSlurmExperiment(id))
         return id;
@@ -119,7 +119,7 @@ int slurmScriptCommand(const SlurmCommandOptions &options) {
         if (const auto saved = core::saveSlurmExperiment(*experiment, place); !saved)
             return complain(saved.error());
         print(core::slurmFiles(experiment->id).script + "\n");
-        std::fprintf(stderr, "edit it if you like, then: lockstepctl slurm submit %s\n", experiment->id.c_str());
+        std::fprintf(stderr, "edit it if needed, then: lockstepctl slurm submit %s\n", experiment->id.c_str());
         return Done;
     }
     const auto script = core::slurmScript(core::slurmTasks(*experiment), place);
@@ -148,7 +148,7 @@ int slurmSubmitCommand(const SlurmCommandOptions &options) {
     }
     const auto job = core::submitSlurmExperiment(id);
     if (!job) {
-        if (!saved) { // nothing was started, nothing is left
+        if (!saved) { // nothing was started, so leave nothing behind
             std::error_code ignored;
             std::filesystem::remove_all(core::experimentFolder(id).path, ignored);
         }
@@ -237,7 +237,7 @@ int slurmOwnCommand(const std::string &id) {
     if (const auto owned = watch.own(id); !owned)
         return complain(owned.error());
     QObject::connect(&watch, &core::SlurmWatch::finished, &watch, [] { QCoreApplication::exit(Done); });
-    const StopSignals signals([] { QCoreApplication::exit(Stopped); }); // the jobs go on without anybody
+    const StopSignals signals([] { QCoreApplication::exit(Stopped); }); // the jobs continue by themselves
     watch.start();
     return QCoreApplication::exec();
 }

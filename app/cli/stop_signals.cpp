@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "stop_signals.h"
 
 #include <csignal>
@@ -11,7 +12,7 @@
 namespace lockstep::cli {
 namespace {
 
-int pipeEnds[2] = {-1, -1}; // a signal handler can reach nothing but a global
+int pipeEnds[2] = {-1, -1}; // a signal handler can only use a global
 
 void onSignal(int) {
     const char byte = 1;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
 
@@ -5,7 +6,7 @@
 
 namespace lockstep::cli {
 
-/// SIGINT and SIGTERM as calls on the event loop. The second one ends the process at once (130).
+/// Delivers SIGINT and SIGTERM as calls on the event loop. A second one ends the process at once (130).
 class StopSignals : public QObject {
     Q_OBJECT
 public:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/app.h"
 
 #include <QApplication>
@@ -9,17 +10,17 @@
 
 #include <cstdio>
 
-#include "app/ui/pages/device_picker.h"
-#include "app/ui/pages/live_page.h"
-#include "app/ui/pages/nodes_page.h"
-#include "app/ui/pages/plan_page.h"
-#include "app/ui/pages/runs_page.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/nodes/nodes_page.h"
+#include "app/ui/pages/plan/plan_page.h"
+#include "app/ui/pages/runs/runs_page.h"
+#include "app/ui/pages/shared/device_picker.h"
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "base/machine_facts.h"
 #include "ipc/run_folder.h"
-#include "launch/machine_facts.h"
 
 namespace lockstep::ui {
 namespace {

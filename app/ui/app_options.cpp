@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/app_options.h"
 
 #include <QCommandLineParser>

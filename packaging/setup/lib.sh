@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What ./run and ./test share: progress, packages, LibTorch, configuring, building. Sourced with `root` set to the
 # project's folder and `program` to the command's name. Nothing here changes the machine unless something is missing.
 
@@ -30,13 +31,28 @@ say() { # say NAME TEXT [START]
     printf '%-10s %s%s\n' "$1" "$2" "$took"
 }
 
+# What a command says of its progress: of ninja's output how many steps are done, how many are left and what was built last, in
+# words; of another's its last line.
+progress_in() { # progress_in LOG
+    local line part="" what
+    line="$(tail -n 50 "$1" 2>/dev/null | tr '\r' '\n' | grep -E '^\[[0-9]+/[0-9]+\] ' | tail -n 1)"
+    if [[ "$line" =~ ^\[([0-9]+)/([0-9]+)\]\ (.*)$ ]]; then
+        what="${BASH_REMATCH[3]##* }"
+        what="${what%%/CMakeFiles/*}" # the folder that the compiled file lies in
+        [ "$what" = "${BASH_REMATCH[3]}" ] || part=", last: $what"
+        echo "${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps done, $((BASH_REMATCH[2] - BASH_REMATCH[1])) left$part"
+    else
+        tail -n 1 "$1" 2>/dev/null | tr '\r' '\n' | tail -n 1
+    fi
+}
+
 # Shows that a long command is alive: each second on a terminal, each half minute in a log.
 tick() { # tick NAME TEXT LOG PARENT
     local begun=$SECONDS line
     while sleep 1 && kill -0 "$4" 2>/dev/null; do
-        line="$(tail -n 1 "$3" 2>/dev/null | tr '\r' '\n' | tail -n 1)"
+        line="$(progress_in "$3")"
         if [ -t 1 ]; then
-            printf '\r\033[K%-10s %s  %ds  %.60s' "$1" "$2" $((SECONDS - begun)) "$line"
+            printf '\r\033[K%-10s %s  %ds  %.70s' "$1" "$2" $((SECONDS - begun)) "$line"
         elif [ $(((SECONDS - begun) % 30)) -eq 0 ]; then
             printf '%-10s %s  %ds  %.80s\n' "$1" "$2" $((SECONDS - begun)) "$line"
         fi

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/agent/agent_process.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <sys/types.h>
 
@@ -11,6 +12,7 @@
 #include "ipc/frames.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
+#include "tests/hang_limit.h"
 
 /// A home of its own for one test: LOCKSTEP_HOME of this process and all it starts. Removed at the end, with its sockets.
 class TestHome {
@@ -36,12 +38,12 @@ public:
     void write(const std::string &text);
     void closeInput() { m_in.close(); }
     /// The next line of stdout (without newline); nothing at the end or after the time.
-    std::optional<std::string> readLine(std::chrono::milliseconds patience = std::chrono::seconds(10));
+    std::optional<std::string> readLine(std::chrono::milliseconds patience = lockstep::test::hangLimit);
     std::string readAll(); ///< stdout to its end
     std::string errors();  ///< stderr to its end
     void kill(int signal);
     /// Exit code, or 128 + signal; -1 when it still runs after the time.
-    int wait(std::chrono::milliseconds patience = std::chrono::seconds(30));
+    int wait(std::chrono::milliseconds patience = lockstep::test::hangLimit);
 
 private:
     pid_t m_pid = 0;
@@ -68,7 +70,7 @@ struct ServedRun {
 [[nodiscard]] ServedRun serve(int ranks, const Child::Environment &environment);
 
 [[nodiscard]] bool eventually(const std::function<bool()> &condition,
-                              std::chrono::milliseconds patience = std::chrono::seconds(10));
+                              std::chrono::milliseconds patience = lockstep::test::hangLimit);
 [[nodiscard]] bool isAlive(pid_t pid); ///< a zombie is not
 /// Every good frame of the run's log so far.
 [[nodiscard]] std::vector<lockstep::Frame> framesOf(const lockstep::RunFolder &folder);
@@ -76,7 +78,7 @@ struct ServedRun {
 [[nodiscard]] std::map<int, pid_t> rankPids(const lockstep::RunFolder &folder, int count);
 /// The result, waited for; fails the test when none comes.
 [[nodiscard]] lockstep::RunResult resultOf(const lockstep::RunFolder &folder,
-                                           std::chrono::milliseconds patience = std::chrono::seconds(20));
+                                           std::chrono::milliseconds patience = lockstep::test::hangLimit);
 [[nodiscard]] std::string contentsOf(const std::string &path);
 [[nodiscard]] double secondsSince(std::chrono::steady_clock::time_point start);
 

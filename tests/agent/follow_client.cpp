@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/agent/follow_client.h"
 
 #include <doctest/doctest.h>

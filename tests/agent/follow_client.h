@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
 #include <string>
@@ -5,6 +6,7 @@
 
 #include "ipc/messages.h"
 #include "ipc/unix_socket.h"
+#include "tests/hang_limit.h"
 
 /// A follower in the test's own process.
 class FollowClient {
@@ -14,7 +16,7 @@ public:
     FollowClient(const std::string &socketPath, AllNodes all);
     [[nodiscard]] const lockstep::Hello &agent() const { return m_agent; }
     /// Log lines as they came, newlines included, until the agent closes or the time is over.
-    std::string readToEnd(std::chrono::milliseconds patience = std::chrono::seconds(20));
+    std::string readToEnd(std::chrono::milliseconds patience = lockstep::test::hangLimit);
     void send(const std::string &line);
     /// Sends bytes without a newline.
     void sendRaw(const std::string &bytes);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/agent/nodes_run.h"
 
 #include <doctest/doctest.h>

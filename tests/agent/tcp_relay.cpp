@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/agent/tcp_relay.h"
 
 #include <arpa/inet.h>

@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // What the tests of the queue share: lockstepctl as a process, experiments of fake ranks in the background.
 #include <nlohmann/json.hpp>
 #include <QProcess>
-#include <QtTest>
 
 #include "core_support.h"
+#include "experiment/experiment.h"
 #include "ipc/unix_socket.h"
-#include "launch/experiment.h"
+#include "queue/queue_request.h"
+#include "tests/qt_test.h"
 
 namespace lockstep::test {
 
@@ -77,7 +79,7 @@ inline void endAll() {
     for (const std::string &id : listExperiments())
         (void)stopExperiment(id, "the test");
     for (const std::string &id : listExperiments())
-        QTRY_VERIFY_WITH_TIMEOUT(!isOwned(id) && runsAreOver(id), 15'000);
+        QTRY_VERIFY(!isOwned(id) && runsAreOver(id));
 }
 
 } // namespace lockstep::test

@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // What the core's tests share: a home of their own, frames as an agent logs them, runs on disk.
 #include <QTemporaryDir>
-#include <QtTest>
 
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
@@ -9,6 +9,7 @@
 #include "ipc/run_config.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
+#include "tests/qt_test.h"
 
 namespace lockstep::test {
 

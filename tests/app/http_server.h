@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // A real HTTP server on this machine that cuts, lies and resumes.
 #include <QCryptographicHash>

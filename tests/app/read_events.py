@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads event files with TensorBoard itself. For each line on stdin it reloads the folder as TensorBoard's server does, and prints one
 line of JSON: {run: {tag: [[wall time, step, value], ...]}}."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads a page with Python's own HTML parser and prints what it holds as JSON: tables as rows of cells, paragraphs by class, SVG
 drawings, whatever it would load from elsewhere, and tags that do not close as they opened."""
 import html.parser

@@ -1,9 +1,9 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Real run folders on disk for the window's tests: an experiment of baseline, DP and DDP whose logs are written by ipc's
 // LogWriter with plausible frames, so that the window reads them exactly as it reads real ones.
 #include <QDir>
 #include <QTemporaryDir>
-#include <QTest>
 #include <QWidget>
 
 #include <cmath>
@@ -11,14 +11,15 @@
 #include <random>
 
 #include "app/ui/theme/theme.h"
+#include "experiment/experiment.h"
+#include "experiment/plan.h"
+#include "experiment/recipe.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
-#include "launch/experiment.h"
-#include "launch/plan.h"
-#include "launch/recipe.h"
 #include "nodes/node_book.h"
+#include "tests/qt_test.h"
 
 namespace lockstep::uitest {
 
@@ -53,6 +54,7 @@ struct Shape {
     std::uint32_t firstRun = 1; ///< runs are numbered from here: two experiments in one home need unlike ones
     double loadShare = 0.08;    ///< of a step; forward takes what is left
     double stolenOfDdp = 0;     ///< share of DDP's time that a hypervisor gave to others; the other runs lost none
+    bool chairs = false;        ///< a metric "chairs", 3 + rank in each step, and "tables", the step's number
     bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
 
@@ -180,6 +182,8 @@ public:
             summary.testAccuracy = m_accuracy;
             for (const auto &[name, time] : phases(0, std::int64_t(m_summary.size()) * m_shape.stepsPerEpoch))
                 summary.phasesS[name] = time.sumS;
+            if (m_shape.chairs)
+                summary.metrics["chairs"] = 3 + (ranks() - 1) / 2.0;
             result.summary = summary;
         }
         result.logLines = m_log->nextSeq();
@@ -260,6 +264,10 @@ private:
             const double mean = lossAt(double(step)) * std::uniform_real_distribution(0.88, 1.12)(m_random);
             frame.loss = LossWindow{mean * 0.9, mean, mean * 1.1, mean};
             frame.phases = phases(rank, count);
+            for (std::int64_t at = step; m_shape.chairs && at < step + count; ++at) {
+                add(frame.scalars, "chairs", 3 + rank);
+                add(frame.scalars, "tables", double(at));
+            }
             send(rank, frame);
         }
         DeviceFrame devices;

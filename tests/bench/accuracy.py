@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Whether bf16 and channels-last cost accuracy: the same trainings with and without, seed by seed.
 
     accuracy.py                       LeNet, all of Fashion-MNIST, 5 epochs, 6 seeds: some minutes

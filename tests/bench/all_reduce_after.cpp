@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // DDP as pytorch/examples' C++ dist-mnist does it: backward to its end, then one blocking all-reduce a parameter.
 // Loader, model and optimizer are lockstep-trainer's, so what differs is communication alone.
 // all_reduce_after SAMPLES EPOCHS BATCH CORES OUT   under torchrun's variables (lockstep-agent run sets them);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Whether 36 charts of 4 lines with 100,000 points each stay alive while all of them grow ten times a second:
 //   bench_charts [SECONDS [CHARTS [own|qt]]]
 // own: LineChart as the window has it; qt: the same points in Qt Charts' own QLineSeries, replaced and repainted whole. All charts stand in one window and share a crosshair that moves with every frame, as under a pointer that never rests.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What a frame costs on its way: encode in the rank, seal and append in the agent, check and decode in the viewer.
 #include <benchmark/benchmark.h>
 

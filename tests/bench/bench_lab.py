@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures how well the lab's fit meets sizes that it never saw, and how well a forecast meets the runs it foretells.
 
     bench_lab.py lab         held-out sizes from 64 KiB to 16 MiB: median and worst error, by operation

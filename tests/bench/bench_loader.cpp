@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Images a second of lockstep-trainer's loader alone:
 // bench_loader SAMPLES EPOCHS WORKERS item|batch affine|none CORES
 // Prints one JSON object: {"epochs_s": [...], "images": N}. The reader and the workers run on CORES.

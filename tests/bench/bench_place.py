@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Where run_bench.py's measures of the living programs happen: a data home, a screen and the programs, ended together."""
 import contextlib
 import json

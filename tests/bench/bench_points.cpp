@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How fast a long run is opened: a log of steps frames as one rank writes them, read by the real window through the real
 // way (file → check → decode → RunStore → pictures).
 //   bench_points POINTS
@@ -18,15 +19,15 @@
 #include <unistd.h>
 
 #include "app/ui/charts/line_chart.h"
-#include "app/ui/pages/live_page.h"
+#include "app/ui/pages/live/live_page.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "base/machine_facts.h"
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/run_folder.h"
-#include "launch/machine_facts.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
@@ -167,7 +168,7 @@ int main(int argc, char **argv) {
     const double opened = nowS() - begun, spent = cpuS() - cpuBefore;
     QTest::qWait(500);
     const core::RunStore *store = workspace.runs().at(0);
-    if (!workspace.complete() || store->undecodable() > 0 || store->frames() != std::uint64_t(frames) + 2)
+    if (!workspace.complete() || store->log().undecodable > 0 || store->log().frames != std::uint64_t(frames) + 2)
         return complain("the log was not read whole");
     const QJsonObject result{
         {QStringLiteral("points"), double(frames * valuesAFrame)},
@@ -177,7 +178,7 @@ int main(int argc, char **argv) {
         {QStringLiteral("open_cpu_s"), spent},
         {QStringLiteral("first_picture_s"), first.at - begun},
         {QStringLiteral("resident_growth_bytes"), residentBytes() - before},
-        {QStringLiteral("curve_points"), double(store->loss().points().size())}};
+        {QStringLiteral("curve_points"), double(store->losses().all().points().size())}};
     std::printf("%s\n", QJsonDocument(result).toJson(QJsonDocument::Compact).constData());
     return 0;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What thousands of runs cost: real run folders in a home of their own, the real index and models, the real window.
 //   bench_runs [RUNS] [REPEATS]        (10000, 7)
 // Prints one JSON object a line: what was measured, under which key, and each time in ms. run_bench.py makes the table of
@@ -17,16 +18,16 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/judgement.h"
-#include "analysis/run_filter_completion.h"
-#include "app/ui/pages/runs_filter_line.h"
-#include "app/ui/pages/runs_page.h"
+#include "analysis/compare/judgement.h"
+#include "analysis/history/run_filter_completion.h"
+#include "app/ui/pages/runs/runs_filter_line.h"
+#include "app/ui/pages/runs/runs_page.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "base/machine_facts.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
-#include "launch/machine_facts.h"
 #include "models/run_list_model.h"
 #include "store/run_notes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What stamping a step's phases costs: a step of 1 ms of work, timed by the trainer's own clock and not at all, in turns.
 // The work is the same arithmetic, so the difference is the stamps. Prints medians and quartiles.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How long a step's end takes to its point on the screen: the real window and programs, Start pressed as a person would.
 //   bench_window RECIPE PAINTED-POINTS
 // Prints one JSON object: wall clock of the first paint with a live point, and for each point of the loss curve the time
@@ -18,13 +19,13 @@
 #include <map>
 
 #include "app/ui/charts/line_chart.h"
-#include "app/ui/pages/live_page.h"
-#include "app/ui/pages/plan_page.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/plan/plan_page.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "base/machine_facts.h"
 #include "ipc/clock.h"
-#include "launch/machine_facts.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
@@ -60,7 +61,7 @@ private:
         for (const LineData &line : m_chart.lines())
             for (int i = 0; i < m_workspace.runs().count() && line.size() > 0; ++i)
                 if (m_workspace.runs().at(i)->runId() == line.key)
-                    take(m_workspace.runs().at(i)->loss().points(), m_seen[line.key], line.size(), now);
+                    take(m_workspace.runs().at(i)->losses().all().points(), m_seen[line.key], line.size(), now);
     }
 
     void take(const std::vector<core::LossPoint> &points, std::size_t &seen, qsizetype drawn, std::int64_t now) {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What charts and long runs cost: run_bench.py's measures of bench_charts and bench_points."""
 import json
 import os

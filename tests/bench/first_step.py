@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """From `lockstepctl run` to the first step of DDP on two hosts that have all they need (after sync): where the time goes, by the
 stamps that the run's own log keeps. The first host's check comes before it and is told apart.
     tests/bench/first_step.py BIN [TIMES]      Needs root. Both hosts are namespaces of this machine, ssh between them."""

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # The trainer's GPU tests and benchmarks from one command, on a machine that has a GPU, PyTorch 2.11 (the wheel), g++, CMake and
 # ninja, and perhaps no network. No Qt is needed: only ipc, trainer and agent are built.
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The careful person's training on a GPU, for python_peer.py --data graph: all images resident on the GPU, a whole step
 (gather, affine, forward, backward, fused SGD) as one torch.cuda.graph, nothing read back before an epoch ends."""
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What thousands of runs cost: run_bench.py's measure of bench_runs."""
 import json
 import os

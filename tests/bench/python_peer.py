@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The peer of lockstep-trainer in trainer_vs_python.py: the same training as people write it with PyTorch and torchvision.
 
     python_peer.py loader --data pil|tuned [--affine] [--workers N] …      only loads

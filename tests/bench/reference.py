@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The training of lockstep-trainer in plain PyTorch, to compare with (torch alone: no numpy, no torchvision).
 
     reference.py --method baseline|ddp --model lenet|convnet --epochs 1 --batch-size 64 --train-samples 640 --lr 0.01
@@ -6,14 +7,14 @@
                  --save-final F.safetensors --out OUT.json [--world-size 2] [--gradients G.safetensors]
     reference.py --cases FILE    one such command line a line of FILE: torch is imported once for all
 
-Batches, their order, normalisation and loss are DESIGN.md's: DistributedSampler(shuffle=True, seed) with
-set_epoch(epoch), global batch size, cross-entropy averaged over the batch. --loader item works an image at a time
+Batches, their order, normalisation and loss are those of lockstep-trainer: DistributedSampler(shuffle=True, seed) with
+set_epoch(epoch), global batch size, cross-entropy averaged over the batch. --loader item loads one image at a time
 through torch's DataLoader, as published studies do; batch makes whole batches.
 
 OUT.json: {"method", "world_size", "steps", "losses": [one a step: the mean over the global batch], "rank_losses":
 [[one a step] of each rank], "rank_samples": the same with the samples they are means of, "test_accuracy",
 "epochs": [{"epoch", "duration_s", "loss"}], "parameters": {name: [sum, sum of magnitudes]}}. The sampler's padded
-duplicates train, but are in no loss that is told.
+duplicates train, but count in no reported loss.
 """
 
 import argparse

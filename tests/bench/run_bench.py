@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures what a user notices of the built programs, and writes docs/benchmarks/window.md.
 
     run_bench.py latency    a step's end to its point on the screen, over live runs

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """How fast TensorBoard's EventAccumulator reads scalars: the same 22 values a step that bench_points' frames carry.
 
     tensorboard_points.py POINTS REPEATS each|together      prints points a second, by the clock and by processor time, one reading a line

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Measures lockstep-trainer against Python's own PyTorch on this machine's CPU cores, and prints the table of goals.
 
     trainer_vs_python.py                      all rows, 5 repeats; needs a quiet machine

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What watching costs the training: one long run whose window is stopped and let go on in turns."""
 import json
 import math

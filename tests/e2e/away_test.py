@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A queue that lives on the first host, so that the laptop that began it may leave: over two hosts in network namespaces, each with
 a real sshd. The laptop's link is cut and all its processes are killed while the first run goes on; the second begins and ends
 without it; back again, it finds both, 0 lines lost, 0 doubled, and nothing is left on any host. Fake ranks, since what is asked
@@ -133,8 +134,8 @@ class Away(unittest.TestCase):
         self.assertIn("hostA can't be reached", refused.stderr)
         self.assertNotIn("is paused", refused.stdout)
         shown = self.laptop("queue", experiment)
-        self.assertIn("how it stands now is unknown", shown.stdout)
-        self.assertIn("the queue lives on hostA", shown.stdout)
+        self.assertIn("its state is unknown", shown.stdout)
+        self.assertIn("the queue is on hostA", shown.stdout)
         self.kill_the_laptop()
         attached.communicate(timeout=20)
         away = time.monotonic() - cut
@@ -243,8 +244,8 @@ class Away(unittest.TestCase):
         self.lab_with(hosts_reach_each_other=False)
         start = ("--queue-on", "hostA", "--detach", "--remote-agent", self.agent)
         for second, words, sentence in (
-            (".", start, "this machine is one of the run's nodes, so it could not leave while hostA keeps the queue"),
-            ("hostB", (*start[:3], "--remote-agent", f"{self.root}/nothing/lockstep-agent"), "bring it there: lockstepctl nodes sync hostA"),
+            (".", start, "this machine is one of the run's nodes, so it can't be switched off while hostA runs the queue"),
+            ("hostB", (*start[:3], "--remote-agent", f"{self.root}/nothing/lockstep-agent"), "copy it there: lockstepctl nodes sync hostA"),
             ("hostB", start, "on hostA: node hostB can't be reached"),
             ("hostB", ("--queue-on", "hostX", "--detach"), "hostX can't be reached"),
             ("hostB", (*start, "--host", "hostB"), "--queue-on and --host are both given"),

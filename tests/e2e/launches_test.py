@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Launches and stops over two hosts, each with a real sshd, one after another: nothing of them is left on either host or here, be
 it a process, a socket, a file descriptor or a temporary file. Fake ranks, since what is launched is not what is asked about."""
 

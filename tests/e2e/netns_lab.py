@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Hosts on one machine: network namespaces, each with its own sshd, host name, home and two networks.
 
     with Lab(folder, hosts={"hostA": "bond0", "hostB": "eno1"}) as lab:

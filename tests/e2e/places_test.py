@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What is found out about the places of a run before it: the check of all pairs before the first run over them, the lab between
 nodes, and the forecast that rests on it. Real trainers, real Gloo, three hosts in network namespaces."""
 

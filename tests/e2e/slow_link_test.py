@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """convnet over two hosts throttled to 1 Gbit/s and to 100 Mbit/s: the verdict says that communication ate the gain, and the
 forecast that was made before is within 20 % of the measured step. Long."""
 

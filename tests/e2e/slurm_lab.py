@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A real Slurm of two nodes on this machine. Each node is a network and mount namespace of its own, with its own name, address,
 loopback, /tmp and cores, so that nothing meets over 127.0.0.1 or a local socket by chance; the controller is outside, on the
 bridge between them. Everything lies in one folder and goes away with stop(). Needs root, Slurm's and munge's programs, ip."""

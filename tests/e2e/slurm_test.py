@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Recipes through a real Slurm of two nodes (slurm_lab.py): submitted, followed live, cancelled, requeued from the checkpoint, as
 an array; and why a job waits. The ranks are real lockstep-trainers where they were built.
 
@@ -280,7 +281,7 @@ class UnlikeNodes(SlurmTest):
         _, run = self.shared_out(3, "--tasks-per-node", "2,1")
         self.assertEqual([rank["host"] for rank in self.result(run)["ranks"]], ["n1", "n1", "n2"])
         error = self.ctl("slurm", "script", "-", "--tasks-per-node", "2,2", input=self.recipe({"method": "ddp", "devices": 3, "batch_size": 60}), code=2)
-        self.assertIn("has 3 ranks, and the nodes are given 4", error)
+        self.assertIn("has 3 ranks, but the nodes are given 4", error)
 
     def test_nodes_without_a_common_network_are_told_which_addresses_were_tried(self):
         self.lab.inside("n2", "ip", "link", "set", "ens5", "down")

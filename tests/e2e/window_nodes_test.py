@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The window over three hosts in network namespaces, each with its own sshd: e2e_window_nodes_test presses what a person
 presses, on the lab's laptop; this cuts and restores the cable when it asks for that, and looks from outside whether the logs
 are whole and nobody is left."""

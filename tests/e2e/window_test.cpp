@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The main job, end to end, through the window: Start, watch three methods train, kill the window, open it again while
 // the queue goes on, miss nothing, export. The first window is a child process, so that it can be killed for real.
 #include <QApplication>
@@ -10,7 +11,6 @@
 #include <QStandardPaths>
 #include <QSvgRenderer>
 #include <QTemporaryDir>
-#include <QTest>
 #include <QTextStream>
 #include <QToolButton>
 
@@ -18,16 +18,18 @@
 #include <cstdio>
 
 #include "app/ui/charts/line_chart.h"
-#include "app/ui/pages/config_form.h"
-#include "app/ui/pages/live_page.h"
-#include "app/ui/pages/plan_page.h"
-#include "app/ui/pages/verdict_page.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/plan/config_form.h"
+#include "app/ui/pages/plan/plan_page.h"
+#include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/status_strip.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
-#include "launch/machine_facts.h"
+#include "base/machine_facts.h"
+#include "store/load_run.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
@@ -44,7 +46,7 @@ QStringList drawnMethods(Workspace &workspace, MainWindow &window) {
     for (int i = 0; i < workspace.runs().count(); ++i)
         for (const LineData &line : window.livePage()->lossChart()->lines())
             if (line.key == workspace.runs().at(i)->runId() && line.size() > 0)
-                out.append(workspace.runs().at(i)->method());
+                out.append(workspace.runs().at(i)->identity().method());
     return out;
 }
 
@@ -131,7 +133,7 @@ private Q_SLOTS:
         const QString id = first.section(QLatin1Char(' '), 2, 2);
         QVERIFY(!waitForLine(viewer, QStringLiteral("draws dp"), 120'000).isEmpty());
         ::kill(pid_t(viewer.processId()), SIGKILL);
-        QVERIFY(viewer.waitForFinished(5000));
+        QVERIFY(viewer.waitForFinished(test::hangLimitMs));
         QCOMPARE(viewer.exitStatus(), QProcess::CrashExit);
 
         // The queue has an owner that is not the window.
@@ -146,7 +148,7 @@ private Q_SLOTS:
         QVERIFY(window.strip()->stopButton()->isVisibleTo(&window));
         QTRY_VERIFY_WITH_TIMEOUT(drawnMethods(workspace, window).contains(QStringLiteral("ddp")), 120'000);
         QTRY_VERIFY_WITH_TIMEOUT(workspace.complete() && workspace.settled(), 120'000);
-        QTRY_COMPARE_WITH_TIMEOUT(int(drawnMethods(workspace, window).size()), workspace.runs().count(), 5000);
+        QTRY_COMPARE(int(drawnMethods(workspace, window).size()), workspace.runs().count());
         checkComplete(workspace);
         checkVerdict(workspace, window);
         checkExport(workspace, window, id);
@@ -156,18 +158,18 @@ private:
     void checkComplete(Workspace &workspace) {
         QStringList methods;
         for (const core::RunStore *store : workspace.runs().stores()) {
-            QVERIFY2(store->gaps().empty(), "frames are missing");
-            QCOMPARE(store->stateSentence(), QStringLiteral("done"));
-            methods.append(store->method());
-            QCOMPARE(int(store->epochs().size()), 2);
-            for (const core::MergedEpoch &epoch : store->epochs())
+            QVERIFY2(store->log().gaps.empty(), "frames are missing");
+            QCOMPARE(store->lifecycle().sentence(), QStringLiteral("done"));
+            methods.append(store->identity().method());
+            QCOMPARE(int(store->epochs().merged().size()), 2);
+            for (const core::MergedEpoch &epoch : store->epochs().merged())
                 QVERIFY(epoch.complete);
             // What the window followed is what the log holds.
             core::RunStore whole(store->runId());
             QVERIFY(core::loadRun(whole, runFolder(store->runId().toStdString())));
-            QCOMPARE(store->frames(), whole.frames());
-            QCOMPARE(store->loss().points().size(), whole.loss().points().size());
-            QVERIFY(!store->loss().points().empty());
+            QCOMPARE(store->log().frames, whole.log().frames);
+            QCOMPARE(store->losses().all().points().size(), whole.losses().all().points().size());
+            QVERIFY(!store->losses().all().points().empty());
         }
         for (const char *method : {"baseline", "dp", "ddp"})
             QVERIFY2(methods.contains(QLatin1String(method)), method);
@@ -175,7 +177,7 @@ private:
 
     void checkVerdict(Workspace &workspace, MainWindow &window) {
         window.showPage(Page::Verdict);
-        QTRY_VERIFY_WITH_TIMEOUT(window.verdictPage()->sentence().contains(QLatin1String("baseline")), 5000);
+        QTRY_VERIFY(window.verdictPage()->sentence().contains(QLatin1String("baseline")));
         int done = 0, notRun = 0;
         for (const core::ResultRow &row : workspace.results().table().rows) {
             done += !row.published && row.state == "done";
@@ -206,7 +208,7 @@ private:
         exporter.setProcessChannelMode(QProcess::ForwardedErrorChannel);
         exporter.start(binary("lockstep"),
                        {QStringLiteral("--export"), other.path(), QStringLiteral("--experiment"), id});
-        QVERIFY(exporter.waitForFinished(60'000));
+        QVERIFY(exporter.waitForFinished(test::hangLimitMs));
         QCOMPARE(exporter.exitCode(), 0);
         QFile again(other.filePath(QStringLiteral("results.csv")));
         QVERIFY(again.open(QIODevice::ReadOnly));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/fake_rank/behaviour.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A rank without a model: it connects, says hello, reports states, steps, epochs and evaluations like lockstep-trainer,
 // writes --summary, hears stop and SIGTERM, and misbehaves as behaviour.h lists. Unknown arguments are ignored, so it can
 // stand in for lockstep-trainer (LOCKSTEP_TRAINER=…/fake_rank).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/fake_rank/wire.h"
 
 #include <sys/socket.h>

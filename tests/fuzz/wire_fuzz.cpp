@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Everything that reads what a peer or a file says: any bytes must be taken or refused, never crash, hang or grow.
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include <QtTest>
+// SPDX-License-Identifier: MIT
 
 #include "ipc/clock.h"
 #include "ipc/cores.h"
@@ -6,6 +6,7 @@
 #include "ipc/error.h"
 #include "ipc/json_text.h"
 #include "ipc/json_writer.h"
+#include "tests/qt_test.h"
 
 namespace lockstep::detail {
 std::uint32_t crc32cByTable(std::string_view bytes, std::uint32_t seed);

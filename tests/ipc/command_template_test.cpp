@@ -1,8 +1,9 @@
-#include <QtTest>
+// SPDX-License-Identifier: MIT
 
 #include "ipc/command_template.h"
 #include "ipc/frames.h"
 #include "ipc/run_folder.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "faulty_file_system.h"
 
 #include <cerrno>

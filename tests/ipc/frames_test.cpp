@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: MIT
 #include <cmath>
-#include <QtTest>
 #include <set>
 
 #include "sample_frames.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 
@@ -93,6 +94,32 @@ private Q_SLOTS:
         }
     }
 
+    void aMetricMayBeOneNumberAndLeaveOutWhatItsMeanSays() {
+        const auto frame = Decoder().decode(
+            steps(R"(,"scalars":{"temperature":0.7,"odd":"NaN","unknown":null,"rate":{"sum":6,"weight":1.5}})"));
+        QVERIFY2(frame.has_value(), frame ? "" : frame.error().message().c_str());
+        const Scalars &scalars = std::get<StepsFrame>(frame->body).scalars;
+        QCOMPARE(scalars.size(), std::size_t{3});
+        QVERIFY(scalars.at("temperature") == (ScalarWindow{0.7, 1, 0.7, 0.7, 0.7}));
+        QVERIFY(scalars.at("rate") == (ScalarWindow{6, 1.5, 4, 4, 4}));
+        QVERIFY(std::isnan(scalars.at("odd").last));
+    }
+
+    void aFrameFullOfMetricsFits() {
+        Frame frame;
+        StepsFrame body{1, 0, 12, 13, 832, {}, {}};
+        for (std::size_t i = 0; i < maxScalars; ++i) {
+            std::string name = "_" + std::to_string(i);
+            name.resize(maxScalarNameBytes, 'x');
+            body.scalars[name] = {-1.2345678901234567e-300, 1.2345678901234567e-300, -1.2345678901234567e-300,
+                                  1.2345678901234567e-300, 1.2345678901234567e-300};
+        }
+        frame.body = body;
+        const std::string line = encode(frame);
+        QVERIFY(line.size() < maxFrameBytes / 4);
+        QVERIFY(Decoder().decode(line).has_value());
+    }
+
     void unknownIsAbsentAndNullIsUnknown() {
         const auto frame = Decoder().decode(steps(R"(,"loss":null,"phases":null)"));
         QVERIFY(frame.has_value());
@@ -151,6 +178,18 @@ private Q_SLOTS:
         row("phases is a list", steps(R"(,"phases":[])"), "phases");
         row("a phase is a number", steps(R"(,"phases":{"load":1})"), "phases");
         row("a phase lacks its sum", steps(R"(,"phases":{"load":{"max_s":1}})"), "sum_s");
+        row("a metric is a text", steps(R"(,"scalars":{"x":"high"})"), "scalars");
+        row("a metric's name has a blank", steps(R"(,"scalars":{"grad norm":1})"), "scalars");
+        row("a metric's name is empty", steps(R"(,"scalars":{"":1})"), "scalars");
+        row("a metric's name begins with a digit", steps(R"(,"scalars":{"1st":1})"), "scalars");
+        row("a metric's name is long", steps(",\"scalars\":{\"" + std::string(49, 'x') + "\":1}"), "scalars");
+        row("a metric lacks its sum", steps(R"(,"scalars":{"x":{"weight":1}})"), "sum");
+        row("a metric of nothing", steps(R"(,"scalars":{"x":{"sum":1,"weight":0}})"), "weight");
+        row("a metric twice", steps(R"(,"scalars":{"x":1,"x":2})"), "twice");
+        std::string many;
+        for (std::size_t i = 0; i <= maxScalars; ++i)
+            many += (many.empty() ? "\"x" : ",\"x") + std::to_string(i) + "\":1";
+        row("33 metrics", steps(",\"scalars\":{" + many + "}"), "scalars");
         row("unknown state", R"({"type":"state","mono_ns":1,"wall_us":2,"state":"dreaming"})", "state");
         row("accuracy in percent",
             R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":1,"accuracy":88,"samples":1,"duration_s":1})",

@@ -1,6 +1,7 @@
-#include <QtTest>
+// SPDX-License-Identifier: MIT
 
 #include "ipc/line_framer.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 

@@ -1,8 +1,9 @@
-#include <QtTest>
+// SPDX-License-Identifier: MIT
 
 #include "faulty_file_system.h"
 #include "ipc/log.h"
 #include "test_folder.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 using lockstep::test::FaultyFileSystem;

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: MIT
 #include <fstream>
 #include <numeric>
-#include <QtTest>
 
 #include "ipc/log.h"
 #include "sample_frames.h"
 #include "test_folder.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: MIT
 #include <atomic>
-#include <QtTest>
 #include <thread>
 
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 

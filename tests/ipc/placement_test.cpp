@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: MIT
 // Where a run's processes go: the text of --nodes, prefix sums of ranks, and what is refused.
-#include <QtTest>
 
 #include "ipc/node_messages.h"
 #include "ipc/run_config.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: MIT
 #include <cmath>
-#include <QtTest>
 #include <set>
 
 #include "ipc/run_config.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 

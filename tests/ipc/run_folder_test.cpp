@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -5,13 +6,13 @@
 #include <atomic>
 #include <cmath>
 #include <csignal>
-#include <QtTest>
 #include <thread>
 
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
+#include "tests/qt_test.h"
 
 using namespace lockstep;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <limits>
 #include <vector>
@@ -33,12 +34,15 @@ inline std::vector<Frame> sampleFrames() {
     StepsFrame steps{3, 100, 112, 13, 832, LossWindow{2.1, 2.2, 2.3, 0.1 + 0.2}, {}};
     steps.phases["load"] = {0.01, 0.002};
     steps.phases["backward"] = {0.5, std::nullopt};
+    steps.scalars["grad_norm"] = {16.9, 13, 1.1, 1.6, 1.2};
+    steps.scalars["_of_A_script9"] = {-1e300, 0.25, -std::numeric_limits<double>::infinity(), 2, 0.1 + 0.2};
     bodies.push_back(steps);
     bodies.push_back(
         StepsFrame{1, 0, 0, 1, 64, std::nullopt, {}, {{"cpu:0", {{"parallel_forward", {0.5, 0.01}}}}, {"cpu:1", {}}}});
     EpochFrame epoch{2, 0.71, 4.125, 60000, 938, 123456789012345, {}, {}, {{"cpu:1", {{"optimizer", {0.25, {}}}}}}};
     epoch.phases["load"] = {1e-9, 1e-12};
     epoch.readyBatches = 4;
+    epoch.scalars["grad_norm"] = {1200.5, 938, 0.01, 9, 1.25};
     epoch.devices.push_back({"cpu:0", 0.97, 1.0, 2e9, 2.5e9});
     epoch.devices.push_back({"GPU-1", std::nullopt, std::nullopt, std::nullopt, std::nullopt});
     bodies.push_back(epoch);

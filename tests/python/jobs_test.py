@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """export-job: what comes out runs under torchrun, keeps to the published schemas, and no name in it injects anything."""
 import importlib.util
 import json
@@ -78,7 +79,7 @@ class Jobs(Case):
         self.assertIn("--image", self.export("kubernetes", ddp, code=2))
         self.assertIn("evenly among 2 pods", self.export("pytorchjob", recipe({"method": "ddp", "devices": 3, "batch_size": 60}),
                                                          "--nodes", "2", "--image", "i", code=2))
-        self.assertIn("has 2 ranks, and the nodes are given 3", self.export("slurm", ddp, "--tasks-per-node", "3", code=2))
+        self.assertIn("has 2 ranks, but the nodes are given 3", self.export("slurm", ddp, "--tasks-per-node", "3", code=2))
         for word in HOSTILE[:8]:
             self.assertIn("is refused", self.export("slurm", ddp, f"--partition={word}x;", code=2))
             self.assertRegex(self.export("slurm", ddp, f"--interface={word}x;", "--nodes=2", code=2), "refused|network interface")

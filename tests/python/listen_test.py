@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs that somebody else started: their ranks' frames over TCP (lockstepctl listen) and in growing files (lockstepctl follow)."""
 import contextlib
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Checks Kubernetes manifests against the published schemas: kubernetes-validate brings Kubernetes' own; PyTorchJob's is taken
 from the models that Kubeflow generates from its API (kubeflow-training), read as text, since importing them wants a client."""
 import ast

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""lockstep.py against a real lockstep-agent, and recipes that name a script. Needs no torch."""
+# SPDX-License-Identifier: MIT
+"""The Python package lockstep against a real lockstep-agent, and recipes that name a script. Needs no torch."""
 import json
 import os
 import socket
@@ -8,16 +9,15 @@ import sys
 import threading
 
 import support
-from support import HERE, RESOURCES, Case, wait_for
+from support import HERE, Case, wait_for
 
 TRAIN = HERE / "train.py"
 
 
 class Sender(Case):
-    def test_is_short_and_needs_nothing(self):
-        text = (RESOURCES / "lockstep.py").read_text()
-        self.assertLessEqual(len(text.splitlines()), 110)
-        self.call(sys.executable, "-S", "-c", "import lockstep; lockstep.Run(method='x').close()")
+    def test_it_needs_nothing_but_python(self):
+        self.call(sys.executable, "-S", "-W", "error", "-c",
+                  "import lockstep, lockstep.ddp, lockstep_ddp; lockstep.Run(method='x').close()")
 
     def test_its_frames_are_whole_and_good(self):
         self.agent("run", "--nproc-per-node", 2, "--", sys.executable, TRAIN, "epoch_sleep=1.2")
@@ -92,12 +92,11 @@ class Sender(Case):
         path = str(self.home / "socket")
         code = ("import lockstep, time, sys\n"
                 "run = lockstep.Run()\n"
-                "while not run._out: run.send('log', level='info', message='x' * 20000)\n"
-                "begun = time.monotonic()\n"
+                "while not run._sender.pending: run.send('log', level='info', message='x' * 20000)\n"
                 "for _ in run.epoch(1, range(100)):\n"
                 "    with run.phase('forward'): time.sleep(0.005)\n"
                 "    run.step(1.0, 1)\n"
-                "print(time.monotonic() - begun, flush=True)\n"
+                "print('trained', flush=True)\n"
                 "sys.stdin.read()\n"
                 "for _ in range(50): run.send('heartbeat'); time.sleep(0.02)\n"
                 "sys.exit(run.close())\n")
@@ -108,7 +107,7 @@ class Sender(Case):
             script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       text=True, env={**self.environment, "LOCKSTEP_FRAMES": "unix:" + path})
             peer, _ = server.accept()
-            self.assertLess(float(script.stdout.readline()), 20)  # 0.5 s of work; nobody has read a byte
+            self.assertEqual(script.stdout.readline(), "trained\n")  # although nobody has read a byte
 
             def read():
                 while part := peer.recv(1 << 20):
@@ -160,7 +159,7 @@ class Recipe(Case):
         self.assertEqual(record["device_names"], ["cpu:0"])
         shown = self.ctl("show", run).stdout
         self.assertIn("train.py epochs=2 method=baseline", shown)
-        self.assertIn("it says batch_size=64", shown)
+        self.assertIn("it reports batch_size=64", shown)
         self.assertIn("rank 0  cpu:0  cores 0 ", shown)
         self.assertIn("time in", shown)
         listed = next(row for row in json.loads(self.ctl("list", "--json").stdout)["runs"] if row["run"] == run)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests of scripts share: a home of their own, the programs, the log of a run."""
 import json
 import os

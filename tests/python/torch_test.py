@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The examples and DDP's buckets on real PyTorch: under lockstep-agent, torchrun and plain python, and by a recipe."""
 import json
 import sys
@@ -38,6 +39,11 @@ class Torch(Case):
         self.assertGreater(fast["wait"]["sum_s"], 0.15)
         self.assertLess(fast["wait"]["sum_s"], fast["exposed"]["sum_s"])
         self.assertLess(slow["wait"]["sum_s"], fast["wait"]["sum_s"] / 4)
+
+    def test_a_rank_that_is_not_shown_takes_part_in_the_exchange_of_waiting_times(self):
+        ran = self.agent("run", "--nproc-per-node", 2, "--", sys.executable, HERE / "ddp_bits.py", "wait", "cut")
+        self.assertEqual(ran.stdout.count("bit-equal"), 2)
+        self.assertIn("rank 1 is no longer shown", ran.stdout + ran.stderr)
 
     def test_the_study_by_a_recipe_of_ours(self):
         path = self.home / "study.json"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A training loop without torch: it sleeps where it would compute. Arguments: key=value."""
 import math
 import sys

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # What a stranger sees: clones the last commit into a bare Debian 12 (BARE_SUITE=noble: Ubuntu 24.04; no compiler, CMake, git or
 # Python) and runs
 # ./run --headless --quick, then ./test, there, and tells how long each took. Needs root and debootstrap; it is no part of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What bare_debian.sh and bare_package.sh share: a bare Debian 12 in a folder, entered by chroot. Sourced with `tree` (the folder),
 # `source` (the project) and `program` set; needs root, and mounts of the caller's own.
 # BARE_SUITE=noble makes Ubuntu 24.04 instead; debootstrap then wants Ubuntu's keyring: BARE_KEYRING=FILE where it is not installed.

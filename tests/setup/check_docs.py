@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Every relative link and picture in the project's Markdown leads to a file, and every anchor to a heading; the user guide
-has a picture of every page of the window.
+has a picture of every page of the window; and no document or comment names a file that does not exist (named_files.py).
 
 Addresses on the web are not asked: a test must not depend on them.
 """
@@ -8,6 +9,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import named_files
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
@@ -52,7 +55,8 @@ def pages_without_a_picture():
 def main():
     found = [f"{document.relative_to(ROOT)}: {mistake}" for document in documents() for mistake in mistakes_in(document)]
     found += [f"docs/guide.md: no picture of the page {page}" for page in pages_without_a_picture()]
-    print("\n".join(found) if found else f"{len(documents())} documents, every link leads somewhere")
+    found += named_files.mistakes()
+    print("\n".join(found) if found else f"{len(documents())} documents, every link leads somewhere, every file that is named exists")
     return 1 if found else 0
 
 

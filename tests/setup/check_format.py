@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Says which C++ files are not as .clang-format has them; with --fix, formats them."""
 import argparse
 import pathlib

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The rules of the house that text alone shows: which room may include what, and how long a file may be."""
+# SPDX-License-Identifier: MIT
+"""The rules of the house that text alone shows: which room may include what, how long a file may be, and its licence line."""
 import re
 import sys
 
+import include_matrix
 from source_files import ROOT, included_file, source_files
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -19,7 +21,6 @@ ROOMS = [
     ("trainer/agent/", None, ("trainer/agent/", "ipc/"), rf"{TORCH}|{QT}|spdlog/"),
     ("trainer/", "trainer/agent/", ("trainer/", "ipc/"), rf"{QT}|spdlog/"),
     ("app/core/", None, ("app/core/", "ipc/"), rf"{TORCH}|{GUI}|spdlog/"),
-    ("app/core/nodes/", None, ("app/core/nodes/", "app/core/launch/", "app/core/data/", "ipc/"), rf"{TORCH}|{GUI}|spdlog/"),
     ("app/cli/", None, ("app/cli/", "app/core/", "ipc/"), rf"{TORCH}|{GUI}|spdlog/"),
     ("app/ui/", None, ("app/ui/", "app/core/", "ipc/"), rf"{TORCH}|spdlog/"),
 ]
@@ -59,11 +60,21 @@ def too_long(names):
         yield f"tests/setup/long_files.txt names {name}, which does not exist"
 
 
+def without_licence(names):
+    for name in names:
+        head = (ROOT / name).read_text(errors="replace")[:200]
+        if not re.search(r"^(//|#) SPDX-License-Identifier: MIT$", head, re.MULTILINE):
+            yield f"{name} has no line '// SPDX-License-Identifier: MIT' ('#' in scripts) at its top"
+
+
 def main():
     sources = source_files(".cpp", ".h")
     wrong = []
     for name in sources:
         wrong += included_wrongly(name, (ROOT / name).read_text(errors="replace"))
+    for house in include_matrix.ORDER: # a row a room
+        wrong += include_matrix.faults(house, sources)
+    wrong += without_licence(source_files(".cpp", ".h", ".proto", ".py", ".sh", "CMakeLists.txt", ".cmake", ".toml"))
     wrong += too_long(source_files(".cpp", ".h", ".py", ".sh", "CMakeLists.txt", ".cmake"))
     print("\n".join(wrong) if wrong else f"{len(sources)} files keep the rules")
     return 1 if wrong else 0

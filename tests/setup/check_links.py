@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The link rules as the loader sees them: which libraries each program that was built really loads."""
 import argparse
 import pathlib

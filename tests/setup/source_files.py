@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The project's own files, as git sees them: tracked, and new ones that are not ignored."""
 import os
 import pathlib

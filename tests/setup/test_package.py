@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What people install: the desktop files and man pages in their own validators, and the packages of this build, unpacked and run."""
 import argparse
 import gzip
@@ -143,11 +144,25 @@ class Package(unittest.TestCase):
             "share/metainfo/io.github.lockstep.Lockstep.metainfo.xml", "share/doc/lockstep/copyright",
             "share/doc/lockstep/changelog.gz", "share/doc/lockstep/changelog.Debian.gz"}
         wanted |= {f"share/lockstep/recipes/{path.name}" for path in (ROOT / "resources/recipes").glob("*.json")}
-        wanted |= {f"share/lockstep/python/{path.name}" for path in (ROOT / "resources/python").glob("*.py")}
+        wanted |= {file.replace("resources/", "share/lockstep/", 1)
+                   for file in source_files(".py", ".toml", "py.typed") if file.startswith("resources/python/")}
+        self.assertIn("share/lockstep/python/lockstep/__init__.py", wanted)
         files = {str(path.relative_to(self.usr)) for path in self.usr.rglob("*") if path.is_file()}
         self.assertEqual(wanted - files, set())
         tree = next((self.folder / "tar").iterdir())
         self.assertEqual({str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()}, files)
+
+    def test_the_systems_python_imports_the_package_which_is_in_it_once(self):
+        """/usr/bin/python3 of Debian and Ubuntu imports from /usr/lib/python3/dist-packages."""
+        python = "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable
+        for tree in (self.usr, next((self.folder / "tar").iterdir())):
+            ran = run(python, "-B", "-S", "-c", "import lockstep, lockstep_ddp; print(lockstep.__version__, lockstep.__file__)",
+                      cwd=self.folder, environment={"PYTHONPATH": str(tree / "lib/python3/dist-packages")})
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            version, file = ran.stdout.split()
+            self.assertTrue(run("dpkg-deb", "-f", self.deb, "Version").stdout.startswith(version + "-"), version)
+            self.assertEqual(os.path.realpath(file), str(tree / "share/lockstep/python/lockstep/__init__.py"))
+        self.assertEqual([path for path in self.usr.rglob("*") if path.suffix == ".pyc" or path.name.endswith(".egg-info")], [])
 
     def test_the_lines_of_pytorch_that_are_built_are_in_it_and_say_which_they_are(self):
         built = {path.parent.parent.name for path in BUILD.glob("lines/*/launcher/lockstep-trainer")}

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Where the installed trainer finds PyTorch, and lockstepctl setup-torch. Python, its venv and pip are real; the torch is a wheel made
 here, and a script stands in for the trainer behind the launcher."""
 import json
@@ -136,7 +137,7 @@ class Torch(unittest.TestCase):
         self.assertEqual(self.start().returncode, 2)  # this trainer is of the first line
         ran = self.set_up("--line", "1.13")
         self.assertEqual((ran.returncode, ran.stderr),
-                         (2, f"lockstepctl: --line: lockstep-trainer is built for no PyTorch 1.13; choose {VERSION} or {SECOND}\n"))
+                         (2, f"lockstepctl: --line: lockstep-trainer is not built for PyTorch 1.13; choose {VERSION} or {SECOND}\n"))
 
     def test_which_line_it_is_built_for_is_told_without_one(self):
         ran = self.start("--facts", LOCKSTEP_FACTS="line")

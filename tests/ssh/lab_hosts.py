@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Several "hosts", each a real sshd of its own: on loopback, or (root) each in a network namespace of its own."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Two nodes, each with a real sshd, and the line of PyTorch that both can use: chosen by drivers, GPUs and what is there already,
 brought, told, and used by a run. nvidia-smi and NVML are stand-ins that tell of a Volta card; the second line is one of a few
 bytes, and with --soak the real one of ./run --lines, which then trains over both nodes."""
@@ -124,7 +125,7 @@ class Lines(unittest.TestCase):
         self.lab.environment["LOCKSTEP_LINES"] = str(self.root / "none")
         self.host("old", volta=True, LOCKSTEP_TORCH="")
         _, said = self.sync("old", code=2)
-        self.assertIn("PyTorch 2.7.1 would do, and the trainer is not built for it here", said)
+        self.assertIn("PyTorch 2.7.1 would work, but the trainer is not built for it here", said)
         self.assertIn("./run --lines", said)
         self.assertFalse((self.lab.hosts["old"].home / "sync").exists(), "something was copied")
 
@@ -139,7 +140,7 @@ class Lines(unittest.TestCase):
         brought = self.lab.hosts["old"].home / "sync/programs-2.7/current"
         self.assertEqual((brought / "libexec/lockstep/lockstep-trainer").read_bytes(), pathlib.Path(arguments.fake_rank).read_bytes())
         _, said = self.sync("bare", code=2)
-        self.assertIn("PyTorch 2.7.1 is neither there nor on this machine; install it on one of them; here: "
+        self.assertIn("PyTorch 2.7.1 is neither on the node nor on this machine; install it on one of them; here: "
                       "lockstepctl setup-torch --line 2.7", said)
         self.assertFalse((self.lab.hosts["bare"].home / "sync").exists(), "something was copied")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A private sshd on loopback with its own keys, port and environment, and the client's side of it."""
 
 import os

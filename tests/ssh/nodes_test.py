@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Nodes through a real sshd: added, looked at, doctored. Every trouble that a machine can have is named with its fix."""
 
 import argparse

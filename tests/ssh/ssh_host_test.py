@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A run on one other host, through a real sshd: it starts there, is followed here, survives a cut link and leaves a
 byte-identical log on both sides. Hosts that must be refused are refused before anything starts."""
 

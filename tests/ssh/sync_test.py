@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What a node needs is brought to it through a real sshd: by content, resumably, verified, switched at once. --soak brings the
 whole of PyTorch's CPU libraries besides and trains with them."""
 
@@ -71,6 +72,10 @@ class Sync(unittest.TestCase):
         listed = json.loads((self.lab.here / "nodes.json").read_text())["nodes"][0]
         self.assertEqual(listed["agent"], f"{box.home}/sync/programs/current/bin/lockstep-agent")
         self.assertIn(" in " + arguments.torch.rstrip("/"), listed["torch"])
+        scripts = box.home / "sync/programs/current/share/lockstep/python"
+        imported = subprocess.run([sys.executable, "-B", "-S", "-c", "import lockstep, lockstep_ddp; lockstep.Run().close()"],
+                                  env={"PYTHONPATH": str(scripts)}, cwd=self.root, capture_output=True, text=True)
+        self.assertEqual((imported.returncode, imported.stderr), (0, ""))
         for name in ("train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
             self.assertEqual(sha256(box.home / "data/mnist" / name), sha256(self.lab.here / "data/mnist" / name))
         again = self.sync("--data", "mnist", "--tar")
@@ -176,7 +181,7 @@ class Sync(unittest.TestCase):
         watcher.join()
         self.assertTrue(was_cut, "the copy was over before the cut")
         self.assertNotEqual(said.returncode, 0)
-        self.assertIn("goes on where it was left", said.stderr)
+        self.assertIn("resumes where it stopped", said.stderr)
         self.assertFalse((box.home / "data/mnist").exists(), "half a version was switched to")
         there = next((box.home / "sync/data-mnist").glob("incoming-*/train-images-idx3-ubyte")).stat().st_size
         reports = self.sync("--data", "mnist", "--tar")

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Whether Perfetto itself opens a trace of ours: loads it in the real Perfetto UI in a headless Chromium and asks its trace
 processor, by SQL, for what it understood.
 

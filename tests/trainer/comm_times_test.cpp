@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What DDP's buckets say of communication, from stamps alone.
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What only a GPU can show; without one each case says so. tests/bench/gpu.sh runs them on such a machine.
 #include <doctest/doctest.h>
 

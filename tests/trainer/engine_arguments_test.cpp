@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
 #include <arpa/inet.h>
@@ -8,7 +9,7 @@
 #include "tests/trainer/trainer_process.h"
 #include "trainer/comm/rank_environment.h"
 #include "trainer/engine/arguments.h"
-#include "trainer/engine/placement.h"
+#include "trainer/engine/rank_placement.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;

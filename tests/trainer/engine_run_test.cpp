@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -56,6 +57,25 @@ double medianShareOfOther(const std::vector<Frame> &frames, int rank) {
     REQUIRE(shares.size() >= 5);
     std::ranges::nth_element(shares, shares.begin() + std::ptrdiff_t(shares.size() / 2));
     return shares[shares.size() / 2];
+}
+
+/// Besides those that every method may report.
+std::set<std::string> phasesBesidesCommon(const EpochFrame &epoch) {
+    const std::set<std::string_view> common{phase::load,     phase::h2d,       phase::forward,
+                                            phase::backward, phase::optimizer, phase::other};
+    std::set<std::string> own;
+    for (const auto &[name, time] : epoch.phases)
+        if (!common.contains(name))
+            own.insert(name);
+    return own;
+}
+
+std::set<std::string> phasesInTable(const std::string &method) {
+    std::set<std::string> names;
+    for (const std::string_view name : findMethod(method)->phases)
+        if (!name.empty())
+            names.emplace(name);
+    return names;
 }
 
 } // namespace
@@ -149,6 +169,19 @@ TEST_SUITE("engine_run") {
         CHECK(summary.devices == std::vector<std::string>{"cpu:0", "cpu:1"});
         CHECK(summary.backend == "gloo");
         CHECK(summary.epochs.at(0).samples == 650);
+        const ScalarWindow own = first[0].scalars.at("grad_norm"), other = second[0].scalars.at("grad_norm");
+        CHECK((own == other)); // of the gradient that both use
+        CHECK(own.weight == static_cast<double>(first[0].steps));
+        CHECK(own.min > 0);
+        CHECK(own.max >= own.last);
+        CHECK(summary.metrics.at("grad_norm") == own.mean());
+        CHECK(summary.metrics.at("lr") == summary.lr);
+        CHECK(first[0].scalars.at("lr").min == *summary.lr);
+        Scalars windows;
+        for (const auto &window : bodiesOf<StepsFrame>(frames, 0))
+            merge(windows, window.scalars);
+        CHECK(windows.at("grad_norm").weight == own.weight);
+        CHECK(windows.at("grad_norm").mean() == doctest::Approx(own.mean()));
     }
 
     TEST_CASE("three ranks count each test image once, and more ranks than samples train each sample once") {
@@ -240,8 +273,11 @@ TEST_SUITE("engine_run") {
                 REQUIRE(ended.code == 0);
             }
             const auto frames = readFrames(folder / "f");
-            for (int rank = 0; rank < way.ranks; ++rank)
+            for (int rank = 0; rank < way.ranks; ++rank) {
                 CHECK(medianShareOfOther(frames, rank) <= 0.02);
+                CHECK(phasesBesidesCommon(bodiesOf<EpochFrame>(frames, rank).front()) ==
+                      phasesInTable(way.options.front().substr(9)));
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // --cuda-graph without a GPU: which steps are recorded and launched, and that training walks the same way.
 #include <doctest/doctest.h>
 
@@ -35,7 +36,7 @@ private:
 };
 
 struct Walked {
-    std::vector<double> losses;
+    std::vector<double> losses, norms; ///< norms: of the gradients
     std::vector<torch::Tensor> parameters;
 };
 
@@ -74,6 +75,7 @@ Walked walk(const std::string &name, const std::string &kind, std::vector<std::s
         }
         strategy->bring(batch, c10::Device(torch::kCPU), true);
         losses.push_back(strategy->step(batch, false).loss);
+        walked.norms.push_back(optimizer.gradientNorm().item<double>());
         strategy->runOptimizer(optimizer);
     }
     for (const auto &loss : losses)
@@ -112,6 +114,7 @@ TEST_SUITE("graphed") {
                 std::vector<std::string> told;
                 const Walked expected = walk(model, kind, nullptr), found = walk(model, kind, &told);
                 CHECK(found.losses == expected.losses);
+                CHECK(found.norms == expected.norms);
                 REQUIRE(found.parameters.size() == expected.parameters.size());
                 for (std::size_t i = 0; i < found.parameters.size(); ++i)
                     CHECK(torch::equal(found.parameters[i], expected.parameters[i]));

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Python's own torch and torchvision for the tests of trainer/data: one word says what to compare.
 
     peer.py sampler CASES       a line of CASES: size world rank seed epoch; prints DistributedSampler's order of each

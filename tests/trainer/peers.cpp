@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "tests/trainer/peers.h"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Python's PyTorch as the measure: finds one, and gives both sides the same small data.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // bf16 and channels-last against fp32 from equal seeds, in seconds; over whole trainings: tests/bench/accuracy.py.
 #include <doctest/doctest.h>
 

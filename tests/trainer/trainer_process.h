@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Runs real lockstep-trainer processes in a folder of their own.
 #include <fcntl.h>

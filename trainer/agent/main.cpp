@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
@@ -6,11 +7,11 @@
 
 #include "ipc/logging.h"
 #include "ipc/socket_folder.h"
-#include "trainer/agent/commands.h"
-#include "trainer/agent/listen_session.h"
-#include "trainer/agent/machine.h"
-#include "trainer/agent/session.h"
-#include "trainer/agent/version.h"
+#include "trainer/agent/commands/agent_commands.h"
+#include "trainer/agent/devices/machine.h"
+#include "trainer/agent/listen/listen_session.h"
+#include "trainer/agent/net/version.h"
+#include "trainer/agent/session/run_session.h"
 
 namespace {
 

@@ -1,41 +1,50 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/comm/backend_choice.h"
 
+#include <algorithm>
 #include <set>
 #include <unistd.h>
+#include <vector>
 
+#include "ipc/backend_rule.h"
 #include "ipc/logging.h"
 #include "trainer/comm/listen_socket.h"
 
 namespace lockstep::trainer {
+namespace {
+
+std::string someOf(const std::vector<std::string> &gpus) {
+    return std::to_string(std::ranges::count(gpus, std::string())) + " of " + std::to_string(gpus.size()) + " ranks";
+}
+
+std::string countsOf(const std::vector<std::string> &gpus) {
+    const std::size_t distinct = std::set<std::string>(gpus.begin(), gpus.end()).size();
+    return std::to_string(gpus.size()) + " ranks share " + std::to_string(distinct) + " GPU" +
+           (distinct == 1 ? "" : "s");
+}
+
+} // namespace
 
 Result<std::string> chooseBackend(Communicator &communicator, const std::string &wanted, c10::Device device,
                                   const std::string &deviceName) {
     // Every rank asks, whatever its own device: one of several nodes may have CPU devices, and others GPUs.
-    auto gpus = communicator.exchange("gpus", device.is_cuda() ? deviceName : "");
-    const std::size_t ranks = gpus.size(), without = std::erase(gpus, "");
-    if (without > 0) {
-        const std::string some = std::to_string(without) + " of " + std::to_string(ranks) + " ranks";
-        if (wanted == "nccl") {
-            communicator.part();
-            return fail(Error::badArgument("nccl works on GPUs, and " + (without == ranks ? "these ranks" : some) +
-                                               " have CPU devices",
-                                           "use gloo or auto", "--backend"));
-        }
-        if (without < ranks)
-            logInfo("backend gloo: " + some + " have CPU devices, which nccl does not reach");
-        return std::string("gloo");
-    }
-    const std::set<std::string> distinct(gpus.begin(), gpus.end());
-    const bool enough = distinct.size() == gpus.size();
-    const std::string counts = std::to_string(gpus.size()) + " ranks share " + std::to_string(distinct.size()) +
-                               " GPU" + (distinct.size() == 1 ? "" : "s");
-    if (wanted == "nccl" && !enough) {
+    const auto gpus = communicator.exchange("gpus", device.is_cuda() ? deviceName : "");
+    const BackendRule possible = backendFor("auto", gpus);
+    if (wanted == "nccl" && possible.name != wanted) {
         communicator.part();
-        return fail(Error::badArgument("nccl takes one rank a GPU, but " + counts, "use gloo or auto", "--backend"));
+        return fail(
+            Error::badArgument(possible.reason == BackendReason::SharedGpu
+                                   ? "nccl takes one rank a GPU, but " + countsOf(gpus)
+                                   : "nccl works on GPUs, and " +
+                                         (possible.reason == BackendReason::CpuDevices ? "these ranks" : someOf(gpus)) +
+                                         " have CPU devices",
+                               "use gloo or auto", "--backend"));
     }
-    if (wanted == "auto" && !enough)
-        logInfo("backend gloo: " + counts + ", and nccl takes one rank a GPU");
-    return wanted == "gloo" || !enough ? std::string("gloo") : std::string("nccl");
+    if (possible.reason == BackendReason::SomeCpuDevices)
+        logInfo("backend gloo: " + someOf(gpus) + " have CPU devices, which nccl does not reach");
+    if (wanted == "auto" && possible.reason == BackendReason::SharedGpu)
+        logInfo("backend gloo: " + countsOf(gpus) + ", and nccl takes one rank a GPU");
+    return wanted == "auto" ? possible.name : wanted;
 }
 
 GlooPlace glooPlaceOf(const RankEnvironment &env, const std::string &interface) {

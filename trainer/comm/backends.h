@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
 #include <optional>
@@ -15,10 +16,10 @@ struct GlooPlace {
     std::optional<std::chrono::milliseconds> limit = {}; ///< of connecting and of each call; absent: c10d's own
 };
 
-/// Threads that work Gloo's collectives off, in the order in which they were asked for: c10d's own number.
+/// Threads that run Gloo's collectives, in the order in which they were requested: c10d's own number.
 inline constexpr int glooThreads = 2;
 
-/// c10d's backends. Each lives in a unit of its own because of the headers it needs. They throw what c10d throws.
+/// c10d's backends. Each is in a unit of its own because of the headers it needs. They throw what c10d throws.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                                                          int size, const GlooPlace &place);
 /// Throws when there is no CUDA (trainer/comm/gpus.cpp loads it).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/comm/communicator.h"
 
 #include <chrono>
@@ -24,7 +25,8 @@ void Communicator::connect(const std::string &backend, c10::Device device, const
         if (!place.interface.empty()) // "=": by itself it takes every interface whose name begins like that
             ::setenv("NCCL_SOCKET_IFNAME", ("=" + place.interface).c_str(), 1);
         const auto nccl = makeNccl(c10::make_intrusive<c10d::PrefixStore>("nccl", m_store), rank, size);
-        m_group->setBoundDeviceId(device); // which setBackend() hands on: a barrier guesses by rank else
+        m_group->setBoundDeviceId(
+            device); // setBackend() passes it on; without it, a barrier guesses the device by rank
         m_group->setBackend(c10::DeviceType::CUDA, Group::BackendType::NCCL, nccl);
         m_group->setDefaultBackend(Group::BackendType::NCCL);
     } else {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace lockstep::trainer {
 
-/// The ranks of a run talking to each other. A world of one without a store (baseline, DP) talks to nobody and all calls
+/// Communication between the ranks of a run. In a world of one without a store (baseline, DP) all calls
 /// return at once. Host numbers travel over Gloo whichever backend carries the gradients. Calls throw what c10d throws; every
 /// rank makes the same calls in the same order, from one thread.
 class Communicator {
@@ -25,7 +26,7 @@ public:
     [[nodiscard]] int rank() const { return m_env.rank; }
     [[nodiscard]] int worldSize() const { return m_env.worldSize; }
 
-    /// Connects the backends. `backend` is gloo or nccl; nccl is told the interface of `place`, where it names one.
+    /// Connects the backends. `backend` is gloo or nccl; nccl uses the interface of `place`, where it names one.
     void connect(const std::string &backend, c10::Device device, const GlooPlace &place);
     /// Null when alone or before connect().
     [[nodiscard]] const c10::intrusive_ptr<c10d::ProcessGroup> &group() const { return m_group; }
@@ -38,13 +39,13 @@ public:
     [[nodiscard]] std::vector<torch::Tensor> gatherBytes(const torch::Tensor &own);
     [[nodiscard]] std::vector<double> sum(std::vector<double> own);
     void barrier();
-    /// Before a refusal that every rank comes to by itself from what was exchanged: rank 0 serves the store and goes last, or
-    /// the others would tell of a lost rank instead. Seconds at most.
+    /// Call before an exit that every rank decides on by itself from exchanged data. Rank 0 serves the store, so it leaves last;
+    /// otherwise the others would report a lost rank. Takes seconds at most.
     void part();
-    /// The last call, of all ranks: closes the backends in order. NCCL's destructor alone would abort what others still do.
+    /// The last call, on all ranks: closes the backends in order. NCCL's destructor alone would abort what others still do.
     void leave();
 
-    /// Known since connect(): whether any rank's device is a GPU. What all ranks must do alike goes by this, not by the own device.
+    /// Known since connect(): whether any rank's device is a GPU. Use this, not the own device, for what all ranks must do alike.
     [[nodiscard]] bool someOnGpu() const { return m_someOnGpu; }
 
     /// When the last collective ended here (CLOCK_MONOTONIC): a point in time that is nearly the same on all ranks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The only unit that includes Gloo's headers. PyTorch's wheel leaves them out, the distribution's are older than the Gloo
 // inside libtorch: only opaque pointers to Gloo's types are used here, nothing of it is constructed or called.
 #include "trainer/comm/backends.h"

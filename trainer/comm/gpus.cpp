@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/comm/gpus.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/comm/listen_socket.h"
 
 #include <arpa/inet.h>
@@ -7,10 +8,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
+
+#include "ipc/port_holder.h"
 
 namespace lockstep::trainer {
 
@@ -28,60 +28,14 @@ AddressList lookUp(const std::string &address, int port, int flags) {
     return {found, &::freeaddrinfo};
 }
 
-/// Inode of the socket that listens on the port, from one of /proc/net/tcp and tcp6.
-std::string listeningInode(const char *table, int port) {
-    std::ifstream file(table);
-    std::string line;
-    std::getline(file, line);
-    while (std::getline(file, line)) {
-        std::istringstream fields(line);
-        std::string slot, local, remote, state, queues, timer, retransmit, uid, timeout, inode;
-        fields >> slot >> local >> remote >> state >> queues >> timer >> retransmit >> uid >> timeout >> inode;
-        const auto colon = local.rfind(':');
-        if (state == "0A" && colon != std::string::npos && std::stoi(local.substr(colon + 1), nullptr, 16) == port)
-            return inode;
-    }
-    return {};
-}
-
-bool holds(const std::filesystem::path &process, const std::string &link) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator fd(process / "fd", error), end; !error && fd != end; fd.increment(error)) {
-        if (std::filesystem::read_symlink(fd->path(), error).string() == link)
-            return true;
-        error.clear();
-    }
-    return false;
-}
-
 Error portTaken(const std::string &address, int port) {
     std::string what = "port " + std::to_string(port) + " on " + address + " is already in use";
-    if (const auto pid = holderOfPort(port)) {
-        std::string name;
-        std::getline(std::ifstream("/proc/" + std::to_string(*pid) + "/comm") >> std::ws, name);
-        what += " by process " + std::to_string(*pid) + (name.empty() ? "" : " (" + name + ")");
-    }
+    if (const auto holder = holderOfPort(port))
+        what += " by process " + holder->words();
     return Error::badArgument(what, "end that process or choose another MASTER_PORT");
 }
 
 } // namespace
-
-std::optional<pid_t> holderOfPort(int port) {
-    std::string inode = listeningInode("/proc/net/tcp", port);
-    if (inode.empty())
-        inode = listeningInode("/proc/net/tcp6", port);
-    if (inode.empty())
-        return {};
-    const std::string link = "socket:[" + inode + "]";
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
-         entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
-        if (name.find_first_not_of("0123456789") == std::string::npos && holds(entry->path(), link))
-            return static_cast<pid_t>(std::stol(name));
-    }
-    return {};
-}
 
 Result<Fd> listenOn(const std::string &address, int port, bool &everywhere) {
     everywhere = false;

@@ -1,8 +1,6 @@
+// SPDX-License-Identifier: MIT
 #pragma once
-#include <optional>
 #include <string>
-
-#include <sys/types.h>
 
 #include "ipc/error.h"
 #include "ipc/unix_socket.h"
@@ -10,12 +8,9 @@
 namespace lockstep::trainer {
 
 /// A listening TCP socket on that address and port alone. A port in use is a BadArgument that names it and, where /proc
-/// tells, the process that holds it. An address that is not this machine's (a service name) falls back to all addresses,
+/// shows it, the process that holds it. An address that is not this machine's (a service name) falls back to all addresses,
 /// and `everywhere` is set.
 [[nodiscard]] Result<Fd> listenOn(const std::string &address, int port, bool &everywhere);
-
-/// The process that listens on that TCP port, as far as this user may see.
-[[nodiscard]] std::optional<pid_t> holderOfPort(int port);
 
 /// The address this machine uses to reach `address`; empty when there is no route.
 [[nodiscard]] std::string localAddressTowards(const std::string &address, int port);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/comm/rank_environment.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
 #include <optional>
@@ -7,10 +8,10 @@
 
 namespace lockstep::trainer {
 
-/// Who this process is among the run's, and where they meet. No torch here.
+/// This process's rank and where the ranks meet. No torch here.
 struct RankEnvironment {
     int rank = 0, localRank = 0, worldSize = 1, localWorldSize = 1;
-    bool launched = false;     ///< some launcher said so (torchrun's, Slurm's or Open MPI's variables)
+    bool launched = false;     ///< by a launcher, whose variables are set (torchrun, Slurm or Open MPI)
     std::string launcher;      ///< "torchrun's variables", "Slurm", "Open MPI"; empty when not launched
     std::string masterAddress; ///< empty: none given
     int masterPort = 0;

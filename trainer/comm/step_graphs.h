@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
 #include <memory>
 
 namespace lockstep::trainer {
 
-/// A step's work on a GPU as CUDA graphs, one a phase (Input: --loader device alone), so that phases are still stamped between them. They share one
-/// pool of memory, so they are to be launched in the order in which they were recorded. Used from the training thread.
+/// A step's work on a GPU as CUDA graphs, one per phase (Input: with --loader device only), so that phases are still timed between
+/// them. They share one memory pool, so they must be launched in the order in which they were recorded. Used from the training thread.
 class StepGraphs {
 public:
     enum Part { Input, Forward, Backward, Optimize };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/comm/store.h"
 
 #include <netinet/in.h>
@@ -10,7 +11,7 @@
 
 #include "ipc/logging.h"
 #include "trainer/comm/listen_socket.h"
-#include "trainer/comm/torch_line.h"
+#include "trainer/comm/torch_compat.h"
 
 namespace lockstep::trainer {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/affine.h"
 
 #include <cmath>

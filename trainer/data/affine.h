@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // torchvision's RandomAffine(degrees=15, translate=(0.1, 0.1), scale=(0.9, 1.1)), nearest, fill 0, on tensors.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/batch_maker.h"
 
 #include <torch/torch.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace lockstep::trainer {
 
-/// Makes one batch of given samples. Const after construction, so that many threads may share one.
+/// Makes one batch of given samples. Constant after construction, so that threads may share it.
 class BatchMaker {
 public:
     /// `set` must outlive it.

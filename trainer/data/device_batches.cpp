@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/device_batches.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <span>
 
@@ -6,12 +7,12 @@
 
 namespace lockstep::trainer {
 
-/// --loader device: the whole set lies on the device and batches are cut, augmented and normalised there, by torch's own
-/// operations (index_select, sums, grid_sample). What travels a batch is one copy: an index an image, and with affine what its
-/// columns and rows add to the source's place. affine_grid's own product won't do: how a batched one rounds is each library's
-/// own, and one coordinate in some millions falls to the next pixel. The draw and, bit by bit on a CPU, the pixels are the other
-/// loaders' (trainer/data/affine.h). A GPU's grid_sample may fuse its last multiply-add: none of 1.9 × 10⁹ coordinates drawn as
-/// these are would have gone elsewhere by it.
+/// --loader device: the whole set is on the device, and batches are selected, augmented and normalised there by torch's own
+/// operations (index_select, sums, grid_sample). One copy per batch goes to the device: an index per image, and with affine what
+/// its columns and rows add to the source's coordinates. affine_grid's own product cannot be used: its rounding differs between
+/// libraries, and one coordinate in some millions would fall on the next pixel. The random draws equal the other
+/// loaders' (trainer/data/affine.h), and so do the pixels, bit by bit on a CPU. A GPU's grid_sample may fuse its last multiply-add:
+/// that would have moved none of 1.9 × 10⁹ coordinates that were drawn this way.
 class DeviceBatches {
 public:
     /// Copies `set` to options.device.
@@ -19,9 +20,9 @@ public:
 
     /// As BatchMaker::make, with images and labels on the device.
     [[nodiscard]] Batch make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
-    /// Its two halves: what the host does, which leaves images and labels undefined …
+    /// Its two halves: the host's, which leaves images and labels undefined …
     [[nodiscard]] Batch prepare(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
-    /// … and what the device does with a copy of `terms` there: operations alone, always the same for as many samples, so that
+    /// … and the device's, from a copy of `terms` there: only operations, always the same ones for a number of samples, so that
     /// they can be recorded.
     void makeOf(const torch::Tensor &terms, Batch &batch) const;
     [[nodiscard]] std::int64_t samplesOf(const torch::Tensor &terms) const;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/idx_file.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ bool isGzip(const torch::Tensor &bytes) {
     return bytes.numel() >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
-/// The unpacked length a gzip file claims in its last four bytes: a hint alone, it may lie.
+/// The unpacked length that a gzip file states in its last four bytes: only a hint, it may be wrong.
 std::int64_t claimedLength(const torch::Tensor &bytes) {
     const auto n = bytes.numel();
     if (n < 18)

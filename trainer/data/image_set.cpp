@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/image_set.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 struct Source {
     const char *name;
-    double mean, std; ///< of the training images scaled to 0..1 (DESIGN.md 7)
+    double mean, std; ///< of the training images scaled to 0..1
     std::string folder;
     const char *wayOut;
 };

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/loader.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,7 +19,7 @@ struct Batch {
     torch::Tensor images; ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked) or options.device
     torch::Tensor labels; ///< int64 [n]
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
-    /// --loader device on a GPU: what images and labels, undefined until then, are made of by Strategy::makeOnDevice().
+    /// --loader device on a GPU: Strategy::makeOnDevice() makes images and labels, undefined until then, from these.
     torch::Tensor terms = {}; ///< uint8, page-locked on the host
     const DeviceBatches *maker = nullptr;
 };
@@ -35,11 +36,11 @@ struct LoaderOptions {
     torch::Dtype dtype = torch::kFloat32; ///< fp64: (u8/255 - mean)/std computed in fp64
     bool pinMemory = false;
     std::optional<c10::Device> device; ///< --loader device: data and augmentation live there, and so do the batches
-    /// Told when a worker began and ended a batch (CLOCK_MONOTONIC), on its thread; may be empty.
+    /// Called with the times when a worker began and ended a batch (CLOCK_MONOTONIC), on its thread; may be empty.
     std::function<void(int worker, std::int64_t startNs, std::int64_t endNs)> onBatch;
 };
 
-/// Hands out the batches of one epoch after another in the sampler's order; the last, smaller batch is kept.
+/// Returns the batches of one epoch after another in the sampler's order; the last, smaller batch is kept.
 /// Used from one thread; its workers are its own. Ready batches wait in a bounded ring, filled across epoch ends
 /// (no drain) when the next epoch is known to come.
 class Loader {
@@ -51,7 +52,7 @@ public:
     [[nodiscard]] std::int64_t steps() const;
     /// Goes to the start of `epoch` (from 0), at batch `firstBatch` (resume). `lastEpoch`: where prefetch ends.
     void startEpoch(std::int64_t epoch, std::int64_t lastEpoch, std::int64_t firstBatch = 0);
-    /// Batches that workers have ready, whole ring; nothing without workers.
+    /// Batches that workers have ready in the whole ring; nothing without workers.
     [[nodiscard]] std::optional<std::int64_t> ready() const;
     /// The next batch of the epoch, or nothing at its end. Blocks for a worker when none is ready.
     [[nodiscard]] std::optional<Batch> next();

@@ -1,15 +1,15 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
-
-#include <torch/types.h>
 
 namespace lockstep::trainer {
 
 inline constexpr int imageSide = 28, imagePixels = imageSide * imageSide;
 
-/// What each of the 256 pixel values becomes: (u8/255 - mean)/std, every operation rounded in T as torch's own
-/// tensor operations round it, so that looking up and computing give the same bits.
+/// The normalised value of each of the 256 pixel values: (u8/255 - mean)/std, with every operation rounded in T as torch's
+/// tensor operations round it, so that the table gives the same bits as computing.
 template <class T> std::array<T, 256> pixelTable(double mean, double std) {
     std::array<T, 256> table;
     for (int value = 0; value < 256; ++value)

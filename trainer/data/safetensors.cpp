@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/safetensors.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct DtypeName {
 constexpr DtypeName dtypeNames[] = {{"F64", torch::kFloat64}, {"F32", torch::kFloat32}, {"I64", torch::kInt64},
                                     {"I32", torch::kInt32},   {"U8", torch::kUInt8},    {"BOOL", torch::kBool}};
 
-/// One tensor's place in the data.
+/// The range of one tensor in the data.
 struct Entry {
     std::string name;
     torch::Dtype dtype;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <map>
 #include <string>
@@ -19,12 +20,12 @@ struct TensorFile {
 
 /// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB); the error names file and tensor.
 [[nodiscard]] Result<TensorFile> readTensors(const std::string &path);
-/// Whole or not at all: written beside, synced, renamed.
+/// Writes all or nothing: to a file beside it, which is synced and renamed.
 [[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);
 
 /// SHA-256, lower-case hex.
 [[nodiscard]] std::string sha256Hex(const void *data, std::size_t bytes);
-/// Of all parameters as fp32 little-endian bytes in state_dict order.
+/// SHA-256 of all parameters as fp32 little-endian bytes in state_dict order.
 [[nodiscard]] std::string parametersSha256(const std::vector<torch::Tensor> &parameters);
 
 } // namespace lockstep::trainer

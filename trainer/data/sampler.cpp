@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/data/sampler.h"
 
 #include <ATen/CPUGeneratorImpl.h>

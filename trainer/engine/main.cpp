@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // lockstep-trainer: one rank. Exit codes: 0 done, 1 failed, 2 bad arguments, 130 stopped.
 #include <algorithm>
 #include <cstdio>
@@ -15,12 +16,12 @@
 #include "trainer/engine/outputs.h"
 #include "trainer/engine/parameter_bytes.h"
 #include "trainer/engine/process_facts.h"
-#include "trainer/engine/session.h"
+#include "trainer/engine/rank_session.h"
 #include "trainer/engine/stop_flag.h"
 #include "trainer/engine/trainer_facts.h"
 #include "trainer/engine/training.h"
 #include "trainer/lab/lab_rank.h"
-#include "trainer/lab/place_check.h"
+#include "trainer/lab/rank_check.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;

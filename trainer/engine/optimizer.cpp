@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/engine/optimizer.h"
 
 #include <algorithm>
@@ -63,6 +64,11 @@ void Optimizer::step() {
              beta2, m_options.weightDecay, epsilon, /*amsgrad=*/false, /*maximize=*/false, {}, {});
     }
     m_firstStep = false;
+}
+
+torch::Tensor Optimizer::gradientNorm() const {
+    const c10::AutoGradMode noGrad(false);
+    return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients())));
 }
 
 void Optimizer::clearGradients() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
 #include <utility>
@@ -24,6 +25,8 @@ public:
 
     /// One step from the parameters' gradients; a parameter without one counts as having zeros (torch skips it).
     void step();
+    /// The length of all gradients as one vector, before step(): one element, on the parameters' device.
+    [[nodiscard]] torch::Tensor gradientNorm() const;
     /// Drops the gradients, so that the next backward writes new ones instead of adding.
     void clearGradients();
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/engine/outputs.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/engine/parameter_bytes.h"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/engine/process_facts.h"
 
 #include <malloc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/engine/stop_flag.h"
 
 #include <atomic>

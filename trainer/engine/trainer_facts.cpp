@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/engine/trainer_facts.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/engine/training.h"
 
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "ipc/logging.h"
+#include "ipc/phase_sums.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/stop_flag.h"
@@ -62,6 +64,30 @@ std::chrono::milliseconds windowOfSteps() {
     return std::chrono::milliseconds(good ? window : 100);
 }
 
+/// What all ranks must know of a rank's epoch, as numbers: loss, samples, seconds, then its metrics, which all ranks have in the
+/// same order.
+std::vector<double> epochNumbers(double lossSum, const EpochFrame &epoch) {
+    std::vector<double> numbers{lossSum, static_cast<double>(epoch.samples), epoch.durationS};
+    for (const auto &[name, scalar] : epoch.scalars)
+        numbers.insert(numbers.end(), {scalar.sum, scalar.weight, scalar.min, scalar.max, scalar.last});
+    return numbers;
+}
+
+/// And back; `own`: this rank's, for what all have in common.
+EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
+    EpochFrame epoch;
+    epoch.epoch = own.epoch;
+    epoch.steps = own.steps;
+    epoch.samples = static_cast<std::int64_t>(numbers[1]);
+    epoch.durationS = numbers[2];
+    std::size_t at = 3;
+    for (const auto &[name, scalar] : own.scalars) {
+        epoch.scalars[name] = {numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3], numbers[at + 4]};
+        at += 5;
+    }
+    return epoch;
+}
+
 } // namespace
 
 Training::Training(Session &session)
@@ -85,7 +111,7 @@ void Training::sendInit() {
     init.epochs = s.config.epochs;
     init.stepsPerEpoch = s.loader->steps();
     init.totalSteps = s.loader->steps() * s.config.epochs;
-    if (s.config.method == Method::Dp)
+    if (hasReplicas(specOf(s.config.method)))
         init.replicaBatch = scatterSizes(processBatch(s.config, s.env), deviceCount(s.config));
     if (!std::getenv("LOCKSTEP_RUN")) // an agent of ours knows the config; whoever else reads this does not
         for (const FieldSpec &field : runConfigFields())
@@ -216,13 +242,24 @@ bool Training::trainStep(Batch batch) {
     const StepOutcome outcome = s.strategy->step(batch, stop_flag::requested());
     if (m_replicaBatch.empty())
         m_replicaBatch = s.strategy->replicaBatch(); // as the first, full batch was really cut
+    std::vector<StepMetric> metrics = measure();
     s.strategy->runOptimizer(*s.optimizer);
     s.clock->lap(Phase::Optimizer);
-    m_recorder.addStep(m_step, batch.real, outcome.loss, s.strategy->deviceTimes());
+    m_recorder.addStep(m_step, batch.real, outcome.loss, s.strategy->deviceTimes(), std::move(metrics));
     watchStragglers();
     ++m_step;
     ++m_stepInEpoch;
     return outcome.stop;
+}
+
+/// The metrics (ipc/metrics.h) of the step whose gradients are ready. To add one: a line here and its row there.
+std::vector<StepMetric> Training::measure() {
+    const Session &s = m_session;
+    std::vector<StepMetric> metrics = {{"lr", effectiveLr(s.config, s.env)}};
+    // Its time is the optimizer's. To launch it takes longer on a GPU than some graphed steps: there once a window.
+    if (!s.device().is_cuda() || m_recorder.beginsWindow())
+        metrics.push_back({"grad_norm", s.optimizer->gradientNorm()});
+    return metrics;
 }
 
 /// All ranks hold the same numbers and come to the same verdict; the one it names tells of it.
@@ -265,17 +302,8 @@ void Training::writeTrace() {
 }
 
 void Training::reportEpoch(int epoch, const EpochTotals &totals) {
-    const auto rows =
-        m_session.communicator->gather({totals.lossSum, static_cast<double>(totals.samples), totals.durationS});
-    double lossSum = 0, samples = 0, longest = 0;
-    for (const auto &row : rows) {
-        lossSum += row[0];
-        samples += row[1];
-        longest = std::max(longest, row[2]);
-    }
     EpochFrame frame;
     frame.epoch = epoch;
-    frame.loss = lossSum / samples;
     frame.durationS = totals.durationS;
     frame.samples = totals.samples;
     frame.steps = totals.steps;
@@ -283,6 +311,16 @@ void Training::reportEpoch(int epoch, const EpochTotals &totals) {
     frame.phases = totals.phases.toFrame();
     frame.replicas = m_recorder.epochReplicas();
     frame.readyBatches = m_readyBatches;
+    frame.scalars = m_recorder.epochScalars();
+    const auto rows = m_session.communicator->gather(epochNumbers(totals.lossSum, frame));
+    double lossSum = 0, samples = 0, longest = 0;
+    for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+        lossSum += rows[rank][0];
+        samples += rows[rank][1];
+        longest = std::max(longest, rows[rank][2]);
+        m_metrics.take(static_cast<int>(rank), epochOf(rows[rank], frame));
+    }
+    frame.loss = lossSum / samples;
     m_session.frames->send(frame);
     m_epochs.push_back({epoch, frame.loss, longest, static_cast<std::int64_t>(samples)});
     m_total.add(totals);
@@ -397,8 +435,7 @@ Summary Training::summary() {
         summary.testAccuracy = m_lastEval->accuracy;
         summary.perClassAccuracy = m_lastEval->perClassAccuracy;
     }
-    for (const auto &[name, time] : PhaseTotals::fromNumbers(std::span(*slowest).subspan(2)).toFrame())
-        summary.phasesS.emplace(name, time.sumS);
+    summary.phasesS = secondsOf(PhaseTotals::fromNumbers(std::span(*slowest).subspan(2)).toFrame());
     std::vector<torch::Tensor> parameters;
     for (const auto &parameter : s.model->parameters())
         parameters.push_back(parameter.detach().to(torch::kCPU).contiguous());
@@ -406,13 +443,13 @@ Summary Training::summary() {
     compareRanks(summary.parametersSha256);
     if (!std::isnan(rss))
         summary.peakRssBytes = rss;
-    if (config.method == Method::Dp)
-        summary.replicaBatch = m_replicaBatch;
+    summary.replicaBatch = m_replicaBatch;
     if (s.device().is_cuda() && config.loader != "device")
         summary.copies = std::string(config.pinMemory ? "pinned" : "pageable") +
                          (config.nonBlocking ? ", non-blocking" : ", blocking");
     summary.cudaGraph = config.cudaGraph;
     summary.oversubscribed = config.oversubscribe;
+    summary.metrics = m_metrics.ofRun();
     summary.runTimeS = secondsSinceLaunch();
     return summary;
 }

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <thread>
 
+#include "ipc/metric_totals.h"
 #include "ipc/run_folder.h"
 #include "trainer/engine/evaluation.h"
-#include "trainer/engine/session.h"
+#include "trainer/engine/rank_session.h"
 #include "trainer/report/step_recorder.h"
 #include "trainer/report/straggler_detector.h"
 
@@ -31,6 +33,7 @@ private:
     [[nodiscard]] bool trainEpoch(int epoch, std::int64_t firstStep);
     /// One step; what it wishes about stopping.
     [[nodiscard]] bool trainStep(Batch batch);
+    [[nodiscard]] std::vector<StepMetric> measure();
     void reportEpoch(int epoch, const EpochTotals &totals);
     void evaluate(int epoch);
     void watchStragglers();
@@ -49,6 +52,7 @@ private:
     std::vector<std::int64_t> m_replicaBatch;
     EpochTotals m_unfinished;                   ///< of the epoch that a stop or a checkpoint cut
     EpochTotals m_total;                        ///< of the run's whole epochs
+    MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was taken up
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
     std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
     std::jthread m_traceWriter;

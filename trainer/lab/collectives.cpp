@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/lab/collectives.h"
 
 #include <c10/util/Exception.h>
@@ -21,7 +22,7 @@ bool sharesOut(const std::string &name) {
     return name == "reduce_scatter" || name == "all_gather" || name == "ring_all_reduce";
 }
 
-/// Whole numbers small enough that any sum of them is exact in fp32, other ones on every rank.
+/// Whole numbers, small enough that every sum of them is exact in fp32, and different on every rank.
 torch::Tensor pattern(std::int64_t count, int rank, c10::Device device) {
     return torch::arange(count, torch::dtype(torch::kFloat32).device(device)).remainder_(61).add_(rank + 1);
 }
@@ -40,7 +41,7 @@ LabBuffers::LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device dev
     const auto count = roundedUp((largestBytes + 3) / 4, worldSize);
     const auto options = torch::dtype(torch::kFloat32).device(device);
     for (torch::Tensor *buffer : {&input, &output, &scratch})
-        *buffer = torch::full({count}, 1.0, options); // touched: no page is lazy
+        *buffer = torch::full({count}, 1.0, options); // written once, so that every page exists
     work = torch::full({workNumbers}, 1.0, options);
 }
 
@@ -76,7 +77,7 @@ void Exchange::run() {
     }
 }
 
-/// Rank 0 and 1; the others look on.
+/// Between ranks 0 and 1; other ranks do nothing.
 void Exchange::sendReceive() {
     if (m_rank > 1)
         return;
@@ -91,7 +92,7 @@ void Exchange::sendReceive() {
     }
 }
 
-/// Sends and receives at the same time. NCCL needs to be told: one after the other, both neighbours would wait to receive.
+/// Sends and receives at the same time. NCCL needs both coalesced: one after the other, both neighbours would wait to receive.
 void Exchange::passOn(std::vector<torch::Tensor> &leaving, int to, std::vector<torch::Tensor> &arriving, int from) {
     if (m_input.is_cuda()) {
         m_group->startCoalescing(c10::DeviceType::CUDA);

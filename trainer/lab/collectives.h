@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,27 +15,27 @@ namespace lockstep::trainer {
 /// Buffers of one rank, made once for the largest size, so that no block pays for fresh memory. fp32.
 struct LabBuffers {
     torch::Tensor input, output, scratch;
-    torch::Tensor work; ///< what work() goes through; larger than the nearer caches
+    torch::Tensor work; ///< what work() reads and writes; larger than the caches near the core
     LabBuffers(std::int64_t largestBytes, int worldSize, c10::Device device);
 };
 
-/// One operation of `bytes` by name (collectiveNames()), all of them on every rank. What `bytes` means is nccl-tests' rule
-/// (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md): the larger of what goes in and what comes out on a rank.
+/// One operation of `bytes` by name (collectiveNames()); every rank makes all operations. `bytes` follows nccl-tests' rule
+/// (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md): the larger of a rank's input and output.
 /// Throws what c10d throws.
 class Exchange {
 public:
     Exchange(std::string name, c10::intrusive_ptr<c10d::ProcessGroup> group, LabBuffers &buffers, std::int64_t bytes);
 
     [[nodiscard]] std::int64_t bytes() const { return m_count * 4; } ///< as measured: rounded up to whole shares
-    /// Once, from start to end on this rank. send_recv is one way of a ping-pong, so a call is there and back: two of them.
+    /// Runs it once on this rank. A send_recv is one direction of a ping-pong; a call sends there and back, which is two of them.
     void run();
     [[nodiscard]] int operationsPerRun() const { return m_name == "send_recv" ? 2 : 1; }
     /// A millisecond or two of a rank's own work.
     void work();
     [[nodiscard]] bool comesAfterWork() const { return m_afterWork; }
-    /// Runs it over a pattern and looks at every number that comes out. An Error names what is wrong.
+    /// Runs it over a pattern and checks every number of the result. The error names what is wrong.
     [[nodiscard]] Result<void> verify();
-    /// Buffers hold numbers that no number of repetitions turns into infinities.
+    /// Fills the buffers with numbers that do not overflow, however often the operation is repeated.
     void clear();
 
 private:
@@ -54,7 +55,7 @@ private:
     torch::Tensor m_input, m_output, m_scratch, m_work;
 };
 
-/// Why this backend can't do it there, in words (PyTorch's table of backends, docs/stable/distributed.html); absent: it can.
+/// Why this backend does not offer the operation there (PyTorch's table of backends, docs/stable/distributed.html); absent: it does.
 [[nodiscard]] std::optional<std::string> whyNotOffered(const std::string &collective, const std::string &backend,
                                                        bool onGpu);
 

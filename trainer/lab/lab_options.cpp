@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/lab/lab_options.h"
 
 #include <algorithm>
@@ -16,9 +17,9 @@ constexpr std::int64_t kib = 1024, mib = 1024 * kib, largest = 1024 * mib;
 constexpr const char *sharedFields[] = {"device",    "devices",    "cores_per_device", "threads",    "backend",
                                         "interface", "scheduling", "oversubscribe",    "init_method"};
 
-/// Fours up to 16 KiB, then twos, and three between them where gradients lie: there the time leaves a straight line, since
-/// messages outgrow one cache after the other. Those three are no round numbers, as gradients are none: powers of two meet each
-/// other in the caches.
+/// Sizes grow ×4 up to 16 KiB, then ×2, plus three between them at the size of gradients: there the time leaves a straight line,
+/// because messages outgrow one cache after the other. The three are not powers of two, as gradients are not: buffers of such
+/// sizes evict each other from the caches.
 std::vector<std::int64_t> defaultSizes() {
     std::vector<std::int64_t> sizes;
     for (std::int64_t bytes = 4; bytes < 16 * kib; bytes *= 4)
@@ -32,7 +33,7 @@ std::vector<std::int64_t> defaultSizes() {
     return sizes;
 }
 
-/// Between the sizes from 64 KiB to 16 MiB that a fit sees: a quarter up from each power of two.
+/// Sizes that a fit does not see, from 64 KiB to 16 MiB: each power of two plus a quarter.
 std::vector<std::int64_t> defaultHeldOut() {
     std::vector<std::int64_t> sizes;
     for (std::int64_t bytes = 80 * kib; bytes < 16 * mib; bytes *= 2)
@@ -92,7 +93,7 @@ const std::vector<std::string> &collectiveNames() {
 tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<std::string> &arguments) {
     LabOptions options;
     options.config.method = Method::Ddp; // a rank a device
-    options.config.batchPerDevice = 1;   // no batch: nothing is trained
+    options.config.batchPerDevice = 1;   // nothing is trained, so no batch is split
     CLI::App app("Measures how fast the ranks of this launch talk to each other: start it as any rank, e.g.\n"
                  "lockstep-agent run --nproc-per-node 2 -- lockstep-trainer lab",
                  "lockstep-trainer lab");
@@ -106,7 +107,8 @@ tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<st
     }
     std::string sizes, heldOut, collectives;
     auto *sizesOption = app.add_option("--sizes", sizes, "Bytes, with commas; left out: 4 to 64 MiB");
-    auto *heldOption = app.add_option("--held-out", heldOut, "Bytes that are measured to check a fit, not to make it");
+    auto *heldOption =
+        app.add_option("--held-out", heldOut, "Bytes that are measured to check a fit and kept out of it");
     app.add_option("--collectives", collectives, "Which, with commas; left out: all");
     app.add_option("--sweeps", options.sweeps,
                    "Times everything is measured; up to twice as often while medians have not settled, from 6 on")
@@ -123,7 +125,7 @@ tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<st
     app.add_option("--limit-s", options.limitS, "Begin no sweep after so many seconds, but make three; 0: no limit")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
-    app.add_flag("--progress", options.progress, "Tell the progress on stdout, where rows go there too");
+    app.add_flag("--progress", options.progress, "Report the progress on stdout even if rows go there too");
     app.add_option("--out", options.out, "Where rank 0 writes the rows, a JSON object a line; - is stdout")
         ->capture_default_str();
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 takes them from the back

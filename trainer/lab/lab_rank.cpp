@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/lab/lab_rank.h"
 
 #include <time.h>
@@ -14,6 +15,7 @@
 #include <torch/cuda.h>
 
 #include "ipc/clock.h"
+#include "ipc/median.h"
 #include "trainer/comm/backend_choice.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/comm/store.h"
@@ -30,7 +32,7 @@ using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
 constexpr auto labRendezvousLimit = 300s;
 constexpr int leastRepeats = 3, mostRepeats = 400, mostParts = 12;
-constexpr double workS = 1e-3; ///< about; decides how often, not how long
+constexpr double workS = 1e-3; ///< roughly; decides the number of repetitions, not their length
 
 /// One operation at one size, and what was measured of it.
 struct Cell {
@@ -40,14 +42,15 @@ struct Cell {
     int repeats = 1;
     std::vector<double> seconds;  ///< medians of the sweeps' blocks
     std::vector<double> parts;    ///< of all blocks
-    std::vector<double> cpu = {}; ///< processor seconds of an operation, by sweep; of the rank that pays most
+    std::vector<double> cpu = {}; ///< processor seconds of an operation, by sweep; of the rank that uses most
     double trialS = 0;            ///< of the first one; 0: it was not tried
 };
 
-/// From here on an operation is so long that neither caches nor single wake-ups matter, and each repetition is dear.
+/// From this length on, neither caches nor single wake-ups matter, and each repetition is expensive.
 constexpr double longS = 0.02;
 constexpr int leastSweeps = 3;
-/// Medians have settled when all but so many cells know theirs to this; else up to so many times the sweeps are made.
+/// Stop when all but `mostUnsettled` of the medians are known within `settledTo`; else make up to `mostSweepsFactor` times the
+/// sweeps.
 constexpr double settledTo = 0.05, mostUnsettled = 0.1;
 constexpr int mostSweepsFactor = 2;
 
@@ -130,8 +133,8 @@ void LabRank::progress(std::size_t done, std::size_t of, const std::string &what
         std::cout << Json{{"type", "progress"}, {"done", done}, {"of", of}, {"what", what}}.dump() << std::endl;
 }
 
-/// What one repetition takes as the slowest rank has it, in each part of the block. A stall of some milliseconds, which a busy
-/// machine deals out now and then, then spoils a part and not the block.
+/// The time of one repetition on the slowest rank, in each part of the block. A busy machine stalls for some milliseconds now and
+/// then: that spoils a part, not the whole block.
 Timed LabRank::block(Exchange &exchange, int repeats) {
     const bool onGpu = m_device.is_cuda();
     const int parts = onGpu ? 1
@@ -170,8 +173,9 @@ Timed LabRank::block(Exchange &exchange, int repeats) {
     std::vector<double> times = own;
     for (const auto &rank : m_communicator->gather(own)) {
         for (std::size_t part = 0; part + 1 < times.size(); ++part)
-            times[part] = exchange.comesAfterWork() ? std::min(times[part], rank[part]) // who came last waited for none
-                                                    : std::max(times[part], rank[part]);
+            times[part] = exchange.comesAfterWork()
+                              ? std::min(times[part], rank[part]) // the rank that came last waited for none
+                              : std::max(times[part], rank[part]);
         times.back() = std::max(times.back(), rank.back());
     }
     const double cpuS = times.back();
@@ -179,8 +183,8 @@ Timed LabRank::block(Exchange &exchange, int repeats) {
     return {std::move(times), cpuS};
 }
 
-/// What the next smaller size took says what this one will: beyond some size time grows with bytes. Where it took little, a
-/// wake-up or a stall may have been most of it.
+/// Estimates a size from the next smaller one: beyond some size, time grows with bytes. Of a short time, a wake-up or a stall may
+/// have been the greater part.
 bool LabRank::tooLong(const Cell &cell, const Cell *smaller) {
     if (m_options.mostS <= 0 || !smaller || smaller->collective != cell.collective ||
         smaller->trialS < m_options.mostS / 4)
@@ -196,8 +200,8 @@ bool LabRank::tooLong(const Cell &cell, const Cell *smaller) {
     return true;
 }
 
-/// True when all ranks found all numbers right; the others then hear of the one that did not. Sizes that take too long go: all
-/// ranks see the same times, so they leave out the same ones.
+/// True when the result was right on all ranks; otherwise every rank learns which one was wrong. Sizes that take too long are
+/// removed: all ranks see the same times, so they remove the same sizes.
 Result<bool> LabRank::verifyAll() {
     std::vector<Cell> kept;
     std::string done; ///< the collective whose larger sizes are left out
@@ -228,7 +232,7 @@ Result<bool> LabRank::verifyAll() {
     return true;
 }
 
-/// A warm-up first: connections, caches, the allocator. Then so many repetitions that a block takes its time.
+/// Warms up connections, caches and the allocator, then chooses the repetitions that fill a block.
 void LabRank::chooseRepeats() {
     for (Cell &cell : m_cells) {
         if (cell.trialS > longS)
@@ -236,7 +240,7 @@ void LabRank::chooseRepeats() {
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         exchange.clear();
         (void)block(exchange, 2);
-        double once = std::max(1e-7, median(block(exchange, 3).parts) * exchange.operationsPerRun());
+        double once = std::max(1e-7, *median(block(exchange, 3).parts) * exchange.operationsPerRun());
         if (exchange.comesAfterWork())
             once += workS;
         cell.repeats = static_cast<int>(std::clamp(m_options.blockS / once, double(leastRepeats), double(mostRepeats)));
@@ -250,7 +254,7 @@ void LabRank::sweep(int number) {
         if (cell.trialS <= longS)
             (void)block(exchange, 1); // brings this size into the caches
         const auto [parts, cpuS] = block(exchange, cell.repeats);
-        cell.seconds.push_back(median(parts));
+        cell.seconds.push_back(*median(parts));
         cell.cpu.push_back(cpuS);
         cell.parts.insert(cell.parts.end(), parts.begin(), parts.end());
         if (++done % 20 == 0)
@@ -259,7 +263,7 @@ void LabRank::sweep(int number) {
     }
 }
 
-/// By rank 0's clock, for all.
+/// Rank 0's clock decides for all ranks.
 bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
     if (m_options.limitS <= 0 || sweepsMade < leastSweeps)
         return false;
@@ -267,8 +271,8 @@ bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
            m_options.limitS;
 }
 
-/// Whether the sweeps asked for are made and their medians have settled, by rank 0's figures for all. Of too few sweeps nothing
-/// can be said: then they are enough.
+/// Whether the requested sweeps are made and their medians are certain enough; rank 0's figures decide for all ranks. With too few
+/// sweeps nothing can be said about medians: then they are enough.
 bool LabRank::enough(int sweepsMade) {
     if (sweepsMade < m_options.sweeps || m_cells.empty())
         return m_cells.empty();
@@ -322,7 +326,7 @@ void LabRank::writeHead() {
 
 void LabRank::writeRows() {
     for (const Cell &cell : m_cells) {
-        const double seconds = median(cell.seconds);
+        const double seconds = *median(cell.seconds);
         const Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         const double algbw = static_cast<double>(exchange.bytes()) / seconds;
         write({{"type", "row"},
@@ -336,7 +340,7 @@ void LabRank::writeRows() {
                {"mean_s", std::accumulate(cell.parts.begin(), cell.parts.end(), 0.0) / double(cell.parts.size())},
                {"min_s", quantile(cell.parts, 0)},
                {"p90_s", quantile(cell.parts, 0.9)},
-               {"cpu_s", median(cell.cpu)},
+               {"cpu_s", *median(cell.cpu)},
                {"algbw_bytes_s", algbw},
                {"busbw_bytes_s", algbw * busFactor(cell.collective, m_env.worldSize)}});
     }

@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/lab/sweep_spread.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "ipc/median.h"
 
 namespace lockstep::trainer {
 
@@ -11,15 +14,9 @@ double quantile(std::vector<double> values, double share) {
     return values[static_cast<std::size_t>(share * last + 0.5)];
 }
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const auto middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 std::optional<double> medianUncertainty(std::vector<double> values) {
     const auto n = values.size();
-    const double middle = n > 0 ? median(values) : 0;
+    const double middle = median(values).value_or(0);
     if (!(middle > 0))
         return std::nullopt;
     // How many values lie below the true median is binomial: the interval from the k-th smallest to the k-th largest misses

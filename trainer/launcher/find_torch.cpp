@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/launcher/find_torch.h"
 
 #include <algorithm>

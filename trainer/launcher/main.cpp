@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What is installed as lockstep-trainer: finds PyTorch's libraries, then becomes the trainer itself, which lies in
 // ../libexec/lockstep. A dynamic linker can't look in the places that findTorch() does. By exec, so that whoever started it
 // (agent, torchrun, srun) sees one process from the first moment to the last.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/models/convnet.h"
 
 #include "trainer/models/relu_max_pool.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/models/model.h"
 
 #include <ATen/autocast_mode.h>

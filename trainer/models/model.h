@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <optional>
@@ -34,7 +35,7 @@ private:
     std::optional<at::Generator> m_generator;
 };
 
-/// lenet | convnet (layers in DESIGN.md 7). Fresh parameters are those PyTorch would draw after torch.manual_seed:
+/// lenet | convnet. Fresh parameters are those PyTorch would draw after torch.manual_seed:
 /// call torch::manual_seed first. `dropout`: replaces both rates of convnet; lenet has none.
 [[nodiscard]] Result<std::shared_ptr<Model>> makeModel(const std::string &name, std::optional<double> dropout);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/models/pool_kernels.h"
 
 #include <type_traits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/models/relu_max_pool.h"
 
 #include <torch/torch.h>

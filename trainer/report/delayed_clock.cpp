@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/delayed_clock.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,7 +9,7 @@
 
 namespace lockstep::trainer {
 
-/// One rank made slower in one phase, for tests of what tells of slow ranks: LOCKSTEP_TEST_DELAY=RANK:PHASE:FACTOR.
+/// One rank made slower in one phase, to test how slow ranks are reported: LOCKSTEP_TEST_DELAY=RANK:PHASE:FACTOR.
 struct TestDelay {
     int rank = 0;
     Phase phase = Phase::Backward;
@@ -19,7 +20,7 @@ struct TestDelay {
 /// Of the variable's text. BadArgument when it is not RANK:PHASE:FACTOR, PHASE one of load, h2d, forward, backward, optimizer.
 [[nodiscard]] Result<TestDelay> parseTestDelay(const std::string &text);
 
-/// A host's clock whose thread is kept busy at the end of one phase until that phase has taken `factor` times as long.
+/// A host clock that keeps its thread busy at the end of one phase until the phase has taken `factor` times as long.
 class DelayedClock final : public PhaseClock {
 public:
     DelayedClock(std::unique_ptr<PhaseClock> clock, TestDelay delay) : m_clock(std::move(clock)), m_delay(delay) {}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <deque>
 #include <memory>
@@ -11,8 +12,8 @@
 
 namespace lockstep::trainer {
 
-/// Stamps by events in the device's current stream: a lap is the time between two points of that stream, waiting for
-/// the host included, so the phases add up to the stream's time without a synchronisation a step.
+/// Times phases by events in the device's current stream: a lap is the time between two points of that stream, including waiting
+/// for the host. So the phases add up to the stream's time, and no step has to be synchronised.
 /// Used from the training thread, and from autograd's device thread while that one waits for it.
 class DeviceClock final : public PhaseClock {
 public:
@@ -48,7 +49,7 @@ private:
     std::shared_ptr<c10::Event> m_last; ///< the last mark that was resolved
     Step m_step;
     std::deque<Step> m_done;
-    std::vector<std::shared_ptr<c10::Event>> m_spare; ///< events are dear to create: used again
+    std::vector<std::shared_ptr<c10::Event>> m_spare; ///< events are expensive to create, so they are reused
 };
 
 } // namespace lockstep::trainer

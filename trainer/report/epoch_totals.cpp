@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/epoch_totals.h"
 
 namespace lockstep::trainer {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,7 +8,7 @@
 
 namespace lockstep::trainer {
 
-/// What an epoch, or a whole run, added up to on this rank.
+/// Totals of an epoch, or of a whole run, on this rank.
 struct EpochTotals {
     double lossSum = 0; ///< of samples' losses, padded duplicates left out; may be non-finite
     std::int64_t samples = 0, steps = 0;
@@ -15,7 +16,7 @@ struct EpochTotals {
     PhaseTotals phases;
 
     void add(const EpochTotals &other);
-    /// As numbers and back, to travel between ranks and in checkpoints.
+    /// To numbers and back, for sending between ranks and for checkpoints.
     [[nodiscard]] std::vector<double> toNumbers() const;
     [[nodiscard]] static EpochTotals fromNumbers(std::span<const double> numbers);
     static constexpr std::size_t numbers = 4 + PhaseTotals::numbers;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/frame_address.h"
 
 #include <fcntl.h>

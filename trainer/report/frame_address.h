@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -13,10 +14,10 @@ namespace lockstep::trainer {
 
 struct ListenerLink {
     Fd fd;                      ///< greeted, non-blocking
-    std::uint64_t nextRseq = 0; ///< the first frame that it lacks of this process
+    std::uint64_t nextRseq = 0; ///< the first frame of this process that the listener lacks
 };
-/// Connects and says hello with the token of LOCKSTEP_FRAMES_TOKEN. Blocks for `limit` at most. BadArgument: an address that
-/// is none, nobody there, or a listener that refuses, in its own words.
+/// Connects and says hello with the token of LOCKSTEP_FRAMES_TOKEN. Blocks for `limit` at most. BadArgument: an invalid
+/// address, nobody listening, or the listener's reason for refusing.
 [[nodiscard]] Result<ListenerLink> connectToListener(const std::string &address, int rank,
                                                      std::chrono::milliseconds limit);
 

@@ -1,38 +1,19 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/frame_queue.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "ipc/phase_sums.h"
+
 namespace lockstep::trainer {
-
-namespace {
-
-/// A NaN anywhere stays visible: std::min and std::max would lose it depending on the order.
-double lesser(double a, double b) {
-    return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b);
-}
-double greater(double a, double b) {
-    return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
-}
-
-void mergeInto(PhaseTimes &earlier, const PhaseTimes &later) {
-    for (const auto &[name, time] : later) {
-        PhaseTime &sum = earlier[name];
-        sum.sumS += time.sumS;
-        if (time.maxS)
-            sum.maxS = std::max(sum.maxS.value_or(0), *time.maxS);
-    }
-}
-
-} // namespace
 
 void mergeInto(StepsFrame &earlier, const StepsFrame &later) {
     if (earlier.loss && later.loss) {
         const auto before = static_cast<double>(earlier.samples), after = static_cast<double>(later.samples);
         LossWindow &loss = *earlier.loss;
-        loss.min = lesser(loss.min, later.loss->min);
-        loss.max = greater(loss.max, later.loss->max);
+        loss.min = lesserOrNan(loss.min, later.loss->min);
+        loss.max = greaterOrNan(loss.max, later.loss->max);
         if (before + after > 0)
             loss.mean = (loss.mean * before + later.loss->mean * after) / (before + after);
         loss.last = later.loss->last;
@@ -42,12 +23,13 @@ void mergeInto(StepsFrame &earlier, const StepsFrame &later) {
     earlier.lastStep = later.lastStep;
     earlier.count += later.count;
     earlier.samples += later.samples;
-    mergeInto(earlier.phases, later.phases);
+    add(earlier.phases, later.phases);
+    merge(earlier.scalars, later.scalars);
     if (earlier.replicas.size() == later.replicas.size())
         for (std::size_t i = 0; i < later.replicas.size(); ++i)
-            mergeInto(earlier.replicas[i].phases, later.replicas[i].phases);
+            add(earlier.replicas[i].phases, later.replicas[i].phases);
     else
-        earlier.replicas.clear(); // of a part of the steps they would tell too little
+        earlier.replicas.clear(); // they would cover only a part of the merged steps
 }
 
 void FrameQueue::push(Frame frame) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -6,8 +7,8 @@
 
 namespace lockstep::trainer {
 
-/// Frames waiting to be sent. Bounded without losing what matters: when it backs up, a steps window is merged into the
-/// one before it, and log lines past the bound are counted instead of kept. State, epoch, eval, comm and alert frames are
+/// Frames waiting to be sent. Bounded without losing what matters: when it fills up, a steps window is merged into the
+/// previous one, and log lines over the bound are counted instead of kept. State, epoch, eval, comm and alert frames are
 /// never dropped. Not thread safe.
 class FrameQueue {
 public:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/frame_sender.h"
 
 #include <fcntl.h>
@@ -248,7 +249,7 @@ void FrameSender::remember(std::uint64_t rseq, std::string line) {
     }
 }
 
-/// The listener is told who we are and says which frame it lacks first.
+/// Sends the hello; the listener answers with the first frame that it lacks.
 void FrameSender::tryAgain() {
     if (std::chrono::steady_clock::now() < m_nextTry)
         return;

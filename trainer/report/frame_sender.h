@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -20,8 +21,8 @@ namespace lockstep::trainer {
 /// Sends a rank's frames from a thread of its own, so that training never waits for a reader: to a run's socket
 /// (unix:PATH), to a listener elsewhere (tcp://HOST:PORT, with the token of LOCKSTEP_FRAMES_TOKEN), to the end of a file, to
 /// rank-R.ndjson in a folder (a path that ends in '/' or is one), to stdout (-) or nowhere. Numbers them (rseq) as they
-/// leave, sends a heartbeat each second, reads control lines back. When a run's own socket goes away training goes on and
-/// frames are dropped; a listener elsewhere is tried again each second, and sent what it lacks, as far as 1 MiB reaches back.
+/// leave, sends a heartbeat each second, reads control lines. When a run's own socket disappears, training continues and
+/// frames are dropped. A listener elsewhere is retried each second and sent what it lacks, from the last 1 MiB of frames.
 /// send() may be called from any thread.
 class FrameSender {
 public:
@@ -33,14 +34,14 @@ public:
                                                      OnStop onStop);
     ~FrameSender(); ///< finish() with two seconds
 
-    /// Who is told of a trace that is asked for; nobody to begin with.
+    /// Called when a trace is requested; nothing is called before it is set.
     void setOnTrace(OnTrace onTrace);
 
     FrameSender(const FrameSender &) = delete;
     FrameSender &operator=(const FrameSender &) = delete;
 
     void send(FrameBody body);
-    /// Sends what waits, for at most `limit`, and ends the thread. Later frames are dropped.
+    /// Sends the waiting frames, for at most `limit`, and ends the thread. Later frames are dropped.
     void finish(std::chrono::milliseconds limit);
     /// Whether frames go to a run's socket (an agent keeps the log).
     [[nodiscard]] bool toSocket() const { return m_socket; }
@@ -69,7 +70,7 @@ private:
     std::uint64_t m_rseq = 0;
     std::int64_t m_lastSentNs = 0;
 
-    // Of a listener elsewhere:
+    // For a listener elsewhere:
     std::string m_tcp;                                          ///< its address; empty: another kind
     std::deque<std::pair<std::uint64_t, std::string>> m_recent; ///< lines with their rseq, for when it comes back
     std::size_t m_recentBytes = 0;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/phase_clock.h"
 
 #include <algorithm>

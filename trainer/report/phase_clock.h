@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <array>
 #include <cstdint>
@@ -59,7 +60,7 @@ public:
     [[nodiscard]] PhaseTimes toFrame() const;
     /// Adds another's sums; maxima are the larger ones.
     void merge(const PhaseTotals &other);
-    /// As numbers and back (checkpoints). Absent phases are -1.
+    /// To numbers and back, for checkpoints. Absent phases are -1.
     [[nodiscard]] std::vector<double> toNumbers() const;
     [[nodiscard]] static PhaseTotals fromNumbers(std::span<const double> numbers);
     static constexpr std::size_t numbers = 2 * phaseCount;
@@ -70,13 +71,13 @@ private:
     std::uint32_t m_measured = 0;
 };
 
-/// Stamps where a step's time goes: each lap gives all the time since the last stamp to one phase, so the phases add up to
+/// Measures where a step's time goes: each lap assigns all the time since the previous one to one phase, so the phases add up to
 /// the loop's time without a remainder. `nested` names the finer phase inside it (DP's parts).
 /// One thread at a time.
 class PhaseClock {
 public:
     virtual ~PhaseClock() = default;
-    /// Forgets what ran before: the next lap counts from now.
+    /// Discards the time before: the next lap counts from now.
     virtual void start() = 0;
     virtual void lap(Phase phase, std::optional<Phase> nested = {}) = 0;
     /// Time that overlaps laps (comm, wait).
@@ -85,7 +86,7 @@ public:
     virtual void endStep() = 0;
     /// The oldest closed step whose times are known, or nothing. `wait`: block for it if one is closed.
     virtual std::optional<StepTimes> takeStep(bool wait) = 0;
-    /// What was stamped since the last endStep().
+    /// Times since the last endStep().
     virtual StepTimes takeTail() = 0;
     /// Laps by phase since the last call, while the step still runs; nothing where the host learns them later (GPUs).
     virtual std::optional<StepTimes> takeOwn() { return {}; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/step_recorder.h"
 
 #include <algorithm>
@@ -17,6 +18,8 @@ StepRecorder::StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nano
 void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
     m_epochNumber = epoch;
     m_epoch = before;
+    m_epochScalars.clear();
+    m_beginsWindow = true;
     m_wholeEpoch = before.steps == 0;
     m_epochDevices.clear();
     m_clock.start();
@@ -24,9 +27,10 @@ void StepRecorder::startEpoch(int epoch, const EpochTotals &before) {
 }
 
 void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss,
-                           std::span<const StepTimes> devices) {
+                           std::span<const StepTimes> devices, std::vector<StepMetric> metrics) {
     m_clock.endStep();
-    m_pending.push_back({step, samples, std::move(loss), {devices.begin(), devices.end()}});
+    m_beginsWindow = false;
+    m_pending.push_back({step, samples, std::move(loss), {devices.begin(), devices.end()}, std::move(metrics)});
 }
 
 void StepRecorder::flush(bool force) {
@@ -38,6 +42,7 @@ void StepRecorder::flush(bool force) {
     take(force || m_firstWindow);
     m_firstWindow = false;
     m_windowStartNs = now;
+    m_beginsWindow = true;
     sendWindow();
 }
 
@@ -63,9 +68,9 @@ void StepRecorder::takeTimes(bool wait) {
 /// Without `wait`, a GPU's steps that are still under way come with the next window: waiting for them would leave it idle.
 void StepRecorder::take(bool wait) {
     takeTimes(wait);
-    const std::vector<double> losses = lossesOf(m_known.size());
-    for (const double loss : losses) {
-        account(m_pending.front(), loss, m_known.front());
+    readTensors(m_known.size());
+    while (!m_known.empty()) {
+        account(m_pending.front(), m_known.front());
         m_pending.pop_front();
         m_known.pop_front();
         if (m_windowNs == 0)
@@ -73,36 +78,42 @@ void StepRecorder::take(bool wait) {
     }
 }
 
-/// Of the oldest `count` steps, which are over. From a GPU in one copy, by a stream of its own: in the training's it would wait for
-/// all that is queued there. The same one each time: the pool goes round, and would come to training's.
-std::vector<double> StepRecorder::lossesOf(std::size_t count) {
-    std::vector<double> losses;
-    losses.reserve(count);
-    if (count == 0 || m_pending.front().loss.device().is_cpu()) {
-        for (std::size_t i = 0; i < count; ++i)
-            losses.push_back(m_pending[i].loss.item<double>());
-        return losses;
+/// Of the oldest `count` steps, which are over: losses and metrics become numbers. From a GPU in one copy, by a stream of its own:
+/// in the training's it would wait for all that is queued there. The same one each time: the pool goes round, and would come to
+/// training's.
+void StepRecorder::readTensors(std::size_t count) {
+    std::vector<torch::Tensor> tensors;
+    std::vector<double *> numbers;
+    const auto read = [&](const torch::Tensor &tensor, double &number) {
+        if (tensor.device().is_cpu()) {
+            number = tensor.item<double>();
+            return;
+        }
+        tensors.push_back(tensor);
+        numbers.push_back(&number);
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        Pending &step = m_pending[i];
+        read(step.loss, step.lossValue);
+        for (StepMetric &metric : step.metrics)
+            if (const auto *held = std::get_if<torch::Tensor>(&metric.value)) {
+                const torch::Tensor tensor = *held;
+                read(tensor, metric.value.emplace<double>());
+            }
     }
-    std::vector<torch::Tensor> all;
-    all.reserve(count);
-    for (std::size_t i = 0; i < count; ++i)
-        all.push_back(m_pending[i].loss);
-    const c10::Device device = all.front().device();
-    if (!m_lossStream)
-        m_lossStream = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
-    const c10::StreamGuard apart(*m_lossStream);
-    const torch::Tensor host = at::stack(all).to(torch::kCPU, torch::kFloat64);
-    losses.assign(host.const_data_ptr<double>(), host.const_data_ptr<double>() + count);
-    return losses;
+    if (tensors.empty())
+        return;
+    const c10::Device device = tensors.front().device();
+    if (!m_readStream)
+        m_readStream = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+    const c10::StreamGuard apart(*m_readStream);
+    const torch::Tensor host = at::stack(tensors).to(torch::kCPU, torch::kFloat64);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        *numbers[i] = host.const_data_ptr<double>()[i];
 }
 
-void StepRecorder::account(const Pending &step, double loss, const StepTimes &times) {
-    const auto samples = static_cast<double>(step.samples);
-    if (!m_window) {
-        m_window.emplace();
-        m_window->epoch = m_epochNumber;
-        m_window->firstStep = step.step;
-    }
+void StepRecorder::accountLoss(const Pending &step) {
+    const double loss = step.lossValue;
     if (step.samples > 0) { // padded duplicates alone have no loss that counts
         if (!m_window->loss)
             m_window->loss = LossWindow{loss, loss, loss, loss};
@@ -110,26 +121,37 @@ void StepRecorder::account(const Pending &step, double loss, const StepTimes &ti
         window.min = std::isnan(loss) ? loss : std::fmin(window.min, loss);
         window.max = std::isnan(loss) ? loss : std::fmax(window.max, loss);
         window.last = loss;
+        m_windowLossSum += loss * static_cast<double>(step.samples);
+        m_epoch.lossSum += loss * static_cast<double>(step.samples);
+    }
+    if (!std::isfinite(loss) && m_wasFinite)
+        m_outputs.nonFinite(step.step, loss);
+    m_wasFinite = std::isfinite(loss);
+}
+
+void StepRecorder::account(const Pending &step, const StepTimes &times) {
+    if (!m_window) {
+        m_window.emplace();
+        m_window->epoch = m_epochNumber;
+        m_window->firstStep = step.step;
     }
     m_window->lastStep = step.step;
     ++m_window->count;
     m_window->samples += step.samples;
-    m_windowLossSum += step.samples > 0 ? loss * samples : 0;
     m_windowPhases.add(times);
     for (auto *totals : {&m_windowDevices, &m_epochDevices}) {
         totals->resize(std::max(totals->size(), step.devices.size()));
         for (std::size_t i = 0; i < step.devices.size(); ++i)
             (*totals)[i].add(step.devices[i]);
     }
+    for (const StepMetric &metric : step.metrics)
+        for (Scalars *scalars : {&m_window->scalars, &m_epochScalars})
+            add(*scalars, metric.name, std::get<double>(metric.value));
 
-    m_epoch.lossSum += step.samples > 0 ? loss * samples : 0;
     m_epoch.samples += step.samples;
     ++m_epoch.steps;
     m_epoch.phases.add(times);
-
-    if (!std::isfinite(loss) && m_wasFinite)
-        m_outputs.nonFinite(step.step, loss);
-    m_wasFinite = std::isfinite(loss);
+    accountLoss(step);
 }
 
 EpochTotals StepRecorder::finishEpoch() {

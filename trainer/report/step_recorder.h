@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
 #include <deque>
@@ -5,6 +6,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <c10/core/Stream.h>
@@ -16,8 +19,14 @@
 
 namespace lockstep::trainer {
 
-/// Gathers steps into windows (of about 100 ms) and into the epoch. Losses on a GPU are read a window at a time,
-/// never a step at a time. Used from the training thread.
+/// A metric of one step (ipc/metrics.h): a number, or a tensor of one element on the loss's device.
+struct StepMetric {
+    std::string_view name;
+    std::variant<double, torch::Tensor> value;
+};
+
+/// Collects steps into windows (of about 100 ms) and into the epoch. Losses on a GPU are read once per window,
+/// never once per step. Used from the training thread.
 class StepRecorder {
 public:
     struct Outputs {
@@ -25,33 +34,41 @@ public:
         std::function<void(std::int64_t step, double loss)> nonFinite; ///< first step of a non-finite stretch
     };
     /// `window`: how long steps are gathered before they are sent; 0: each step is sent on its own.
-    /// `devices`: names of DP's, for what addStep() is told of each.
+    /// `devices`: names of DP's devices, in the order of addStep()'s times.
     StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window = std::chrono::milliseconds(100),
                  std::vector<std::string> devices = {});
 
-    /// `before`: what the epoch had added up to when it was interrupted (resume).
+    /// `before`: the totals of the epoch when it was interrupted (resume).
     void startEpoch(int epoch, const EpochTotals &before);
     /// After the step's last lap; `loss` is the mean over `samples`, on any device.
     /// `devices`: each device's own times in DP's parallel parts, when they are known.
-    void addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss, std::span<const StepTimes> devices = {});
+    /// Whether the next step is the first of its window: for metrics that are too dear to be measured at each step.
+    [[nodiscard]] bool beginsWindow() const { return m_beginsWindow; }
+    void addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss, std::span<const StepTimes> devices = {},
+                 std::vector<StepMetric> metrics = {});
     /// Sends the window if it is full (or `force`).
     void flush(bool force);
     /// Ends the epoch's time here and gives its totals.
     EpochTotals finishEpoch();
     /// Each device's share in the epoch that ended; empty where it is not known for all of it.
     [[nodiscard]] std::vector<ReplicaTime> epochReplicas() const;
+    /// The metrics over the epoch that ended; where it was taken up, over the steps since.
+    [[nodiscard]] const Scalars &epochScalars() const { return m_epochScalars; }
 
 private:
     struct Pending {
         std::int64_t step, samples;
         torch::Tensor loss;
         std::vector<StepTimes> devices;
+        std::vector<StepMetric> metrics;
+        double lossValue = 0; ///< once readTensors() has been there
     };
     void takeTimes(bool wait);
     void take(bool wait);
     void sendWindow();
-    [[nodiscard]] std::vector<double> lossesOf(std::size_t count);
-    void account(const Pending &step, double loss, const StepTimes &times);
+    void readTensors(std::size_t count);
+    void account(const Pending &step, const StepTimes &times);
+    void accountLoss(const Pending &step);
 
     [[nodiscard]] std::vector<ReplicaTime> replicasOf(const std::vector<PhaseTotals> &totals) const;
 
@@ -63,14 +80,15 @@ private:
     bool m_wholeEpoch = true;
     std::deque<Pending> m_pending;
     std::deque<StepTimes> m_known; ///< of the oldest pending steps
-    std::optional<c10::Stream> m_lossStream;
+    std::optional<c10::Stream> m_readStream;
     std::optional<StepsFrame> m_window;
     PhaseTotals m_windowPhases;
     double m_windowLossSum = 0;
     EpochTotals m_epoch;
+    Scalars m_epochScalars;
     int m_epochNumber = 1;
     std::int64_t m_epochStartNs = 0, m_windowStartNs = 0;
-    bool m_firstWindow = true, m_wasFinite = true;
+    bool m_beginsWindow = true, m_firstWindow = true, m_wasFinite = true;
 };
 
 } // namespace lockstep::trainer

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/report/straggler_detector.h"
 
 #include <algorithm>

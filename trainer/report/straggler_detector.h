@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace lockstep::trainer {
 
-/// The phases a rank spends on its own, before it has to wait for others.
+/// The phases of a rank's own work, before it has to wait for others.
 inline constexpr std::array ownPhases = {Phase::Load, Phase::H2d, Phase::Forward, Phase::Backward, Phase::Optimizer};
 
 /// What one rank needed from the end of one all-reduce until its own last gradient of the next step was ready,
@@ -20,16 +21,16 @@ struct OwnTimes {
     static constexpr std::size_t numbers = 1 + ownPhases.size();
 };
 
-/// Names the rank that makes the others wait, and the phase it loses its time in, from the own times of all ranks.
+/// Names the rank that makes the others wait, and the phase in which it loses time, from the own times of all ranks.
 ///
-/// What a neighbour on the host does to a core looks much like a slow phase: it comes in stretches of 20 to 200 steps, and slows
-/// backward by up to a half (measured, tests/trainer/jitter). But it slows all that the core does: where a rank's other phases
-/// take longer by a factor of s, backward takes longer by s to the power of 1.4 to 1.9. So of what a phase lags, step by step,
-/// that much of the rest's lag is taken off, and over `window` steps a rank is named for one phase only if
-///  - in two thirds of them what is left of the phase's lag is over 25 %: steady, as own slowness is;
-///  - the phase costs the others 5 % of their own time, and their wait is as long.
-/// A rank that lags by those 5 % in all it does for `lasting` steps is told with its largest share: then its place is slow, not a
-/// phase. A named rank is not named again until it has kept up for `calm` steps.
+/// A disturbance by another tenant of the host looks much like a slow phase: it lasts 20 to 200 steps, and slows
+/// backward by up to a half (measured, tests/trainer/jitter). But it slows everything the core does: where a rank's other phases
+/// take longer by a factor of s, backward takes longer by s to the power of 1.4 to 1.9. So, step by step, what the lag of the other
+/// phases explains is subtracted from the lag of a phase. Over `window` steps, a rank is named for one phase only if
+///  - in two thirds of the steps the rest of the phase's lag is over 25 %: steady, unlike a disturbance;
+///  - the phase costs the others 5 % of their own time, and they wait as long.
+/// A rank that lags by those 5 % in all phases for `lasting` steps is named with the phase of its largest share: then its core is
+/// slow, not a phase. A named rank is not named again until it has kept up for `calm` steps.
 ///
 /// A pure function of what add() is given: ranks that learn the same numbers come to the same verdict.
 class StragglerDetector {
@@ -61,9 +62,9 @@ private:
     using Window = std::array<double, window>;
     /// One number of a rank in each step of the window; `what`: 0 is ready, else 1 + an index in ownPhases.
     [[nodiscard]] Window timesOf(std::size_t rank, std::size_t what) const;
-    /// The same of those it is compared with: the lower median of the other ranks, step by step.
+    /// The same of the ranks it is compared with: the lower median of the other ranks, step by step.
     [[nodiscard]] Window othersOf(std::size_t rank, std::size_t what) const;
-    /// What is left of a phase's lag in each step of the window, as a logarithm.
+    /// The rest of a phase's lag in each step of the window, as a logarithm.
     [[nodiscard]] Window ownLagOf(std::size_t rank, std::size_t phase) const;
     [[nodiscard]] bool slowIn(std::size_t rank, std::size_t phase, double othersWhole) const;
     [[nodiscard]] std::optional<Slow> slownessOf(std::size_t rank) const;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace lockstep::trainer {
 
 /// Records the next N steps as spans and writes them as Chrome trace events (JSON), which Perfetto opens: one process a rank,
-/// one track a thread, stream or bucket. Off, a span costs the read of a flag; on, a place in a buffer made beforehand;
+/// one track a thread, stream or bucket. While off, a span costs reading a flag; while on, an entry in a buffer that was allocated before:
 /// nothing is allocated inside a step. ask() and span() from any thread, the rest from the training thread.
 class Trace {
 public:
@@ -39,7 +40,7 @@ public:
         const char *name;
         int track;
         std::int64_t startNs, endNs, number; ///< bytes, or a step's number
-        std::int64_t readyNs;                ///< -1: not told
+        std::int64_t readyNs;                ///< -1: unknown
     };
     struct Recorded {
         std::vector<Span> spans;

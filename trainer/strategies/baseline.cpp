@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/baseline.h"
 
 namespace lockstep::trainer {

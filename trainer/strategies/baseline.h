@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include "trainer/report/phase_clock.h"
 #include "trainer/strategies/strategy.h"

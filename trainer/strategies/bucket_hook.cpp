@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/bucket_hook.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/comm_statistics.h"
 
 #include <algorithm>

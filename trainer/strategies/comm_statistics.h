@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,8 +9,8 @@
 
 namespace lockstep::trainer {
 
-/// When buckets begin that are worked off in their order by so many hands (NCCL's stream, a thread of the server's, Gloo's threads): each
-/// when it was posted (`startNs`, or ready where that is 0) and a hand is free. What waits in a queue is not under way yet.
+/// Sets the start times of buckets that are reduced in FIFO order by N workers (NCCL's stream, the server's thread, Gloo's threads):
+/// each starts when it was posted (`startNs`, or ready where that is 0) and a worker is free. Until then it is not under way.
 void startInTurn(std::vector<BucketStamp> &buckets, std::size_t hands = 1);
 
 /// Adds up what communication did, step by step, into a comm frame.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/ddp.h"
 
 #include <algorithm>
@@ -12,13 +13,14 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "trainer/comm/backends.h"
-#include "trainer/comm/torch_line.h"
+#include "trainer/comm/torch_compat.h"
 
 namespace lockstep::trainer {
 
 namespace {
 
 constexpr std::size_t broadcastBytes = 250 * 1024 * 1024; // torch's DistributedDataParallel
+static_assert(c10d::kDefaultFirstBucketBytes == firstBucketMb * 1024 * 1024);
 
 std::int64_t controlSlots(const Communicator &communicator) {
     return 1 + static_cast<std::int64_t>(OwnTimes::numbers) * communicator.worldSize();

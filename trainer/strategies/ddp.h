@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <utility>
@@ -6,6 +7,7 @@
 #include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
+#include "ipc/run_config.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
@@ -24,7 +26,7 @@ namespace lockstep::trainer {
 class Ddp final : public Strategy {
 public:
     struct Options {
-        double bucketMb = 25;
+        double bucketMb = defaultBucketMb;
         std::string bucketOrder; ///< that of the run which is resumed; else empty
         bool server = false; ///< buckets are summed up by rank 0 (ServerExchange), and not by the backend's all-reduce
     };

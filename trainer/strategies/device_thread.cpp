@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/device_thread.h"
 
 #include <pthread.h>

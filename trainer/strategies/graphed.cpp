@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/graphed.h"
 
 #include <ATen/Functions.h>
@@ -99,6 +100,10 @@ StepOutcome Graphed::step(const Batch &batch, bool wantStop) {
     if (m_way == StepWay::Record)
         m_graphs->record(StepGraphs::Backward, [this] { m_loss.backward(); });
     m_graphs->launch(StepGraphs::Backward);
+    const std::vector<torch::Tensor> parameters = m_model->parameters();
+    for (std::size_t i = 0; i < m_gradients.size(); ++i) // a graph writes them where it did when it was recorded
+        if (!parameters[i].grad().defined())
+            parameters[i].mutable_grad() = m_gradients[i];
     m_loss = m_loss.detach(); // its graph of operations has served; the address stays
     m_clock.lap(Phase::Backward);
     return outcome;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/server_exchange.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/strategies/strategy.h"
 
 #include <ATen/Functions.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "data/dataset_download.h"
 
 #include <utility>
@@ -16,7 +17,7 @@ constexpr int silenceMs = 20'000;
 constexpr int httpPartial = 206, httpNotSatisfiable = 416, httpFirstError = 400;
 constexpr qint64 chunkBytes = 1 << 20;
 
-/// Feeds what the file holds; false when it can't be read.
+/// Hashes the file's contents; false if it can't be read.
 bool hashFile(QFile &file, QCryptographicHash &hash) {
     for (QByteArray chunk = file.read(chunkBytes); !chunk.isEmpty(); chunk = file.read(chunkBytes))
         hash.addData(chunk);
@@ -46,11 +47,11 @@ QString DatasetDownload::path() const {
 
 void DatasetDownload::start() {
     if (const Result<void> made = realFileSystem().makeFolders(m_folder); !made)
-        return end(Error::badArgument("the folder " + m_folder + " can't be made: " + made.error().message(),
-                                      "name another one by --dir", "dir"));
+        return end(Error::badArgument("the folder " + m_folder + " can't be created: " + made.error().message(),
+                                      "choose another one with --dir", "dir"));
     Result<FileLock> lock = FileLock::acquire(m_folder + "/.get-data.lock");
     if (!lock)
-        return end(Error::failed(m_source.title + " is being downloaded already (" + lock.error().message() + ")",
+        return end(Error::failed(m_source.title + " is already being downloaded (" + lock.error().message() + ")",
                                  "wait for it"));
     m_lock = std::move(*lock);
     const QStorageInfo disk(QString::fromStdString(m_folder));
@@ -58,11 +59,11 @@ void DatasetDownload::start() {
         return end(Error::failed(m_source.title + " needs " + std::to_string(m_source.bytes() / 1'000'000 + 1) +
                                      " MB, but " + m_folder + " has " +
                                      std::to_string(disk.bytesAvailable() / 1'000'000) + " MB left",
-                                 "free some, or name another folder by --dir"));
+                                 "free some, or choose another folder with --dir"));
     nextFile();
 }
 
-/// True for a file that is there and right; one that is there and wrong is put aside.
+/// True if the file is there and correct; a damaged one is renamed.
 bool DatasetDownload::alreadyRight(const QString &path) {
     QFile there(path);
     if (!there.open(QIODevice::ReadOnly))
@@ -88,14 +89,14 @@ void DatasetDownload::nextFile() {
     request();
 }
 
-/// What an earlier download left is hashed again: only then is it known to be what it was.
+/// Hashes what an earlier download left, since it may have changed since.
 bool DatasetDownload::openPart() {
     m_part.close();
     m_part.setFileName(path() + QStringLiteral(".part"));
     if (!m_part.open(QIODevice::ReadWrite))
         return false;
     m_hash = std::make_unique<QCryptographicHash>(QCryptographicHash::Sha256);
-    if (m_part.size() >= file().bytes && !m_part.resize(0)) // whole, yet never kept: it was wrong
+    if (m_part.size() >= file().bytes && !m_part.resize(0)) // complete but never accepted: it was damaged
         return false;
     if (!hashFile(m_part, *m_hash))
         return false;
@@ -107,10 +108,10 @@ void DatasetDownload::request() {
     if (!openPart())
         return end(
             Error::failed(m_part.fileName().toStdString() + " can't be written: " + m_part.errorString().toStdString(),
-                          "name another folder by --dir"));
+                          "choose another folder with --dir"));
     m_answered = false;
     QNetworkRequest asked(QUrl(QString::fromStdString(m_source.mirrors[m_mirror] + file().name)));
-    asked.setRawHeader("Accept-Encoding", "identity"); // the file as it is, not unpacked on the way
+    asked.setRawHeader("Accept-Encoding", "identity"); // no compression in transit
     if (m_got > 0)
         asked.setRawHeader("Range", "bytes=" + QByteArray::number(m_got) + "-");
     m_reply = m_network.get(asked);
@@ -119,7 +120,7 @@ void DatasetDownload::request() {
     connect(m_reply, &QNetworkReply::finished, this, &DatasetDownload::replyEnded);
 }
 
-/// A server that does not go on where we stopped sends all of it.
+/// A server that ignores the range sends the whole file.
 void DatasetDownload::answered() {
     const int status = m_reply->attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
     if (m_answered || status < 200 || (status >= 300 && status < httpFirstError))
@@ -150,7 +151,7 @@ void DatasetDownload::takeBytes() {
         m_reply->abort();
         return end(
             Error::failed(m_part.fileName().toStdString() + " can't be written: " + m_part.errorString().toStdString(),
-                          "free some room, then start again: it goes on where it stopped"));
+                          "free some room, then start again: it resumes where it stopped"));
     }
     m_hash->addData(bytes);
     m_got += bytes.size();
@@ -163,7 +164,7 @@ void DatasetDownload::replyEnded() {
     const int status = m_reply->attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
     if (status == httpNotSatisfiable) {
         m_part.resize(0);
-        return mirrorFailed(tr("it could not go on from byte %1").arg(m_got));
+        return mirrorFailed(tr("it could not resume from byte %1").arg(m_got));
     }
     if (error == QNetworkReply::OperationCanceledError)
         return mirrorFailed(tr("no answer for %1 s").arg(silenceMs / 1000));
@@ -182,14 +183,14 @@ void DatasetDownload::keep() {
     if (sum != file().sha256) {
         m_part.resize(0);
         return mirrorFailed(
-            tr("the file there is another one (sha256 %1…, expected %2…)")
+            tr("the file there differs (sha256 %1…, expected %2…)")
                 .arg(QString::fromStdString(sum.substr(0, 12)), QString::fromStdString(file().sha256.substr(0, 12))));
     }
     m_part.flush();
     m_part.close();
     QFile::remove(path());
     if (!QFile::rename(m_part.fileName(), path()))
-        return end(Error::failed(path().toStdString() + " can't be written", "name another folder by --dir"));
+        return end(Error::failed(path().toStdString() + " can't be written", "choose another folder with --dir"));
     m_before += file().bytes;
     ++m_index;
     nextFile();
@@ -205,7 +206,7 @@ void DatasetDownload::mirrorFailed(const QString &why) {
     }
     end(Error::failed(file().name + " of " + m_source.title + " can't be downloaded (" +
                           m_whys.join(QStringLiteral("; ")).toStdString() + ")",
-                      "look at the network and start again, it goes on where it stopped; or copy the " +
+                      "check the network and start again, it resumes where it stopped; or copy the " +
                           std::to_string(m_source.files.size()) + " files into " + m_folder + " yourself"));
 }
 
@@ -217,7 +218,7 @@ void DatasetDownload::cancel() {
         m_reply->abort();
     }
     end(Error::failed("the download of " + m_source.title + " was cancelled",
-                      "start it again: it goes on where it stopped"));
+                      "start it again: it resumes where it stopped"));
 }
 
 void DatasetDownload::end(std::optional<Error> error) {

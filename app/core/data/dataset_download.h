@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,16 +17,16 @@ class QNetworkReply;
 
 namespace lockstep::core {
 
-/// Downloads a data set's files, one after another, from the first mirror that has them. A file counts only when size and
-/// sha256 are right; until then it is NAME.part, with which a later download goes on. What is there and right is not
-/// fetched again; a damaged file is kept as NAME.damaged. Event loop only, never blocks; one use.
+/// Downloads a data set's files, one after another, from the first mirror that has them. A file counts only when size
+/// and sha256 are right; until then it is NAME.part, which a later download resumes. Correct files are not fetched
+/// again; a damaged file is kept as NAME.damaged. Event loop only, never blocks; one use.
 class DatasetDownload : public QObject {
     Q_OBJECT
 public:
     DatasetDownload(DatasetSource source, std::string folder, QObject *parent = nullptr);
     ~DatasetDownload() override;
     void start();
-    void cancel(); ///< what came so far stays for the next time; failed() follows
+    void cancel(); ///< what has arrived is kept for the next download; failed() follows
 
 Q_SIGNALS:
     void progressed(const QString &file, qint64 received, qint64 total); ///< bytes over all files
@@ -54,8 +55,8 @@ private:
     QFile m_part;
     std::unique_ptr<QCryptographicHash> m_hash;
     std::size_t m_index = 0, m_mirror = 0;
-    qint64 m_before = 0; ///< bytes of the files that are done
-    qint64 m_got = 0;    ///< of this one
+    qint64 m_before = 0; ///< bytes of the finished files
+    qint64 m_got = 0;    ///< of the current file
     bool m_answered = false, m_over = false;
     QStringList m_whys; ///< why each mirror failed for this file
 };

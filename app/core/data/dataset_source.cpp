@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "data/dataset_source.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "ipc/run_folder.h"
 
-// A static library's resources are linked only when asked for, and the macro must stand outside any namespace.
+// A static library's resources must be initialised explicitly, by a macro outside any namespace.
 static void takeDatasetResources() {
     Q_INIT_RESOURCE(datasets);
 }
@@ -24,7 +25,7 @@ std::string folderUrl(std::string url) {
         url += '/';
     const QUrl parsed(QString::fromStdString(url), QUrl::StrictMode);
     if (!parsed.isValid() || (parsed.scheme() != u"http" && parsed.scheme() != u"https"))
-        throw std::runtime_error("\"" + url.substr(0, 200) + "\" is no http or https address");
+        throw std::runtime_error("\"" + url.substr(0, 200) + "\" is not an http or https address");
     return url;
 }
 
@@ -32,7 +33,7 @@ DatasetFile fileFrom(const Json &json) {
     DatasetFile file{json.at("name").get<std::string>(), json.at("bytes").get<std::int64_t>(),
                      json.at("sha256").get<std::string>()};
     if (file.name.empty() || file.name.front() == '.' || file.name.find('/') != std::string::npos)
-        throw std::runtime_error("\"" + file.name.substr(0, 200) + "\" is no plain file name");
+        throw std::runtime_error("\"" + file.name.substr(0, 200) + "\" is not a plain file name");
     if (file.bytes <= 0)
         throw std::runtime_error(file.name + " has no size");
     if (file.sha256.size() != sha256Digits || file.sha256.find_first_not_of("0123456789abcdef") != std::string::npos)
@@ -82,7 +83,7 @@ Result<std::vector<DatasetSource>> datasetsFromJson(std::string_view text) {
         }
         return all;
     } catch (const std::exception &exception) {
-        return fail(Error::badArgument(std::string("the list of data sets is not understood: ") + exception.what(),
+        return fail(Error::badArgument(std::string("the list of data sets is not valid: ") + exception.what(),
                                        "write it like resources/datasets.json", "manifest"));
     }
 }

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: MIT
 #pragma once
-// Data sets that can be downloaded: resources/datasets.json, or a manifest of the same form that a person names.
+// Data sets that can be downloaded: resources/datasets.json, or a person's manifest of the same form.
 //   {"mnist":{"title":"MNIST","mirrors":["https://…/"],"files":[{"name":"…","bytes":123,"sha256":"…"}]}}
 #include <cstdint>
 #include <string>
@@ -21,17 +22,17 @@ struct DatasetSource {
     std::string name, title;
     std::vector<std::string> mirrors; ///< URLs of folders, http or https, tried in this order
     std::vector<DatasetFile> files;
-    [[nodiscard]] std::int64_t bytes() const; ///< of all files
+    [[nodiscard]] std::int64_t bytes() const; ///< total of all files
 };
 
 [[nodiscard]] std::vector<DatasetSource> knownDatasets();
-/// Refuses what is not of the form, names with a path in them, and URLs that are neither http nor https.
+/// Refuses malformed JSON, names that contain a path, and URLs other than http or https.
 [[nodiscard]] Result<std::vector<DatasetSource>> datasetsFromJson(std::string_view text);
 [[nodiscard]] Result<DatasetSource> findDataset(const std::vector<DatasetSource> &all, std::string_view name);
 
-/// Where a download goes, and where the trainer looks when the distribution has no package: dataHome()/data/NAME.
+/// Where a download is stored, and where the trainer looks if the distribution has no package: dataHome()/data/NAME.
 [[nodiscard]] std::string datasetFolder(std::string_view name);
-/// Where the trainer would find it on this machine (packed or plain, all files); empty when it is not here.
+/// Where the trainer finds it on this machine (packed or unpacked, all files); empty if it is not here.
 [[nodiscard]] std::string presentDatasetFolder(const DatasetSource &source);
 
 } // namespace lockstep::core

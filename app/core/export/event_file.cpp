@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "export/event_file.h"
 
 #include <filesystem>

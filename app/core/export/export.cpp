@@ -1,30 +1,44 @@
+// SPDX-License-Identifier: MIT
 #include "export/export.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <unistd.h>
 
-#include "analysis/verdict.h"
+#include "analysis/compare/result_columns.h"
+#include "analysis/compare/verdict.h"
 #include "export/report.h"
-#include "export/result_columns_detail.h"
 #include "ipc/file_system.h"
+#include "ipc/json_or_null.h"
+#include "store/run_store.h"
 
 namespace lockstep::core {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string dump(const Json &json, int indent) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string csvText(const Json &value) {
-    if (value.is_null())
-        return {};
-    if (value.is_number_float())
-        return numberText(value.get<double>());
-    if (value.is_number())
-        return std::to_string(value.get<std::int64_t>());
-    return csvField(value.get<std::string>());
+std::string csvText(const ResultValue &value) {
+    if (const auto *number = std::get_if<double>(&value))
+        return numberText(*number);
+    if (const auto *count = std::get_if<std::int64_t>(&value))
+        return std::to_string(*count);
+    const auto *text = std::get_if<std::string>(&value);
+    return text ? csvField(*text) : std::string();
+}
+
+Json jsonOf(const ResultValue &value) {
+    if (const auto *number = std::get_if<double>(&value))
+        return *number;
+    if (const auto *count = std::get_if<std::int64_t>(&value))
+        return *count;
+    const auto *text = std::get_if<std::string>(&value);
+    return text ? Json(*text) : Json(nullptr);
 }
 
 std::string markdownText(const std::string &text) {
@@ -37,6 +51,13 @@ std::string markdownText(const std::string &text) {
     return out;
 }
 
+/// The head of a metric's column: its name, unless another column has it.
+std::string metricKey(const std::string &name) {
+    const bool taken = name.starts_with("accuracy_class_") ||
+                       std::ranges::any_of(resultColumns(), [&](const auto &column) { return name == column.key; });
+    return taken ? "metric_" + name : name;
+}
+
 std::string resultsCsv(const ResultTable &table) {
     std::string out;
     std::size_t classes = 0;
@@ -46,6 +67,9 @@ std::string resultsCsv(const ResultTable &table) {
         out += (out.empty() ? "" : ",") + csvField(column.key);
     for (std::size_t i = 0; i < classes; ++i)
         out += ",accuracy_class_" + std::to_string(i);
+    const std::vector<std::string> metrics = metricNames(table);
+    for (const std::string &name : metrics)
+        out += "," + metricKey(name);
     out += "\r\n";
     for (const ResultRow &row : table.rows) {
         std::string line;
@@ -53,6 +77,8 @@ std::string resultsCsv(const ResultTable &table) {
             line += (&column == resultColumns().data() ? "" : ",") + csvText(column.value(row));
         for (std::size_t i = 0; i < classes; ++i)
             line += "," + (i < row.perClassAccuracy.size() ? numberText(row.perClassAccuracy[i]) : std::string());
+        for (const std::string &name : metrics)
+            line += "," + (row.metrics.contains(name) ? numberText(row.metrics.find(name)->second) : std::string());
         out += line + "\r\n";
     }
     return out;
@@ -66,10 +92,17 @@ Json finite(double value) {
     return value;
 }
 
+Json metricsJson(const MetricValues &metrics) {
+    Json json = Json::object();
+    for (const auto &[name, value] : metrics)
+        json[name] = finite(value);
+    return json;
+}
+
 Json rowJson(const ResultRow &row) {
     Json json = Json::object();
     for (const ResultColumn &column : resultColumns())
-        json[column.key] = column.value(row);
+        json[std::string(column.key)] = jsonOf(column.value(row));
     json["notes"] = row.notes;
     json["hosts"] = row.hosts;
     json["published"] = row.published;
@@ -86,6 +119,8 @@ Json rowJson(const ResultRow &row) {
         one["test_accuracy"] = epoch.eval && !row.published ? Json(epoch.eval->accuracy) : Json(nullptr);
         if (epoch.readyBatches)
             one["ready_batches"] = *epoch.readyBatches;
+        if (!epoch.metrics.empty())
+            one["metrics"] = metricsJson(epoch.metrics);
         json["epochs"].push_back(std::move(one));
     }
     json["devices_use"] = Json::array();
@@ -98,6 +133,19 @@ Json rowJson(const ResultRow &row) {
     json["phases_s"] = Json::object();
     for (const auto &[name, sum] : row.phasesS)
         json["phases_s"][name] = sum;
+    json["metrics"] = metricsJson(row.metrics);
+    return json;
+}
+
+Json pointsJson(const std::vector<LossPoint> &points, const std::string &value) {
+    Json json = Json::array();
+    for (const LossPoint &point : points)
+        json.push_back({{"wall_time_s", double(point.wallUs) * 1e-6},
+                        {"step", point.step},
+                        {"epoch", point.epoch},
+                        {value, finite(point.loss)},
+                        {value + "_min", finite(point.min)},
+                        {value + "_max", finite(point.max)}});
     return json;
 }
 
@@ -205,21 +253,29 @@ bool carriesCurves(ExportFormat format) {
     return format == ExportFormat::Csv || format == ExportFormat::Json;
 }
 
+ExportedCurve exportedCurve(const RunStore &store) {
+    ExportedCurve out{store.runId().toStdString(),
+                      store.identity().title().toStdString(),
+                      store.identity().method().toStdString(),
+                      store.losses().all().points(),
+                      {}};
+    for (const std::string &name : store.metrics().names())
+        out.metrics.emplace_back(name, store.metrics().series(name)->points());
+    return out;
+}
+
 Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format) {
     if (!carriesCurves(format))
         return fail(Error::badArgument("curves are written as csv or json only", "use one of them", "format"));
     if (format == ExportFormat::Json) {
         Json json = Json::array();
         for (const ExportedCurve &curve : curves) {
-            Json points = Json::array();
-            for (const LossPoint &point : curve.points)
-                points.push_back({{"wall_time_s", double(point.wallUs) * 1e-6},
-                                  {"step", point.step},
-                                  {"epoch", point.epoch},
-                                  {"loss", finite(point.loss)},
-                                  {"loss_min", finite(point.min)},
-                                  {"loss_max", finite(point.max)}});
-            json.push_back({{"run", curve.run}, {"name", curve.name}, {"method", curve.method}, {"points", points}});
+            json.push_back({{"run", curve.run},
+                            {"name", curve.name},
+                            {"method", curve.method},
+                            {"points", pointsJson(curve.points, "loss")}});
+            for (const auto &[name, points] : curve.metrics)
+                json.back()["metrics"][name] = pointsJson(points, "value");
         }
         return dump(json, 1) + "\n";
     }

@@ -1,25 +1,30 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "analysis/dp_anatomy.h"
-#include "analysis/judgement.h"
-#include "analysis/result_table.h"
-#include "analysis/time_to_target.h"
+#include "analysis/causes/dp_anatomy.h"
+#include "analysis/compare/judgement.h"
+#include "analysis/compare/result_table.h"
+#include "analysis/compare/time_to_target.h"
 #include "ipc/error.h"
 #include "store/loss_series.h"
 
 namespace lockstep::core {
+class RunStore;
 
 enum class ExportFormat { Csv, Json, Markdown, Latex, Html };
 [[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view text); ///< csv, json, md, tex, html
 [[nodiscard]] bool carriesCurves(ExportFormat format);                      ///< csv and json
 
-/// One loss curve.
+/// One run's loss curve, and those of its metrics.
 struct ExportedCurve {
     std::string run, name, method;
     std::vector<LossPoint> points;
+    std::vector<std::pair<std::string, std::vector<LossPoint>>> metrics = {}; ///< by name
 };
+[[nodiscard]] ExportedCurve exportedCurve(const RunStore &store);
 /// What an export tells.
 struct Report {
     ResultTable table;                       ///< judged (judgement.h): every format then says what is unfair
@@ -37,7 +42,8 @@ struct Report {
 /// under "judgement"; Markdown: "-", the table and the sections; LaTeX and HTML likewise: report.h.
 [[nodiscard]] std::string exportResults(const Report &report, ExportFormat format);
 
-/// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one), or JSON.
+/// CSV `Wall time,Step,Value` (Unix seconds; `Run,Name,Wall time,Step,Value` unless there is exactly one) of the loss, or JSON
+/// of loss and metrics.
 [[nodiscard]] Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, ExportFormat format);
 
 /// Writes whole or not at all; an error names the file and the way out.

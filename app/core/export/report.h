@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // The results as a page for people: LaTeX for a paper, HTML for everybody, and what a printed page is made of.
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analysis/judgement.h"
-#include "analysis/result_table.h"
+#include "analysis/compare/judgement.h"
+#include "analysis/compare/result_columns.h"
+#include "analysis/compare/result_table.h"
 #include "export/export.h"
 
 namespace lockstep::core {
@@ -16,27 +18,23 @@ struct TextTable {
     std::vector<bool> numbers; ///< by column: figures are right-aligned
     std::vector<std::vector<std::string>> rows;
 };
-enum class TextColumns {
-    Paper,   ///< what fits a column of print: the figures that are compared
-    Reading, ///< what fits a page
-    All,
-    Data ///< CSV and JSON alone: in tables for people it stands in another column's words
-};
 /// Paper and Reading leave out what no row knows, and say in its name that a row is published.
 [[nodiscard]] TextTable textTable(const ResultTable &table, TextColumns which);
+/// A row for each run that knows a metric, a column a metric; no rows without one.
+[[nodiscard]] TextTable metricsTable(const ResultTable &table);
 /// The judgement's reservations, what the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
 [[nodiscard]] std::vector<std::string> noteLines(const ResultTable &table);
 
 /// A part of the verdict in words, on every page for people: a table, or a line each.
 struct ReportSection {
-    std::string key;   ///< causes, settings, missing-controls, fairness, bounds, target
+    std::string key;   ///< causes, settings, missing-controls, fairness, bounds, target, metrics
     std::string title; ///< "Is the comparison fair?"
     std::string said;  ///< what the figures are, a sentence; may be empty
     TextTable table = {};
     std::vector<std::string> lines = {};
 };
 /// In this order, those that have something to say: the waterfalls' figures, what each setting does by itself, controls that are
-/// missing, what is unfair (heaviest first), what bounds each run, time to target.
+/// missing, what is unfair (heaviest first), what bounds each run, time to target, metrics.
 [[nodiscard]] std::vector<ReportSection> reportSections(const Report &report);
 
 /// For booktabs, to be \input into a document: a `table` environment whose caption is the verdict, then the sections, their

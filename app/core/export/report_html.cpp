@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "analysis/verdict.h"
+#include "analysis/compare/verdict.h"
 #include "export/report.h"
 #include "export/svg_chart.h"
 

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <initializer_list>
 #include <map>
 
-#include "analysis/verdict.h"
+#include "analysis/compare/verdict.h"
 #include "export/report.h"
 
 namespace lockstep::core {

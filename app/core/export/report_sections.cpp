@@ -1,10 +1,10 @@
+// SPDX-License-Identifier: MIT
 // What every page for people says under its result table, besides charts.
 #include <algorithm>
 
-#include "analysis/format.h"
-#include "analysis/row_figures.h"
+#include "analysis/compare/target_columns.h"
+#include "base/format.h"
 #include "export/report.h"
-#include "export/result_columns_detail.h"
 
 namespace lockstep::core {
 namespace {
@@ -55,7 +55,7 @@ ReportSection settingsSection(const Judgement &judgement) {
     for (const PairJudgement &pair : judgement.pairs)
         if (pair.attribution)
             for (const FactorEffect &factor : pair.attribution->factors) {
-                std::vector<std::string> row = {pair.run, factor.label, joined(factor.controls)};
+                std::vector<std::string> row = {pair.run, factor.label, joinedText(factor.controls)};
                 for (const double added : {factor.seconds, factor.low, factor.high})
                     row.push_back(addedSeconds(added, pair.attribution->longerS()).toStdString());
                 out.table.rows.push_back(std::move(row));
@@ -104,23 +104,39 @@ ReportSection targetSection(const Report &report) {
         return out;
     out.said =
         "Training time to " + toText(*report.target) + ", evaluation and start-up left out; medians over the repeats.";
-    out.table =
-        emptyTable({"Run", "How it is known", "Time (s)", "Fastest (s)", "Slowest (s)", "Reached", "Speed-up"}, 2);
-    for (const TimeToTarget &cell : report.times)
-        out.table.rows.push_back(
-            {cell.cell, cell.how, significant(cell.seconds).toStdString(), significant(cell.fastest).toStdString(),
-             significant(cell.slowest).toStdString(),
-             std::to_string(cell.reached) + " of " + std::to_string(cell.repeats.size()),
-             withRange(cell.speedUp ? std::optional(cell.speedUp->factor) : std::nullopt, cell.speedUp)});
+    std::vector<const TargetColumn *> columns;
+    for (const TargetColumn &column : targetColumns())
+        if (column.inReport)
+            columns.push_back(&column);
+    std::ranges::stable_partition(columns, [](const TargetColumn *column) { return column->words; });
+    for (const TargetColumn *column : columns) {
+        out.table.heads.push_back(shownHead(*column, *report.target, ResultPlace::Report));
+        out.table.numbers.push_back(!column->words);
+    }
+    for (const TimeToTarget &cell : report.times) {
+        std::vector<std::string> &row = out.table.rows.emplace_back();
+        for (const TargetColumn *column : columns)
+            row.push_back(column->text(cell, report.target->kind, ResultPlace::Report));
+    }
     return out;
+}
+
+ReportSection metricsSection(const ResultTable &table) {
+    return {"metrics",
+            "Metrics",
+            "At the run's end, over all ranks: a mean is of the last epoch, a rate of the whole run; medians over the "
+            "repeats.",
+            metricsTable(table),
+            {}};
 }
 
 } // namespace
 
 std::vector<ReportSection> reportSections(const Report &report) {
     const Judgement &judgement = report.judgement;
-    std::vector<ReportSection> out = {causesSection(judgement),   settingsSection(judgement), missingSection(judgement),
-                                      fairnessSection(judgement), boundsSection(judgement),   targetSection(report)};
+    std::vector<ReportSection> out = {
+        causesSection(judgement), settingsSection(judgement), missingSection(judgement),   fairnessSection(judgement),
+        boundsSection(judgement), targetSection(report),      metricsSection(report.table)};
     std::erase_if(out, [](const ReportSection &section) {
         return section.table.rows.empty() && section.lines.empty() &&
                (section.key != "fairness" || section.said.empty());

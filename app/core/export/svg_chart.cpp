@@ -1,11 +1,11 @@
+// SPDX-License-Identifier: MIT
 #include "export/svg_chart.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "analysis/format.h"
-#include "analysis/method_color.h"
+#include "base/format.h"
 #include "export/report.h"
 
 namespace lockstep::core {

@@ -1,12 +1,13 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // The verdict's charts as inline SVG for the HTML page, without a GUI library. Colours of text and lines are the page's CSS
 // variables (--text, --quiet, --line), so that they follow light and dark; hue means the method, as in the window.
 #include <string>
 #include <vector>
 
-#include "analysis/attribution.h"
-#include "analysis/dp_anatomy.h"
-#include "analysis/judgement.h"
+#include "analysis/causes/attribution.h"
+#include "analysis/causes/dp_anatomy.h"
+#include "analysis/compare/judgement.h"
 #include "export/export.h"
 
 namespace lockstep::core {

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: MIT
 #include "export/tensorboard_writer.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "ipc/run_folder.h"
+#include "store/load_run.h"
 
 namespace lockstep::core {
 namespace {
@@ -33,19 +35,19 @@ std::string folderName(const RunStore &store) {
 }
 
 /// Points from `next` on, which moves past them.
-void takeLoss(const LossSeries &series, std::int64_t &next, std::vector<Scalar> &out) {
+void takePoints(const LossSeries &series, const std::string &tag, std::int64_t &next, std::vector<Scalar> &out) {
     const auto &points = series.points();
     auto point = std::lower_bound(points.begin(), points.end(), next,
                                   [](const LossPoint &one, std::int64_t step) { return one.step < step; });
     for (; point != points.end(); ++point) {
-        out.push_back({"loss", point->wallUs, point->step, point->loss});
+        out.push_back({tag, point->wallUs, point->step, point->loss});
         next = point->step + 1;
     }
 }
 
 /// The last step that every rank had done at that time; 0 before the first window.
 std::int64_t stepAt(const RunStore &store, std::int64_t wallUs) {
-    const auto &points = store.loss().points();
+    const auto &points = store.losses().all().points();
     const auto after = std::upper_bound(points.begin(), points.end(), wallUs,
                                         [](std::int64_t at, const LossPoint &one) { return at < one.wallUs; });
     return after == points.begin() ? 0 : std::prev(after)->step;
@@ -74,7 +76,7 @@ Result<TensorBoardWriter> TensorBoardWriter::open(const std::string &folder, con
         return fail(Error::failed("event files are being written into " + own + " by another program",
                                   "let it go on, or choose another folder"));
     const std::int64_t start =
-        store.record() && store.record()->startWallUs > 0 ? store.record()->startWallUs : store.lastWallUs();
+        store.record() && store.record()->startWallUs > 0 ? store.record()->startWallUs : store.log().lastWallUs;
     return TensorBoardWriter(own, std::move(*lock), start);
 }
 
@@ -91,16 +93,27 @@ Result<void> TensorBoardWriter::append(const std::string &part, const std::vecto
     return file->second.append(scalars);
 }
 
+void TensorBoardWriter::takeMetrics(const RunStore &store, int rank, std::vector<Scalar> &out) {
+    for (const std::string &name : store.metrics().names()) {
+        const RunMetrics &metrics = store.metrics();
+        const std::string tag = "metric/" + name; // a script may call one "loss"
+        if (const LossSeries *series = rank == allRanks ? metrics.series(name) : metrics.rankSeries(name, rank))
+            takePoints(*series, tag, m_nextStep[{rank, tag}], out);
+    }
+}
+
 void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &run) {
-    const auto &epochs = store.epochs();
+    const auto &epochs = store.epochs().merged();
     for (; m_epochs < int(epochs.size()) && epochs[std::size_t(m_epochs)].complete; ++m_epochs) {
         const MergedEpoch &epoch = epochs[std::size_t(m_epochs)];
         std::int64_t ended = 0;
-        for (const RankEpoch &rank : store.rankEpochs())
+        for (const RankEpoch &rank : store.epochs().ofRanks())
             if (rank.frame.epoch == epoch.epoch)
                 ended = std::max(ended, rank.wallUs);
         addKnown(run, "epoch/loss", ended, epoch.epoch, epoch.loss);
         run.push_back({"epoch/duration_s", ended, epoch.epoch, epoch.durationS});
+        for (const auto &[name, value] : store.metrics().ofEpoch(epoch.epoch))
+            run.push_back({"epoch/metric/" + name, ended, epoch.epoch, value});
     }
     for (; m_evals < int(epochs.size()) && epochs[std::size_t(m_evals)].eval; ++m_evals) {
         const MergedEpoch &epoch = epochs[std::size_t(m_evals)];
@@ -110,8 +123,8 @@ void TensorBoardWriter::takeEpochs(const RunStore &store, std::vector<Scalar> &r
 }
 
 void TensorBoardWriter::takeDevices(const RunStore &store, std::vector<Scalar> &run) {
-    for (const std::string &name : store.deviceNames()) {
-        const std::deque<LaneSample> *lane = store.lane(name);
+    for (const std::string &name : store.devices().names()) {
+        const std::deque<LaneSample> *lane = store.devices().lane(name);
         if (!lane)
             continue;
         std::int64_t &last = m_deviceUs[name];
@@ -131,8 +144,8 @@ void TensorBoardWriter::takeDevices(const RunStore &store, std::vector<Scalar> &
 }
 
 Result<void> TensorBoardWriter::takeRankEpochs(const RunStore &store) {
-    for (; m_rankEpochs < store.rankEpochs().size(); ++m_rankEpochs) {
-        const RankEpoch &epoch = store.rankEpochs()[m_rankEpochs];
+    for (; m_rankEpochs < store.epochs().ofRanks().size(); ++m_rankEpochs) {
+        const RankEpoch &epoch = store.epochs().ofRanks()[m_rankEpochs];
         std::vector<Scalar> own = {{"epoch/duration_s", epoch.wallUs, epoch.frame.epoch, epoch.frame.durationS}};
         for (const auto &[name, time] : epoch.frame.phases)
             own.push_back({"phase/" + name + "_s", epoch.wallUs, epoch.frame.epoch, time.sumS});
@@ -143,17 +156,19 @@ Result<void> TensorBoardWriter::takeRankEpochs(const RunStore &store) {
 }
 
 Result<void> TensorBoardWriter::takeNew(const RunStore &store) {
-    for (const auto &[rank, info] : store.ranks()) {
+    for (const auto &[rank, info] : store.ranks().all()) {
         std::vector<Scalar> own;
-        if (const LossSeries *loss = store.rankLoss(rank))
-            takeLoss(*loss, m_nextStep[rank], own);
+        if (const LossSeries *loss = store.losses().ofRank(rank))
+            takePoints(*loss, "loss", m_nextStep[{rank, "loss"}], own);
+        takeMetrics(store, rank, own);
         if (auto written = append("rank" + std::to_string(rank), own); !written)
             return written;
     }
     if (auto written = takeRankEpochs(store); !written)
         return written;
     std::vector<Scalar> run;
-    takeLoss(store.loss(), m_nextStep[allRanks], run);
+    takePoints(store.losses().all(), "loss", m_nextStep[{allRanks, "loss"}], run);
+    takeMetrics(store, allRanks, run);
     takeEpochs(store, run);
     takeDevices(store, run);
     return append("run", run);

@@ -1,12 +1,15 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // A run as TensorBoard event files, while it goes on or afterwards. Under the given folder:
-//   NAME_RUN/run/     all ranks together: loss by step; epoch/loss, epoch/duration_s, epoch/test_accuracy, epoch/test_loss by
-//                     epoch (from 1); device/NAME/utilisation, memory_bytes, power_w, temperature_c by the last step done
-//   NAME_RUN/rankR/   one rank: loss by step; epoch/duration_s and phase/PHASE_s by epoch
+//   NAME_RUN/run/     all ranks together: loss and metric/NAME by step; epoch/loss, epoch/duration_s, epoch/test_accuracy,
+//                     epoch/test_loss, epoch/metric/NAME by epoch (from 1); device/NAME/utilisation, memory_bytes, power_w,
+//                     temperature_c by the last step done
+//   NAME_RUN/rankR/   one rank: loss and metric/NAME by step; epoch/duration_s and phase/PHASE_s by epoch
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <QObject>
@@ -33,6 +36,7 @@ public:
 private:
     TensorBoardWriter(std::string folder, FileLock lock, std::int64_t startUs);
     Result<void> append(const std::string &part, const std::vector<Scalar> &scalars);
+    void takeMetrics(const RunStore &store, int rank, std::vector<Scalar> &out);
     void takeEpochs(const RunStore &store, std::vector<Scalar> &run);
     void takeDevices(const RunStore &store, std::vector<Scalar> &run);
     Result<void> takeRankEpochs(const RunStore &store);
@@ -40,8 +44,8 @@ private:
     std::string m_folder;
     FileLock m_lock;
     std::int64_t m_startUs;
-    std::map<std::string, EventFile> m_files; ///< by part: run, rank0, …
-    std::map<int, std::int64_t> m_nextStep;   ///< by rank; -1: all together
+    std::map<std::string, EventFile> m_files;                       ///< by part: run, rank0, …
+    std::map<std::pair<int, std::string>, std::int64_t> m_nextStep; ///< by rank (-1: all together) and tag
     std::map<std::string, std::int64_t> m_deviceUs;
     std::size_t m_rankEpochs = 0;
     int m_epochs = 0, m_evals = 0; ///< written so far

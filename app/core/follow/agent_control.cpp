@@ -1,103 +1,105 @@
+// SPDX-License-Identifier: MIT
 #include "follow/agent_control.h"
 
-#include <cerrno>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
-#include <QProcess>
+#include <QLocalSocket>
 
+#include "base/command_request.h"
 #include "ipc/messages.h"
 #include "ipc/run_folder.h"
-#include "ipc/unix_socket.h"
 
 namespace lockstep::core {
 namespace {
 
-Result<void> writeAll(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return fail(Error::system("the run's agent does not listen", errno));
-        text.remove_prefix(std::size_t(written));
-    }
-    return {};
-}
+constexpr int answerHereLimitMs = 2000;
 
-/// Reads past what the other side says until it closes.
-bool closesWithin(int fd, std::chrono::milliseconds limit) {
-    const auto until = std::chrono::steady_clock::now() + limit;
-    char ignored[4096];
-    for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-        pollfd wait{fd, POLLIN, 0};
-        const int ready = ::poll(&wait, 1, int(std::max<std::int64_t>(left.count(), 0)));
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0)
-            return false;
-        if (::recv(fd, ignored, sizeof ignored, 0) <= 0)
-            return true;
+/// One control line to an agent on this machine. The agent closes when it has read all that was said, so its closing is its answer.
+class SocketRequest final : public Request {
+public:
+    SocketRequest(std::string run, const Control &control) : m_run(std::move(run)), m_control(control) {
+        Hello hello;
+        hello.role = "follower";
+        hello.name = control.by;
+        hello.pid = getpid();
+        hello.nextSeq = std::uint64_t(1) << 62; // wants no line
+        m_lines = QByteArray::fromStdString(encode(hello) + "\n" + encode(control) + "\n");
+        connect(&m_socket, &QLocalSocket::connected, this, [this] { m_socket.write(m_lines); });
+        connect(&m_socket, &QLocalSocket::bytesWritten, this, [this] {
+            if (m_socket.bytesToWrite() == 0)
+                ::shutdown(int(m_socket.socketDescriptor()), SHUT_WR);
+        });
+        connect(&m_socket, &QLocalSocket::readyRead, this, [this] { m_socket.readAll(); });
+        connect(&m_socket, &QLocalSocket::disconnected, this, [this] { finish({}); });
+        connect(&m_socket, &QLocalSocket::errorOccurred, this, [this](QLocalSocket::LocalSocketError error) {
+            if (error != QLocalSocket::PeerClosedError)
+                finish(fail(Error::failed("run " + m_run + " does not run: no agent listens for it")));
+        });
+        connect(&m_limit, &QTimer::timeout, this, [this] {
+            finish(fail(Error::failed("the agent of run " + m_run + " does not answer",
+                                      "ask it with: lockstep-agent " + m_control.command + " " + m_run)));
+        });
+        m_limit.setSingleShot(true);
+        m_limit.start(answerHereLimitMs);
     }
-}
+    ~SocketRequest() override { m_socket.disconnect(this); }
 
-Result<void> askHere(std::string_view run, const Control &control) {
+    void connectTo(const std::string &path) { m_socket.connectToServer(QString::fromStdString(path)); }
+
+private:
+    std::string m_run;
+    Control m_control;
+    QByteArray m_lines;
+    QLocalSocket m_socket;
+    QTimer m_limit;
+};
+
+Asked askHere(std::string_view run, const Control &control) {
     const Result<std::string> path = runSocketPath(run);
     if (!path)
         return fail(path.error());
-    const Result<Fd> fd = connectUnix(*path, false);
-    if (!fd)
-        return fail(Error::failed("run " + std::string(run) + " does not run: " + fd.error().what));
-    Hello hello;
-    hello.role = "follower";
-    hello.name = control.by;
-    hello.pid = getpid();
-    hello.nextSeq = std::uint64_t(1) << 62; // wants no line
-    if (const Result<void> sent = writeAll(fd->get(), encode(hello) + "\n" + encode(control) + "\n"); !sent)
-        return sent;
-    // The agent closes when it has read all that we said, so its closing is its answer.
-    ::shutdown(fd->get(), SHUT_WR);
-    if (!closesWithin(fd->get(), std::chrono::seconds(2)))
-        return fail(Error::failed("the agent of run " + std::string(run) + " does not answer",
-                                  "ask it with: lockstep-agent " + control.command + " " + std::string(run)));
-    return {};
+    auto request = std::make_unique<SocketRequest>(std::string(run), control);
+    request->connectTo(*path);
+    return request;
 }
 
-Result<void> askElsewhere(const CommandPrefix &prefix, const std::vector<std::string> &arguments) {
-    QStringList words;
-    for (const std::string &word : agentCommand(prefix, arguments))
-        words << QString::fromStdString(word);
-    QProcess process;
-    process.setStandardInputFile(QProcess::nullDevice());
-    process.start(words.takeFirst(), words);
-    if (!process.waitForFinished(25'000)) {
-        process.kill();
-        process.waitForFinished(1000);
-        return fail(Error::failed(prefix.host + " did not answer within 25 s", "try again when the link is back"));
-    }
-    if (process.exitCode() != 0)
-        return fail(
-            Error::failed((arguments.front() == "stop" ? "stopping on " : "tracing on ") + prefix.host +
-                          " failed: " + QString::fromUtf8(process.readAllStandardError()).trimmed().toStdString()));
-    return {};
+Asked askElsewhere(const CommandPrefix &prefix, const std::vector<std::string> &arguments) {
+    const std::string doing = arguments.front() == "stop" ? "stopping on " : "tracing on ";
+    const auto judge = [host = prefix.host, doing](const CommandAnswer &answer) -> Result<void> {
+        if (answer.end == CommandAnswer::End::TimedOut)
+            return fail(noAnswerFrom(host));
+        if (answer.end == CommandAnswer::End::NotStarted)
+            return fail(Error::failed(doing + host + " failed: ssh can't be started", "install openssh-client"));
+        if (answer.code == 0)
+            return {};
+        const std::string said = QString::fromStdString(answer.err).trimmed().toStdString();
+        const bool link = answer.code == CommandAnswer::noLink;
+        const std::string why = link ? "the link broke" : "exit code " + std::to_string(answer.code);
+        const std::string tryIt = link ? "try again when the link is back: ssh " + host + " true" : std::string();
+        return fail(Error::failed(doing + host + " failed: " + (said.empty() ? why : said), tryIt));
+    };
+    return std::make_unique<CommandRequest>(agentCommand(prefix, arguments), std::string(), answerLimit, judge);
 }
 
 } // namespace
 
-Result<void> askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by) {
+Error noAnswerFrom(const std::string &host) {
+    return Error::failed(host + " did not answer within " + std::to_string(answerLimit.count()) +
+                             " s; whether it was asked is not known",
+                         "try again when the link is back: ssh " + host + " true");
+}
+
+Asked askToStop(const CommandPrefix &prefix, std::string_view run, std::string_view by) {
     if (prefix.local())
         return askHere(run, Control{"stop", std::string(by)});
     return askElsewhere(prefix, {"stop", std::string(run), "--by", std::string(by)});
 }
 
-Result<void> askForTrace(const CommandPrefix &prefix, std::string_view run, std::int64_t steps, std::string_view by) {
+Asked askForTrace(const CommandPrefix &prefix, std::string_view run, std::int64_t steps, std::string_view by) {
     if (prefix.local())
         return askHere(run, Control{"trace", std::string(by), steps});
     return askElsewhere(prefix, {"trace", std::string(run), std::to_string(steps), "--by", std::string(by)});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "follow/remote_copy.h"
 
 #include <utility>
@@ -5,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <QSysInfo>
 
+#include "base/command_request.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/logging.h"
@@ -37,11 +39,7 @@ RemoteCopy::RemoteCopy(RunFolder folder, std::string run, CommandPrefix prefix, 
     : QObject(parent), m_folder(std::move(folder)), m_run(std::move(run)), m_prefix(std::move(prefix)) {}
 
 RemoteCopy::~RemoteCopy() {
-    if (m_fetch) {
-        m_fetch->disconnect(this);
-        m_fetch->kill();
-        m_fetch->waitForFinished(500);
-    }
+    endWithoutWaiting(std::move(m_fetch));
 }
 
 Result<void> RemoteCopy::open() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
 #include <map>
@@ -10,9 +11,9 @@
 #include <QObject>
 #include <QProcess>
 
+#include "base/command_prefix.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
-#include "launch/command_prefix.h"
 
 namespace lockstep::core {
 

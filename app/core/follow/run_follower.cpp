@@ -1,13 +1,13 @@
+// SPDX-License-Identifier: MIT
 #include "follow/run_follower.h"
 
 #include <algorithm>
-#include <unistd.h>
 
 #include <QCoreApplication>
 #include <QFile>
 
+#include "base/backoff_detail.h"
 #include "follow/agent_control.h"
-#include "follow/backoff_detail.h"
 #include "follow/remote_copy.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -27,20 +27,19 @@ QString fromUtf8(std::string_view utf8) {
 
 RunFollower::RunFollower(RunStore *store, QString runId, CommandPrefix prefix, QObject *parent)
     : QObject(parent), m_store(store), m_runId(std::move(runId)), m_prefix(std::move(prefix)),
-      m_folder(runFolder(m_runId.toStdString())), m_backoffMs(firstBackoffMs) {
+      m_folder(runFolder(m_runId.toStdString())), m_link([this](std::string_view line) { takeFromLink(line); }),
+      m_backoffMs(firstBackoffMs) {
     m_retry.setSingleShot(true);
+    connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
+    connect(&m_link, &AgentLink::connected, this, &RunFollower::greet);
+    connect(&m_link, &AgentLink::taken, this, &RunFollower::taken);
+    connect(&m_link, &AgentLink::closed, this, &RunFollower::disconnected);
 }
 
 RunFollower::~RunFollower() {
-    if (m_socket)
-        m_socket->disconnect(this);
-    if (m_process) {
-        m_process->disconnect(this);
-        m_process->kill();
-        m_process->waitForFinished(500);
-    }
     if (m_copy)
         m_copy->flush();
+    m_asked.fail(agentsName(), "run " + m_runId.toStdString() + " is not followed any more");
 }
 
 void RunFollower::start() {
@@ -56,7 +55,6 @@ void RunFollower::start() {
     m_store->setLink(LinkState::Replaying);
     m_node = m_prefix.local() ? ownNode(m_folder) : 0;
     m_replay.open(m_folder);
-    connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
     m_retry.start(0);
 }
 
@@ -139,82 +137,43 @@ void RunFollower::connectToAgent() {
         return;
     m_greeted = false;
     m_refusal.clear();
-    m_framer = std::make_unique<LineFramer>();
     if (!m_wasLive)
         m_store->setLink(LinkState::Connecting);
-    m_retry.disconnect(this);
-    if (m_prefix.local())
-        connectHere();
-    else
-        connectThere();
-}
-
-void RunFollower::connectHere() {
+    m_retry.stop();
+    if (!m_prefix.local())
+        return m_link.runCommand(agentCommand(m_prefix, {"attach", m_runId.toStdString()}));
     const Result<std::string> path = runSocketPath(m_runId.toStdString(), m_node);
     if (!path)
         return lost(fromUtf8(path.error().message()));
-    m_socket = std::make_unique<QLocalSocket>();
-    connect(m_socket.get(), &QLocalSocket::connected, this, &RunFollower::connected);
-    connect(m_socket.get(), &QLocalSocket::readyRead, this, &RunFollower::readyRead);
-    connect(m_socket.get(), &QLocalSocket::disconnected, this, &RunFollower::disconnected);
-    connect(m_socket.get(), &QLocalSocket::errorOccurred, this, [this](QLocalSocket::LocalSocketError error) {
-        if (error != QLocalSocket::PeerClosedError && !m_greeted)
-            disconnected();
-    });
-    m_socket->connectToServer(QString::fromStdString(*path));
-}
-
-void RunFollower::connectThere() {
-    QStringList words;
-    for (const std::string &word : agentCommand(m_prefix, {"attach", m_runId.toStdString()}))
-        words << QString::fromStdString(word);
-    m_process = std::make_unique<QProcess>();
-    m_process->setChildProcessModifier([] { ::setpgid(0, 0); }); // Ctrl-C is for us: the link must still carry the stop
-    connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &RunFollower::readyRead);
-    connect(m_process.get(), &QProcess::finished, this, &RunFollower::disconnected);
-    connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-        if (error == QProcess::FailedToStart)
-            disconnected();
-    });
-    m_process->start(words.takeFirst(), words);
-    connected();
+    m_link.connectToSocket(QString::fromStdString(*path));
 }
 
 /// Our hello comes first, on the socket as through the bridge.
-void RunFollower::connected() {
+void RunFollower::greet() {
     Hello hello;
     hello.role = "follower";
     hello.nextSeq = nextSeq();
     hello.nextSeqs = m_lines.nextSeqsBut(m_node);
-    if (m_socket)
+    if (m_prefix.local())
         hello.pid = QCoreApplication::applicationPid();
     hello.name = QCoreApplication::applicationName().toStdString();
     hello.ownsQueue = m_ownsQueue;
-    device()->write(QByteArray::fromStdString(encode(hello)) + '\n');
+    (void)m_link.send(encode(hello)); // a link that is gone says so by itself
 }
 
-QIODevice *RunFollower::device() const {
-    return m_socket ? static_cast<QIODevice *>(m_socket.get()) : m_process.get();
+void RunFollower::takeFromLink(std::string_view line) {
+    if (m_greeted)
+        takeLine(line);
+    else
+        takeAnswer(line);
 }
 
-void RunFollower::readyRead() {
-    if (!device() || !m_framer)
-        return;
-    const QByteArray bytes = device()->readAll();
-    const Result<void> fed =
-        m_framer->feed({bytes.constData(), std::size_t(bytes.size())}, [this](std::string_view line) {
-            if (m_greeted)
-                takeLine(line);
-            else
-                takeAnswer(line);
-        });
+void RunFollower::taken() {
     if (m_copy)
         m_copy->flush();
     tellGaps();
-    if (!m_ended && refuseNewerFormat())
-        return;
-    if (!fed) // the peer does not speak our protocol any more: cut, and start anew behind the last good line
-        m_socket ? m_socket->abort() : m_process->kill();
+    if (!m_ended)
+        refuseNewerFormat();
 }
 
 void RunFollower::takeAnswer(std::string_view line) {
@@ -283,6 +242,8 @@ void RunFollower::takeLine(std::string_view line, int hint) {
                 nodeCount(*m_store->record()->config) > 1)
                 rereadRecord();
         }
+    if (m_greeted)
+        m_asked.heard(*frame);
     m_store->take(*frame);
 }
 
@@ -302,22 +263,16 @@ void RunFollower::tellGaps() {
     m_store->setGaps(gaps, m_toldDamaged);
 }
 
-void RunFollower::disconnected() {
-    if (m_ended || !(m_socket || m_process))
+void RunFollower::disconnected(const QString &said, int code) {
+    if (m_ended)
         return;
-    readyRead();
-    QString why = m_refusal;
-    int code = 0;
-    if (m_process) {
-        const QString said = QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1);
-        code = m_process->error() == QProcess::FailedToStart ? 127 : m_process->exitCode();
-        if (why.isEmpty() && !said.isEmpty())
-            why = said;
-        m_process.release()->deleteLater();
-    }
-    if (m_socket)
-        m_socket.release()->deleteLater();
+    const QString why = m_refusal.isEmpty() ? said : m_refusal;
     m_greeted = false;
+    if (m_finalSeen)
+        m_asked.runEnded();
+    else
+        m_asked.fail(agentsName(),
+                     why.isEmpty() ? "the link was lost" : "the link was lost (" + why.toStdString() + ")");
     if (m_prefix.local()) { // the files know: finished, died, or only the connection is gone
         m_looks = 0;
         using Kind = RunStatus::Kind;
@@ -328,8 +283,6 @@ void RunFollower::disconnected() {
         }
         if (kind == Kind::Running && m_wasLive && !m_finalSeen)
             return lost(why);
-        m_retry.disconnect(this);
-        connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
         return m_retry.start(lookAgainMs);
     }
     if (m_finalSeen || (m_deadSpeaks && code == 0)) {
@@ -348,8 +301,6 @@ void RunFollower::lost(const QString &why) {
         sentence += QStringLiteral(" (") + why + u')';
     if (m_wasLive || !m_prefix.local())
         m_store->setLink(LinkState::Lost, sentence);
-    m_retry.disconnect(this);
-    connect(&m_retry, &QTimer::timeout, this, &RunFollower::replaySlice);
     m_retry.start(m_backoffMs);
     m_backoffMs = std::min(2 * m_backoffMs, lastBackoffMs);
 }
@@ -371,34 +322,39 @@ void RunFollower::end() {
     if (m_ended)
         return;
     m_ended = true;
+    m_asked.runEnded();
     m_retry.stop();
     tellGaps();
     m_store->flush();
     Q_EMIT ended();
 }
 
-Result<void> RunFollower::request(const Control &control, const std::string &otherWay) {
-    const QByteArray line = QByteArray::fromStdString(encode(control)) + '\n';
-    if (device()->write(line) != line.size())
-        return fail(Error::failed("the run's agent can't be asked: " + device()->errorString().toStdString(),
-                                  otherWay + " " + m_runId.toStdString()));
-    return {};
+std::string RunFollower::agentsName() const {
+    return m_prefix.local() ? "the agent of run " + m_runId.toStdString() : m_prefix.host;
 }
 
-Result<void> RunFollower::requestStop(const QString &by) {
+Asked RunFollower::request(const Control &control) {
+    if (const Result<void> sent = m_link.send(encode(control)); !sent)
+        return fail(
+            Error::failed("the run's agent can't be asked: " + sent.error().what,
+                          control.command + " it with: lockstepctl " + control.command + " " + m_runId.toStdString()));
+    return m_asked.add(agentsName(), control.by);
+}
+
+Asked RunFollower::requestStop(const QString &by) {
     if (m_ended)
         return fail(Error::failed("run " + m_runId.toStdString() + " is over already"));
-    if (!device() || !m_greeted)
+    if (!m_link.open() || !m_greeted)
         return askToStop(m_prefix, m_runId.toStdString(), by.toStdString());
-    return request(Control{"stop", by.toStdString()}, "stop it with: lockstepctl stop");
+    return request(Control{"stop", by.toStdString()});
 }
 
-Result<void> RunFollower::requestTrace(std::int64_t steps, const QString &by) {
+Asked RunFollower::requestTrace(std::int64_t steps, const QString &by) {
     if (m_ended)
         return fail(Error::failed("run " + m_runId.toStdString() + " is over: no steps follow that could be traced"));
-    if (!device() || !m_greeted)
+    if (!m_link.open() || !m_greeted)
         return askForTrace(m_prefix, m_runId.toStdString(), steps, by.toStdString());
-    return request(Control{"trace", by.toStdString(), steps}, "trace it with: lockstepctl trace");
+    return request(Control{"trace", by.toStdString(), steps});
 }
 
 } // namespace lockstep::core

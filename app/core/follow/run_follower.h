@@ -1,19 +1,19 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <optional>
 
-#include <QLocalSocket>
 #include <QObject>
-#include <QProcess>
 #include <QTimer>
 
+#include "base/command_prefix.h"
+#include "follow/agent_link.h"
+#include "follow/link_requests.h"
 #include "ipc/error.h"
 #include "ipc/frames.h"
-#include "ipc/line_framer.h"
 #include "ipc/log.h"
 #include "ipc/messages.h"
 #include "ipc/run_folder.h"
-#include "launch/command_prefix.h"
 #include "store/node_lines.h"
 #include "store/nodes_replay.h"
 
@@ -21,10 +21,10 @@ namespace lockstep::core {
 class RemoteCopy;
 class RunStore;
 
-/// Follows one run from its first frame: what is on disk by reading it, the rest through its agent's socket, or elsewhere
-/// through `PREFIX lockstep-agent attach`. Reconnects with back-off (0.25 s to 30 s) and goes on from the next number:
-/// nothing lost, nothing doubled; of a run on several nodes all nodes' logs, each from the number that lacks. Owns nothing: the run does not know or care. Works in slices on its thread, never
-/// blocks it.
+/// Follows one run from its first frame: what is on disk by reading it, the rest over a link to its agent (agent_link.h).
+/// Reconnects with back-off (0.25 s to 30 s) and continues from the next number: nothing is lost, nothing comes twice. Of a run
+/// on several nodes it follows all nodes' logs, each from the number that lacks. Owns nothing: the run neither knows nor cares.
+/// Works in slices on its thread, never blocks it.
 ///
 ///   Idle → Replaying → (Finished | AgentDied | Connecting)
 ///   Connecting → Live → (Lost → Connecting | Finished | AgentDied | Failed)
@@ -38,13 +38,15 @@ public:
     /// Says in its hello that it keeps the run's queue: what it takes is not a viewer's. Before start().
     void setOwnsQueue(bool owns) { m_ownsQueue = owns; }
     void start();
-    /// Asks the agent to stop the run; `by` goes into its log. An error when nobody can be asked.
-    [[nodiscard]] Result<void> requestStop(const QString &by);
-    /// Asks for a trace of the next steps, likewise.
-    [[nodiscard]] Result<void> requestTrace(std::int64_t steps, const QString &by);
+    /// Asks the agent to stop the run; `by` goes into its log. Over the link while it is up (the request then is over when the
+    /// agent has answered, or fails with the link), else by a connection of its own. The request may outlive the follower.
+    [[nodiscard]] Asked requestStop(const QString &by);
+    /// Asks for a trace of the next steps, in the same way.
+    [[nodiscard]] Asked requestTrace(std::int64_t steps, const QString &by);
 
     [[nodiscard]] std::uint64_t nextSeq() const { return m_lines.nextSeq(m_node); } ///< of the agent's own log
     [[nodiscard]] bool remote() const { return !m_prefix.local(); }
+    [[nodiscard]] QString host() const { return QString::fromStdString(m_prefix.host); } ///< empty: this machine
     [[nodiscard]] QString runId() const { return m_runId; }
 
 Q_SIGNALS:
@@ -56,11 +58,10 @@ private:
     void lookHere();
     void lookThere();
     void connectToAgent();
-    void connectHere();
-    void connectThere();
-    void connected();
-    void readyRead();
-    void disconnected();
+    void greet();
+    void taken();
+    void disconnected(const QString &said, int code);
+    void takeFromLink(std::string_view line);
     void takeLine(std::string_view line, int hint = 0);
     void rereadRecord();
     void takeAnswer(std::string_view line);
@@ -71,9 +72,9 @@ private:
     void fetchRecord();
     void fetchResult();
     void tellGaps();
-    [[nodiscard]] Result<void> request(const Control &control, const std::string &otherWay);
+    [[nodiscard]] Asked request(const Control &control);
+    [[nodiscard]] std::string agentsName() const;
     bool refuseNewerFormat();
-    [[nodiscard]] QIODevice *device() const;
 
     RunStore *m_store;
     QString m_runId;
@@ -82,12 +83,10 @@ private:
     int m_node = 0; ///< whose agent is followed: agent 0, which has all logs, or on another node's machine that one
     NodeLines m_lines;
     Decoder m_decoder;
-    std::unique_ptr<LineFramer> m_framer;
     NodesReplay m_replay;
     std::unique_ptr<RemoteCopy> m_copy;
-    std::unique_ptr<QLocalSocket> m_socket;
-    std::unique_ptr<QProcess> m_process;
-    QTimer m_retry; ///< the next look or attempt
+    AgentLink m_link;
+    QTimer m_retry; ///< the next look at the files, from which an attempt to connect follows
     int m_backoffMs;
     int m_looks = 0;
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
@@ -98,6 +97,7 @@ private:
     QString m_refusal;
     std::uint64_t m_toldDamaged = 0;
     std::size_t m_toldGaps = 0;
+    LinkRequests m_asked;
 };
 
 } // namespace lockstep::core

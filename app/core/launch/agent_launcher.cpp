@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "launch/agent_launcher.h"
 
 #include <nlohmann/json.hpp>
@@ -5,7 +6,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int startLimitMs = 30'000; // ssh, a cold disk and LibTorch's start-up included
+constexpr int startLimitMs = 30'000; // includes ssh, a cold disk and LibTorch's start-up
 constexpr int endLimitMs = 6000;
 constexpr int largestAnswer = 64 * 1024;
 
@@ -19,7 +20,7 @@ AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
     m_limit.setSingleShot(true);
     connect(&m_limit, &QTimer::timeout, this, [this] {
         m_process.kill();
-        finish(Error::failed("lockstep-agent did not answer within 30 s", "look at the machine, then start again"), 1);
+        finish(Error::failed("lockstep-agent did not answer within 30 s", "check that machine, then start again"), 1);
     });
     connect(&m_process, &QProcess::readyReadStandardOutput, this, &AgentLauncher::readAnswer);
     connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -40,7 +41,9 @@ AgentLauncher::AgentLauncher(QObject *parent) : QObject(parent) {
         if (code == 255 && !m_host.isEmpty())
             finish(Error::badArgument(who + " can't be reached: " + said, "try: ssh " + who + " true"), linkFailed);
         else if (code == 127 && !m_host.isEmpty())
-            finish(Error::badArgument(who + " has no lockstep-agent: " + said, "name it by --remote-agent PATH"), 2);
+            finish(
+                Error::badArgument(who + " has no lockstep-agent: " + said, "give its path with --remote-agent PATH"),
+                2);
         else
             finish(Error::failed(who + " ended without an answer: " +
                                  (said.empty() ? "exit code " + std::to_string(code) : said)),
@@ -52,7 +55,7 @@ AgentLauncher::~AgentLauncher() {
     m_process.disconnect(this);
     if (!m_attended || m_process.state() == QProcess::NotRunning)
         return;
-    m_process.closeWriteChannel(); // the agent ends its ranks and takes its folder away
+    m_process.closeWriteChannel(); // the agent ends its ranks and removes its folder
     if (!m_process.waitForFinished(endLimitMs))
         m_process.kill();
     m_process.waitForFinished(500);
@@ -75,7 +78,7 @@ void AgentLauncher::start(const CommandPrefix &prefix, const LaunchRequest &requ
     m_process.write(QByteArray::fromStdString(toJson(request)) + '\n');
     m_attended = request.attended;
     if (!m_attended)
-        m_process.closeWriteChannel(); // else its end is the run's
+        m_process.closeWriteChannel(); // closing an attended agent's stdin would end its run
 }
 
 void AgentLauncher::stop() {
@@ -95,13 +98,13 @@ void AgentLauncher::readAnswer() {
         return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
     };
     if (!json.is_object())
-        return finish(Error::failed("lockstep-agent answered with something else than its one line"), 1);
+        return finish(Error::failed("lockstep-agent's answer is not one line of JSON"), 1);
     const int code =
         json.contains("exit_code") && json["exit_code"].is_number_integer() ? json["exit_code"].get<int>() : 1;
     if (text("type") == "error")
         return finish(Error{text("message"), {}, code == 2 ? ErrorKind::BadArgument : ErrorKind::Failed, {}}, code);
     if (text("type") != "ready" || !isRunId(text("run")))
-        return finish(Error::failed("lockstep-agent's answer is not understood", "upgrade it to this version"), 1);
+        return finish(Error::failed("lockstep-agent's answer is not valid", "update it to this version"), 1);
     m_over = m_ready = true;
     m_limit.stop();
     m_answer.remove(0, end + 1);

@@ -1,41 +1,43 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QByteArray>
 #include <QObject>
 #include <QProcess>
 #include <QTimer>
 
+#include "base/command_prefix.h"
 #include "ipc/error.h"
 #include "ipc/run_folder.h"
-#include "launch/command_prefix.h"
 
 namespace lockstep::core {
 
-/// Starts one agent: PREFIX lockstep-agent serve, request on stdin, its one answer on stdout.
-/// One use. States: idle → started → (ready | failed), each told once; a detached agent's process may be gone by then. An attended
-/// agent's stays: ready → said… → ended.
+/// Starts one agent: PREFIX lockstep-agent serve, request on stdin, its one answer on stdout. One use. States: idle →
+/// started → (ready | failed), each signalled once; a detached agent's process may have ended by then. An attended
+/// agent's process stays: ready → said… → ended.
 class AgentLauncher : public QObject {
     Q_OBJECT
 public:
     explicit AgentLauncher(QObject *parent = nullptr);
-    ~AgentLauncher() override; ///< of an attended agent: waits a moment for its end
+    ~AgentLauncher() override; ///< waits briefly for an attended agent to end
     /// Called only once.
     void start(const CommandPrefix &prefix, const LaunchRequest &request);
 
-    /// What agent 0 of several nodes answered, from ready() on: for the other agents' stdin and nobody else.
+    /// Agent 0's answer in a run of several nodes, valid from ready() on. Holds the token: only for the other agents'
+    /// stdin.
     [[nodiscard]] const std::string &join() const { return m_join; }
     [[nodiscard]] const std::string &token() const { return m_token; }
 
-    /// Of an attended agent: ends its run; ended() follows, or failed() where it was not ready yet.
+    /// Ends an attended agent's run; ended() follows, or failed() if it was not ready yet.
     void stop();
 
-    static constexpr int linkFailed = 255; ///< ssh's own: the agent may or may not have come up
+    static constexpr int linkFailed = 255; ///< ssh's exit code: the agent may or may not have started
 
 Q_SIGNALS:
     void ready(const QString &run, const QString &socket, qint64 pid);
-    /// `exitCode` as the agent said it: 2 when the request itself is refused (nothing was started).
+    /// `exitCode` is the agent's: 2 if it refused the request (nothing was started).
     void failed(const lockstep::Error &error, int exitCode);
-    void said(const QByteArray &line);                     ///< attended, after ready(): a line of its ranks' consoles
-    void ended(int exitCode, const QString &lastSentence); ///< attended, after ready(): the run, as this agent saw it
+    void said(const QByteArray &line);                     ///< attended, after ready(): a line of a rank's console
+    void ended(int exitCode, const QString &lastSentence); ///< attended, after ready(): the run has ended on this node
 
 private:
     void readAnswer();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "launch/attended_run.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ AttendedRun::AttendedRun(QObject *parent) : QObject(parent) {
     connect(&m_launcher, &NodesLauncher::ended, this, [end](int exitCode, const QString &sentence) {
         if (exitCode == 0)
             return end(std::nullopt);
-        end(Error{sentence.isEmpty() ? "its ranks gave no word" : sentence.toStdString(),
+        end(Error{sentence.isEmpty() ? "its ranks reported nothing" : sentence.toStdString(),
                   {},
                   exitCode == exitBadArguments ? ErrorKind::BadArgument : ErrorKind::Failed,
                   {}});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -11,23 +12,22 @@
 
 namespace lockstep::core {
 
-/// `lockstep-trainer MODE` on the config's devices, as start() takes it: with the interface where every node names one.
+/// `lockstep-trainer MODE` on the config's devices, for start(). Includes the interface if every node names one.
 [[nodiscard]] std::vector<std::string> trainerCommand(const std::string &mode, const RunConfig &config);
 
-/// A command on the devices of a config, on this machine or on the config's nodes, that trains nothing and leaves nothing: its
-/// ranks are heard while they run, its end is told, and it ends with its owner. Started by the parts that start any run.
-/// One use; ended() is told once.
+/// Runs a command on a config's devices, here or on its nodes, that trains nothing and leaves no run behind. Its
+/// ranks' console lines arrive as they run, and it ends with its owner. Started by the same parts as any run.
+/// One use; ended() is emitted once.
 class AttendedRun : public QObject {
     Q_OBJECT
 public:
     explicit AttendedRun(QObject *parent = nullptr);
-    /// `command` may have placeholders of the config (ipc/command_template.h); "lockstep-trainer" is the one beside the agent.
-    /// `name` is for the log of the agent.
-    /// `where` is where the agent of a config without nodes runs.
+    /// `command` may have placeholders of the config (ipc/command_template.h); "lockstep-trainer" is the one next to
+    /// the agent. `name` appears in the agent's log. `where`: the machine of a config without nodes.
     void start(const RunConfig &config, std::vector<std::string> command, const std::string &name,
                const CommandPrefix &where = {});
     void stop(); ///< ended() follows, with an error
-    /// After ended(): the link to a host broke before its agent had answered.
+    /// After ended(): whether the link to a host broke before its agent answered.
     [[nodiscard]] bool linkFailed() const { return m_linkFailed; }
 
 Q_SIGNALS:

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: MIT
 #include "launch/detached_start.h"
 
 #include <nlohmann/json.hpp>
 
-#include "launch/command_prefix.h"
+#include "base/command_prefix.h"
 
 namespace lockstep::core {
 
@@ -22,6 +23,8 @@ void DetachedStart::start(const StartRequest &request) {
         arguments << QStringLiteral("--quick");
     if (request.repeats)
         arguments << QStringLiteral("--repeats") << QString::number(*request.repeats);
+    if (request.orderSeed)
+        arguments << QStringLiteral("--order-seed") << QString::number(*request.orderSeed);
     if (request.sideBySide > 1)
         arguments << QStringLiteral("--side-by-side") << QString::number(request.sideBySide);
     if (!request.host.empty())

@@ -1,4 +1,6 @@
+// SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <optional>
 
 #include <QByteArray>
@@ -6,17 +8,19 @@
 #include <QProcess>
 #include <QTimer>
 
+#include "experiment/recipe.h"
 #include "ipc/error.h"
-#include "launch/recipe.h"
 
 namespace lockstep::core {
 
-/// What the window's Start asks for.
+/// The window's request to start an experiment.
 struct StartRequest {
-    Recipe recipe; ///< built-in, from a file, or of freely chosen configs
+    Recipe recipe; ///< built-in, from a file, or made of chosen configs
     bool quick = false;
     std::optional<int> repeats;
-    int sideBySide = 1;  ///< runs that may go at once, on devices of their own
+    std::optional<std::uint64_t>
+        orderSeed;       ///< what the order of the rounds is drawn from; absent: the recipe's, or a new one
+    int sideBySide = 1;  ///< runs at the same time, each on its own devices
     std::string host;    ///< empty: this machine
     std::string queueOn; ///< machine that keeps the queue, so that this one may leave; empty: this one
     std::string remoteAgent;
@@ -28,12 +32,12 @@ class DetachedStart : public QObject {
 public:
     explicit DetachedStart(QObject *parent = nullptr);
     void start(const StartRequest &request);
-    /// Takes up the queue of an experiment whose owner is gone: `lockstepctl run --experiment ID --detach --json`.
+    /// Resumes the queue of an experiment whose owner has ended: `lockstepctl run --experiment ID --detach --json`.
     void takeUp(const std::string &experimentId);
 
 Q_SIGNALS:
     void started(const QString &experimentId);
-    void failed(const lockstep::Error &error); ///< lockstepctl's own sentences
+    void failed(const lockstep::Error &error); ///< in lockstepctl's words
 
 private:
     void run(const QStringList &arguments, const QByteArray &input);

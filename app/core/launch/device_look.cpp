@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: MIT
 #include "launch/device_look.h"
 
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
+
+#include "base/command_request.h"
 
 namespace lockstep::core {
 namespace {
@@ -35,26 +38,23 @@ Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
         }
         return devices;
     } catch (const std::exception &exception) {
-        return fail(
-            Error::failed(std::string("lockstep-agent's list of devices is not understood: ") + exception.what(),
-                          "upgrade it to this version"));
+        return fail(Error::failed(std::string("lockstep-agent's list of devices is not valid: ") + exception.what(),
+                                  "update it to this version"));
     }
 }
 
-DeviceLook::DeviceLook(QObject *parent) : QObject(parent) {
-    m_process.setStandardInputFile(QProcess::nullDevice());
-    connect(&m_process, &QProcess::finished, this, &DeviceLook::over);
-    connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+DeviceLook::DeviceLook(QObject *parent) : QObject(parent), m_process(std::make_unique<QProcess>()) {
+    m_process->setStandardInputFile(QProcess::nullDevice());
+    connect(m_process.get(), &QProcess::finished, this, &DeviceLook::over);
+    connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error == QProcess::FailedToStart)
-            Q_EMIT failed(Error::failed(m_process.program().toStdString() + " can't be started",
+            Q_EMIT failed(Error::failed(m_process->program().toStdString() + " can't be started",
                                         "build it with ./run, or set LOCKSTEP_AGENT"));
     });
 }
 
 DeviceLook::~DeviceLook() {
-    m_process.disconnect(this);
-    m_process.kill();
-    m_process.waitForFinished(500);
+    endWithoutWaiting(std::move(m_process));
 }
 
 void DeviceLook::start(const CommandPrefix &prefix, int coresPerDevice) {
@@ -69,24 +69,24 @@ void DeviceLook::start(const CommandPrefix &prefix, int coresPerDevice) {
     }
     std::vector<std::string> command =
         agentCommand(resolved, {"devices", "--cores-per-device", std::to_string(std::max(1, coresPerDevice))});
-    m_process.setProcessEnvironment(environmentWith(m_environment));
+    m_process->setProcessEnvironment(environmentWith(m_environment));
     if (!m_environment.empty())
         command = mayAsk(std::move(command));
     QStringList words;
     for (const std::string &word : command)
         words << QString::fromStdString(word);
     const QString program = words.takeFirst();
-    m_process.start(program, words);
+    m_process->start(program, words);
 }
 
 void DeviceLook::over() {
-    if (m_process.exitStatus() != QProcess::NormalExit || m_process.exitCode() != 0) {
-        const QString said = QString::fromUtf8(m_process.readAllStandardError()).trimmed().section(u'\n', -1);
-        return Q_EMIT failed(Error::failed("the devices can't be looked at: " +
-                                           (said.isEmpty() ? "the agent gave no word" : said.toStdString())));
+    if (m_process->exitStatus() != QProcess::NormalExit || m_process->exitCode() != 0) {
+        const QString said = QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1);
+        return Q_EMIT failed(Error::failed("the devices can't be listed: " +
+                                           (said.isEmpty() ? "the agent did not answer" : said.toStdString())));
     }
     const Result<std::vector<SeenDevice>> devices =
-        seenDevicesFromJson(m_process.readAllStandardOutput().toStdString());
+        seenDevicesFromJson(m_process->readAllStandardOutput().toStdString());
     if (devices)
         Q_EMIT looked(*devices);
     else

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,11 +9,11 @@
 #include <QObject>
 #include <QProcess>
 
-#include "launch/command_prefix.h"
+#include "base/command_prefix.h"
 
 namespace lockstep::core {
 
-/// A device as it stands now, before a run is put on it (`lockstep-agent devices`).
+/// Snapshot of a device before a run is placed on it (`lockstep-agent devices`).
 struct SeenDevice {
     struct User {
         int pid = 0;
@@ -22,19 +24,19 @@ struct SeenDevice {
     std::string cores;                                       ///< "0-3"; empty for GPUs
     std::optional<double> busy;                              ///< 0..1
     std::optional<double> memoryTotalBytes, memoryUsedBytes; ///< GPUs
-    std::vector<User> users;                                 ///< programs that use it, the largest first
+    std::vector<User> users;                                 ///< programs that use it, largest first
 };
 
-/// Asks the agent, here or elsewhere, how the devices stand. Never blocks; start() again looks anew.
+/// Asks an agent, here or on another machine, for its devices. Never blocks; start() again takes a new snapshot.
 class DeviceLook : public QObject {
     Q_OBJECT
 public:
     explicit DeviceLook(QObject *parent = nullptr);
     ~DeviceLook() override;
     void start(const CommandPrefix &prefix, int coresPerDevice);
-    /// More variables for what is started, ssh's askpass among them: with any, ssh may ask. For start() from now on.
+    /// Further environment variables for later start() calls, e.g. SSH_ASKPASS. If there are any, ssh may ask.
     void setEnvironment(std::map<std::string, std::string> variables) { m_environment = std::move(variables); }
-    [[nodiscard]] bool isLooking() const { return m_process.state() != QProcess::NotRunning; }
+    [[nodiscard]] bool isLooking() const { return m_process->state() != QProcess::NotRunning; }
 
 Q_SIGNALS:
     void looked(const std::vector<lockstep::core::SeenDevice> &devices);
@@ -42,7 +44,7 @@ Q_SIGNALS:
 
 private:
     void over();
-    QProcess m_process;
+    std::unique_ptr<QProcess> m_process; ///< never null
     std::map<std::string, std::string> m_environment;
 };
 

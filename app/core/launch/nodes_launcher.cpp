@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "launch/nodes_launcher.h"
 
 #include <filesystem>
@@ -9,7 +10,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr double joinLimitS = 20; ///< of an agent that has been told where agent 0 listens
+constexpr double joinLimitS = 20; ///< for an agent that knows agent 0's address
 constexpr int stopLimitMs = 25'000;
 
 } // namespace
@@ -33,7 +34,7 @@ void NodesLauncher::start(const CommandPrefix &where, const LaunchRequest &reque
     m_where = where;
     m_request = request;
     const RunConfig config = request.record.config.value_or(RunConfig());
-    for (const NodePlace &node : config.nodes) // before anything starts
+    for (const NodePlace &node : config.nodes) // before starting anything
         if (const Result<CommandPrefix> prefix = prefixOfNode(node, where); !prefix) {
             m_over = true;
             Q_EMIT failed(prefix.error(), exitBadArguments);
@@ -53,7 +54,7 @@ void NodesLauncher::attend(AgentLauncher &agent, int node) {
     connect(&agent, &AgentLauncher::said, this, &NodesLauncher::said);
     connect(&agent, &AgentLauncher::ready, this, [this] { ++m_alive; });
     connect(&agent, &AgentLauncher::ended, this, [this, node](int exitCode, const QString &lastSentence) {
-        if (node == 0) { // the run's authority
+        if (node == 0) { // it decides for the run
             m_exitCode = exitCode;
             m_lastSentence = lastSentence;
         }
@@ -100,7 +101,7 @@ void NodesLauncher::startOthers(const QString &run, const QString &socket, qint6
 
 void NodesLauncher::otherFailed(int node, const Error &error, int exitCode) {
     if (std::exchange(m_over, true))
-        return; // the first says why
+        return; // only the first error is reported
     Error named = error;
     named.what = "node " + std::to_string(node) + " (" + titleOf(m_request.record.config->nodes[std::size_t(node)]) +
                  "): " + error.what;
@@ -120,7 +121,7 @@ void NodesLauncher::stopAgent0(const Error &error, int exitCode) {
             m_stop->kill();
         m_stop.release()->deleteLater();
         std::error_code ignored;
-        if (m_firstPrefix.local()) // a launch that failed is no run
+        if (m_firstPrefix.local()) // a failed launch leaves no run
             std::filesystem::remove_all(runFolder(m_run).path, ignored);
         Q_EMIT failed(error, exitCode);
     };

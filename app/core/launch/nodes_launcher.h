@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <vector>
@@ -5,36 +6,37 @@
 #include <QObject>
 #include <QProcess>
 
+#include "base/command_prefix.h"
 #include "ipc/error.h"
 #include "ipc/run_folder.h"
 #include "launch/agent_launcher.h"
-#include "launch/command_prefix.h"
 
 namespace lockstep::core {
 
-/// The prefix for a node's agent: `where` for the machine that starts the run, ssh for a named one.
+/// The prefix for a node's agent: `where` for this machine, ssh for a named one.
 [[nodiscard]] Result<CommandPrefix> prefixOfNode(const NodePlace &node, const CommandPrefix &where);
-/// Where the run's agent 0 is, whom viewers follow and ask.
+/// The prefix for the run's agent 0, which viewers follow and send requests to.
 [[nodiscard]] Result<CommandPrefix> prefixOfAgent0(const RunConfig &config, const CommandPrefix &where);
 
-/// Starts the agents of a run: agent 0, then with its answer (address and token, by stdin) all others side by side.
-/// Whoever launches may leave once ready() was told. If one can't start, agent 0 is stopped, which ends the others, and a
-/// local folder of the run is removed: nothing is left. One use. States: idle → first → others → (ready | failed), each once;
-/// of an attended request then said… → ended.
+/// Starts the agents of a run: agent 0, then with its answer (address and token, on stdin) all others at once.
+/// The launcher may go away after ready(). If an agent can't start, agent 0 is stopped, which ends the others, and a
+/// local run folder is removed: nothing is left. One use. States: idle → first → others → (ready | failed), each once;
+/// for an attended request then said… → ended.
 class NodesLauncher : public QObject {
     Q_OBJECT
 public:
     explicit NodesLauncher(QObject *parent = nullptr);
-    /// Called only once. A request without nodes starts its one agent at `where`.
+    /// Call it once. A request without nodes starts its one agent at `where`.
     void start(const CommandPrefix &where, const LaunchRequest &request);
-    /// Of an attended request: ends the run on every node; ended() or failed() follows.
+    /// Ends an attended request's run on every node; ended() or failed() follows.
     void stop();
 
 Q_SIGNALS:
     void ready(const QString &run, const QString &socket, qint64 pid); ///< agent 0's; all nodes have joined
-    /// As AgentLauncher's; 255 only of agent 0, which may or may not have come up. Of another node the sentence names it.
+    /// As AgentLauncher's. 255 only for agent 0, which may or may not have started. The sentence names any other node.
     void failed(const lockstep::Error &error, int exitCode);
-    /// Attended: a line of a rank's console on any node, "[rank 1] …"; all agents have ended, with agent 0's word.
+    /// Attended: a line of a rank's console on any node, "[rank 1] …"; then the end of all agents, with agent 0's
+    /// sentence.
     void said(const QByteArray &line);
     void ended(int exitCode, const QString &lastSentence);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "launch/place_check.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// ssh and LibTorch's start on cold disks included; the check itself takes ten seconds at most, on GPUs a minute more.
+/// Includes ssh and LibTorch's start from a cold disk. The check itself takes at most ten seconds, on GPUs a minute
+/// more.
 constexpr int limitMs = 30'000, gpuStartMs = 60'000;
 constexpr std::size_t mostRemembered = 200;
 
@@ -21,7 +23,7 @@ std::string fileOfPlaces() {
     return dataHome() + "/checked_places.json";
 }
 
-/// The book of nodes as it is now. Only whether it is still the same matters here.
+/// The current book of nodes, as a fingerprint: only changes matter.
 std::string bookNow() {
     const auto text = realFileSystem().readAll(nodesFile());
     return QCryptographicHash::hash(QByteArray::fromStdString(text.value_or("")), QCryptographicHash::Sha256)
@@ -38,7 +40,7 @@ std::string placesOfRun(const RunConfig &config, const CommandPrefix &where) {
     return places;
 }
 
-/// What was found good in the book as it is now.
+/// The places that passed with the current book.
 std::vector<std::string> remembered() {
     const auto text = realFileSystem().readAll(fileOfPlaces());
     const Json json = text ? Json::parse(*text, nullptr, false) : Json();
@@ -66,16 +68,17 @@ Error troubleIn(const Json &answer) {
     const Json names = answer.value("ranks", Json::array());
     for (const Json &pair : answer.value("pairs", Json::array()))
         pairs += (pairs.empty() ? "" : "; ") + pairText(pair, names);
-    const std::string wayOut = "see what lies between them with lockstepctl doctor, or start with --no-check";
+    const std::string wayOut = "examine the network with lockstepctl doctor, or start with --no-check";
     if (!pairs.empty())
-        return Error::badArgument("the check before the first run over these devices failed: no numbers come through "
+        return Error::badArgument("the check before the first run over these devices failed: no data arrives "
                                   "between " +
                                       pairs,
                                   wayOut);
-    return Error::badArgument("the check before the first run over these devices failed, though each two of them reach "
-                              "each other: " +
-                                  answer.value("reason", ""),
-                              wayOut);
+    return Error::badArgument(
+        "the check before the first run over these devices failed, although each pair of ranks reaches "
+        "each other: " +
+            answer.value("reason", ""),
+        wayOut);
 }
 
 } // namespace
@@ -117,7 +120,7 @@ PlaceCheck::PlaceCheck(QObject *parent) : QObject(parent) {
 void PlaceCheck::start(const RunConfig &config, const CommandPrefix &where) {
     m_config = config;
     m_where = where;
-    RunConfig plain = config; // what a run keeps beside itself is none of the check's
+    RunConfig plain = config; // without the settings that only a full run uses
     plain.checkpointDir.clear();
     plain.saveFinal.clear();
     plain.resume = false;
@@ -141,7 +144,7 @@ void PlaceCheck::take(const QByteArray &line) {
 void PlaceCheck::over(const std::optional<Error> &error) {
     m_limit.stop();
     if (m_answered && !m_trouble) {
-        (void)rememberChecked(m_config, m_where); // else it is made again, which harms nobody
+        (void)rememberChecked(m_config, m_where); // on an error the check just runs again next time
         Q_EMIT ended(std::nullopt);
         return;
     }
@@ -150,14 +153,14 @@ void PlaceCheck::over(const std::optional<Error> &error) {
         return;
     }
     if (m_late) {
-        Q_EMIT ended(Error::badArgument("the check before the first run over these devices gave no answer within " +
+        Q_EMIT ended(Error::badArgument("the check before the first run over these devices did not finish within " +
                                             std::to_string(m_limit.interval() / 1000) + " s",
-                                        "look at the nodes with lockstepctl doctor, or start with --no-check"));
+                                        "examine the nodes with lockstepctl doctor, or start with --no-check"));
         return;
     }
     Q_EMIT ended(error ? *error
-                       : Error::badArgument("the check before the first run over these devices told nothing",
-                                            "bring all nodes to one version: lockstepctl nodes sync"));
+                       : Error::badArgument("the check before the first run over these devices reported nothing",
+                                            "update all nodes to one version: lockstepctl nodes sync"));
 }
 
 } // namespace lockstep::core

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -11,15 +12,17 @@
 
 namespace lockstep::core {
 
-/// Whether ranks of this run talk over more than one node, or GPUs: what a wrong cable, firewall or driver breaks.
+/// Whether this run's ranks communicate across nodes or GPUs, where a wrong cable, firewall or driver breaks them.
 [[nodiscard]] bool wantsCheck(const RunConfig &config);
-/// Whether these places (nodes, interfaces, devices, seen from `where`) were found good before, in the book of nodes as it is now.
+/// Whether these places (nodes, interfaces, devices, as seen from `where`) passed before with the current book of
+/// nodes.
 [[nodiscard]] bool wasChecked(const RunConfig &config, const CommandPrefix &where);
-/// dataHome()/checked_places.json. What was found good in an older book is forgotten.
+/// dataHome()/checked_places.json. A change of the book discards earlier results.
 [[nodiscard]] Result<void> rememberChecked(const RunConfig &config, const CommandPrefix &where);
 
-/// Before the first run over given places: all-reduces with known sums over the run's devices and interfaces, and where they
-/// fail each pair of ranks by itself, so that the failing one is named (`lockstep-trainer check`). One use; ended() is told once.
+/// The check before the first run over given places: all-reduces with known sums over the run's devices and interfaces.
+/// If they fail, each pair of ranks is tried alone to name the failing one (`lockstep-trainer check`). One use; ended()
+/// is emitted once.
 class PlaceCheck : public QObject {
     Q_OBJECT
 public:
@@ -29,7 +32,7 @@ public:
     [[nodiscard]] bool linkFailed() const { return m_run.linkFailed(); }
 
 Q_SIGNALS:
-    void ended(const std::optional<lockstep::Error> &error); ///< absent: good, and remembered
+    void ended(const std::optional<lockstep::Error> &error); ///< absent: passed and recorded
 
 private:
     void take(const QByteArray &line);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "launch/script_check.h"
 
 #include <algorithm>
@@ -8,9 +9,9 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int patienceMs = 60'000; // each Python is started once, perhaps from a cold disk
+constexpr int patienceMs = 60'000; // starts each Python once, perhaps from a cold disk
 
-/// A request a distinct script, in one line each.
+/// One line of request per distinct script.
 QByteArray requestsFor(const Experiment &experiment) {
     QByteArray lines;
     std::vector<std::vector<std::string>> asked;
@@ -63,7 +64,7 @@ tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const Co
             takeOnce(pythons, python);
     }
     if (!answered || (process.exitCode() != 0 && sentences.empty()))
-        sentences = {"lockstep-agent did not say whether the scripts can run: " +
+        sentences = {"lockstep-agent could not check the scripts: " +
                      process.readAllStandardError().trimmed().toStdString()};
     if (sentences.empty())
         return pythons;

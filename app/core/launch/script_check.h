@@ -1,15 +1,16 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
 #include <vector>
 
+#include "base/command_prefix.h"
+#include "experiment/experiment.h"
 #include "ipc/error.h"
-#include "launch/command_prefix.h"
-#include "launch/experiment.h"
 
 namespace lockstep::core {
 
-/// Asks the agent whether it would start the experiment's scripts: placeholders, files and the Python's modules. Gives the
-/// Pythons that were chosen ("/usr/bin/python3 (found by PATH)"). Nothing is asked when there is no script. Blocks up to
+/// Asks the agent whether it can start the experiment's scripts: placeholders, files and Python modules. Returns the
+/// chosen Pythons ("/usr/bin/python3 (found by PATH)"). Without scripts it returns at once. Blocks up to
 /// a minute: not for the GUI thread.
 [[nodiscard]] tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const CommandPrefix &prefix,
                                                                                       const Experiment &experiment);

@@ -1,12 +1,14 @@
-// What torchrun would run for the same.
+// SPDX-License-Identifier: MIT
+#include "launch/torchrun_command.h"
+
+#include "base/command_prefix.h"
+#include "experiment/plan.h"
 #include "ipc/command_template.h"
-#include "launch/command_prefix.h"
-#include "launch/plan.h"
 
 namespace lockstep::core {
 namespace {
 
-/// With the address and port that a person would choose; our own agents take a free port.
+/// With torchrun's usual port; our own agents use a free one.
 std::string torchrunOnNode(const RunConfig &config, int node) {
     const NodePlace &first = config.nodes.front();
     const std::string master = !first.address.empty() ? first.address : first.host.empty() ? "127.0.0.1" : first.host;
@@ -22,7 +24,7 @@ std::string torchrunOnNode(const RunConfig &config, int node) {
 } // namespace
 
 std::string torchrunCommand(const RunConfig &config) {
-    if (config.nodes.size() > 1) { // one a node, to be started on each
+    if (config.nodes.size() > 1) { // one command per node
         std::string commands;
         for (std::size_t node = 0; node < config.nodes.size(); ++node)
             commands += (node > 0 ? "\n" : "") + torchrunOnNode(config, int(node));
@@ -44,7 +46,7 @@ std::string torchrunCommand(const PlannedRun &run) {
         shownCommand(run.command, run.config, findScripts().value_or(std::string("{scripts}")));
     const bool ownPython = isDistributed(run.config.method) && pythonScript(run.command) == std::size_t(1);
     if (ownPython)
-        words.erase(words.begin()); // torchrun brings its own
+        words.erase(words.begin()); // torchrun starts Python itself
     std::string command;
     if (isDistributed(run.config.method))
         command = "torchrun " + std::string(ownPython ? "" : "--no-python ") + "--nproc-per-node " +

@@ -1,22 +1,28 @@
+// SPDX-License-Identifier: MIT
 #include "models/alert_model.h"
 
 #include <algorithm>
 
-#include "models/cells.h"
-#include "models/column_head.h"
-#include "models/roles.h"
-
 namespace lockstep::core {
 namespace {
 
-const char *const heads[AlertModel::ColumnCount] = {"Time", "Run", "Severity", "Message"};
+std::vector<TableColumn<AlertRow>> alertColumns() {
+    const auto text = [](QString AlertRow::*member) {
+        return [member](const AlertRow &row) { return TableCell::ofWords(row.*member); };
+    };
+    return {{QStringLiteral("Time"), [](const AlertRow &row) { return TableCell::ofClock(row.wallUs); }},
+            {QStringLiteral("Run"), text(&AlertRow::run)},
+            {QStringLiteral("Severity"), text(&AlertRow::severity)},
+            {QStringLiteral("Message"), text(&AlertRow::message)}};
+}
 
 } // namespace
 
-AlertModel::AlertModel(RunSet *runs, QObject *parent) : QAbstractTableModel(parent), m_runs(runs), m_lines(lines()) {
+AlertModel::AlertModel(RunSet *runs, QObject *parent) : TableModel(alertColumns(), parent), m_runs(runs) {
+    setRows(alerts());
     connect(runs, &RunSet::aboutToReset, this, [this] { beginResetModel(); });
     connect(runs, &RunSet::reset, this, [this] {
-        m_lines = lines();
+        setRows(alerts());
         endResetModel();
     });
     connect(runs, &RunSet::changed, this, [this](int, RunStore::Changes what) {
@@ -25,86 +31,44 @@ AlertModel::AlertModel(RunSet *runs, QObject *parent) : QAbstractTableModel(pare
     });
 }
 
-std::vector<AlertModel::Line> AlertModel::lines() const {
-    std::vector<Line> out;
+std::vector<AlertRow> AlertModel::alerts() const {
+    std::vector<AlertRow> out;
     for (int run = 0; run < m_runs->count(); ++run) {
         const RunStore *store = m_runs->at(run);
         const QString label = m_runs->label(run);
-        const auto add = [&](std::int64_t wallUs, const QString &severity, const QString &kind, const QString &message,
-                             std::optional<int> rank) {
-            out.push_back({label, store->runId(), wallUs, severity, kind, message, rank});
+        const auto add = [&](std::int64_t wallUs, const QString &severity, const QString &kind,
+                             const QString &message) {
+            out.push_back({label, store->runId(), wallUs, severity, kind, message});
         };
-        for (const AlertLine &line : store->alerts())
-            add(line.wallUs, qs(line.alert.severity), qs(line.alert.kind), qs(line.alert.message), line.rank);
-        for (const LogGap &gap : store->gaps())
-            add(store->lastWallUs(), QStringLiteral("warning"), QStringLiteral("gap"),
-                QStringLiteral("%1 frames lost, seq %2-%3").arg(gap.count()).arg(gap.firstSeq).arg(gap.lastSeq), {});
-        if (store->link() == LinkState::AgentDied)
-            add(store->lastWallUs(), QStringLiteral("error"), QStringLiteral("agent_died"),
-                QStringLiteral("failed: agent died"), {});
+        for (const AlertLine &line : store->messages().alerts())
+            add(line.wallUs, qs(line.alert.severity), qs(line.alert.kind), qs(line.alert.message));
+        for (const LogGap &gap : store->log().gaps)
+            add(store->log().lastWallUs, QStringLiteral("warning"), QStringLiteral("gap"),
+                QStringLiteral("%1 frames lost, seq %2-%3").arg(gap.count()).arg(gap.firstSeq).arg(gap.lastSeq));
+        if (store->lifecycle().link() == LinkState::AgentDied)
+            add(store->log().lastWallUs, QStringLiteral("error"), QStringLiteral("agent_died"),
+                QStringLiteral("failed: agent died"));
     }
-    std::stable_sort(out.begin(), out.end(), [](const Line &a, const Line &b) { return a.wallUs < b.wallUs; });
+    std::stable_sort(out.begin(), out.end(), [](const AlertRow &a, const AlertRow &b) { return a.wallUs < b.wallUs; });
     return out;
 }
 
 void AlertModel::refresh() {
-    std::vector<Line> now = lines();
-    const bool appended = now.size() > m_lines.size() && std::equal(m_lines.begin(), m_lines.end(), now.begin());
-    if (now == m_lines)
+    std::vector<AlertRow> now = alerts();
+    if (now == rows())
         return;
-    if (appended) {
-        beginInsertRows({}, int(m_lines.size()), int(now.size()) - 1);
-        m_lines = std::move(now);
-        endInsertRows();
-        return;
-    }
-    beginResetModel();
-    m_lines = std::move(now);
-    endResetModel();
+    const std::size_t had = rows().size();
+    if (now.size() > had && std::equal(rows().begin(), rows().end(), now.begin()))
+        appendRows({now.begin() + std::ptrdiff_t(had), now.end()});
+    else
+        resetRows(std::move(now));
 }
 
-int AlertModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : int(m_lines.size());
-}
-int AlertModel::columnCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : ColumnCount;
-}
-
-QVariant AlertModel::data(const QModelIndex &index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
-    const Line &line = m_lines[std::size_t(index.row())];
-    switch (role) {
-    case Qt::DisplayRole:
-    case ValueRole:
-        break;
-    case LevelRole:
-        return line.severity;
-    case RankRole:
-        return line.rank ? QVariant(*line.rank) : QVariant();
-    case RunIdRole:
-        return line.runId;
-    case ReasonRole:
-        return line.kind;
-    default:
-        return {};
-    }
-    switch (index.column()) {
-    case Time:
-        return role == ValueRole ? QVariant(qlonglong(line.wallUs)) : QVariant(clockTime(line.wallUs));
-    case Run:
-        return line.run;
-    case Severity:
-        return line.severity;
-    case Message:
-        return line.message;
-    default:
-        return {};
-    }
-}
-
-QVariant AlertModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(heads, section, orientation, role);
+QVariant AlertModel::rowData(const AlertRow &row, int role) const {
+    return role == LevelRole    ? QVariant(row.severity)
+           : role == RunIdRole  ? QVariant(row.runId)
+           : role == ReasonRole ? QVariant(row.kind)
+                                : QVariant();
 }
 
 } // namespace lockstep::core

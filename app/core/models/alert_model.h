@@ -1,36 +1,31 @@
+// SPDX-License-Identifier: MIT
 #pragma once
-#include <QAbstractTableModel>
-
 #include "models/run_set.h"
+#include "models/table_model.h"
 
 namespace lockstep::core {
 
+struct AlertRow {
+    QString run, runId;
+    std::int64_t wallUs = 0;
+    QString severity, kind, message;
+    bool operator==(const AlertRow &) const = default;
+};
+
 /// Alerts of all runs in the set, and what is wrong with their logs ("3 frames lost, seq 17-19"). LevelRole is the
 /// severity.
-class AlertModel : public QAbstractTableModel {
-    Q_OBJECT
+class AlertModel : public TableModel<AlertRow> {
 public:
     enum Column { Time, Run, Severity, Message, ColumnCount };
     explicit AlertModel(RunSet *runs, QObject *parent = nullptr);
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
+protected:
+    [[nodiscard]] QVariant rowData(const AlertRow &row, int role) const override;
 
 private:
-    struct Line {
-        QString run, runId;
-        std::int64_t wallUs = 0;
-        QString severity, kind, message;
-        std::optional<int> rank;
-        bool operator==(const Line &) const = default;
-    };
     void refresh();
-    [[nodiscard]] std::vector<Line> lines() const;
+    [[nodiscard]] std::vector<AlertRow> alerts() const;
     RunSet *m_runs;
-    std::vector<Line> m_lines;
 };
 
 } // namespace lockstep::core

@@ -1,50 +1,23 @@
+// SPDX-License-Identifier: MIT
 #include "models/cell_table_model.h"
-
-#include "models/roles.h"
 
 namespace lockstep::core {
 
-CellTableModel::CellTableModel(QObject *parent) : QAbstractTableModel(parent) {}
+CellTableModel::CellTableModel(QObject *parent) : TableModel({}, parent) {}
 
 void CellTableModel::setTable(CellTable table) {
-    beginResetModel();
-    m_table = std::move(table);
-    endResetModel();
+    std::vector<TableColumn<CellRow>> columns;
+    for (qsizetype i = 0; i < table.heads.size(); ++i)
+        columns.push_back(
+            {table.heads[i], [i](const CellRow &row) { return row.cells[std::size_t(i)]; }, table.hints.value(i)});
+    std::vector<CellRow> rows;
+    for (std::vector<TableCell> &cells : table.rows)
+        rows.push_back({std::move(cells), table.methods.value(qsizetype(rows.size()))});
+    resetTable(std::move(columns), std::move(rows));
 }
 
-int CellTableModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : int(m_table.rows.size());
-}
-int CellTableModel::columnCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : int(m_table.heads.size());
-}
-
-QVariant CellTableModel::data(const QModelIndex &index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
-    const TableCell &cell = m_table.rows[std::size_t(index.row())][std::size_t(index.column())];
-    switch (role) {
-    case Qt::DisplayRole:
-        return cell.text;
-    case ValueRole:
-        return cell.value;
-    case Qt::ToolTipRole:
-        return cell.hint;
-    case Qt::TextAlignmentRole:
-        return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    case MethodRole:
-        return m_table.methods.value(index.row());
-    default:
-        return {};
-    }
-}
-
-QVariant CellTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation == Qt::Vertical)
-        return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
-    if (role == Qt::DisplayRole)
-        return m_table.heads.value(section);
-    return role == Qt::ToolTipRole ? QVariant(m_table.hints.value(section)) : QVariant();
+QVariant CellTableModel::rowData(const CellRow &row, int role) const {
+    return role == MethodRole ? QVariant(row.method) : QVariant();
 }
 
 } // namespace lockstep::core

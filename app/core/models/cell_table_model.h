@@ -1,10 +1,10 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <vector>
 
-#include <QAbstractTableModel>
-#include <QVariant>
+#include <QStringList>
 
-#include "models/cells.h"
+#include "models/table_model.h"
 
 namespace lockstep::core {
 
@@ -15,22 +15,20 @@ struct CellTable {
     QStringList methods;                      ///< one a row or none: the colour of its mark
 };
 
+struct CellRow {
+    std::vector<TableCell> cells;
+    QString method;
+};
+
 /// Shows a CellTable. For what changes seldom; streams have models of their own.
-class CellTableModel : public QAbstractTableModel {
+class CellTableModel : public TableModel<CellRow> {
     Q_OBJECT
 public:
     explicit CellTableModel(QObject *parent = nullptr);
     void setTable(CellTable table);
-    [[nodiscard]] const CellTable &table() const { return m_table; }
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
-
-private:
-    CellTable m_table;
+protected:
+    [[nodiscard]] QVariant rowData(const CellRow &row, int role) const override;
 };
 
 } // namespace lockstep::core

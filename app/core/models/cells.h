@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -5,7 +6,7 @@
 #include <QString>
 #include <QVariant>
 
-#include "analysis/format.h"
+#include "base/format.h"
 
 namespace lockstep::core {
 
@@ -25,6 +26,10 @@ struct TableCell {
 
     static TableCell ofText(const QString &text) { return {text.isEmpty() ? QStringLiteral("-") : text, text, false}; }
     static TableCell ofText(const std::string &text) { return ofText(qs(text)); }
+    /// Words that may be empty.
+    static TableCell ofWords(const QString &text) { return {text, text, false}; }
+    /// A moment in Unix microseconds, as the clock showed it.
+    static TableCell ofClock(std::int64_t wallUs) { return {clockTime(wallUs), qlonglong(wallUs), false}; }
     static TableCell ofNumber(std::optional<double> value, const QString &text) {
         return {text, value ? QVariant(*value) : QVariant(), true};
     }

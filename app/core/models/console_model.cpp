@@ -1,20 +1,31 @@
+// SPDX-License-Identifier: MIT
 #include "models/console_model.h"
 
 #include <algorithm>
-
-#include "models/cells.h"
-#include "models/column_head.h"
-#include "models/roles.h"
 
 namespace lockstep::core {
 namespace {
 
 constexpr std::size_t lineLimit = 20'000, dropAtOnce = 2'000;
-const char *const consoleHeads[ConsoleModel::ColumnCount] = {"Time", "Run", "Source", "Level", "Message"};
+
+std::vector<TableColumn<ConsoleRow>> consoleColumns() {
+    const auto said = [](std::string ConsoleLine::*member) {
+        return [member](const ConsoleRow &row) { return TableCell::ofWords(qs(row.line.*member)); };
+    };
+    return {{QStringLiteral("Time"), [](const ConsoleRow &row) { return TableCell::ofClock(row.line.wallUs); }},
+            {QStringLiteral("Run"), [](const ConsoleRow &row) { return TableCell::ofWords(row.run); }},
+            {QStringLiteral("Source"),
+             [](const ConsoleRow &row) {
+                 return TableCell::ofWords(row.line.rank ? QStringLiteral("rank %1").arg(*row.line.rank)
+                                                         : QStringLiteral("agent"));
+             }},
+            {QStringLiteral("Level"), said(&ConsoleLine::level)},
+            {QStringLiteral("Message"), said(&ConsoleLine::message)}};
+}
 
 } // namespace
 
-ConsoleModel::ConsoleModel(RunSet *runs, QObject *parent) : QAbstractTableModel(parent), m_runs(runs) {
+ConsoleModel::ConsoleModel(RunSet *runs, QObject *parent) : TableModel(consoleColumns(), parent), m_runs(runs) {
     rebuild();
     connect(runs, &RunSet::aboutToReset, this, [this] { beginResetModel(); });
     connect(runs, &RunSet::reset, this, [this] {
@@ -28,84 +39,37 @@ ConsoleModel::ConsoleModel(RunSet *runs, QObject *parent) : QAbstractTableModel(
 }
 
 void ConsoleModel::rebuild() {
-    m_lines.clear();
+    std::vector<ConsoleRow> lines;
     m_taken.clear();
     for (int run = 0; run < m_runs->count(); ++run) {
         const RunStore *store = m_runs->at(run);
-        for (const ConsoleLine &line : store->console())
-            m_lines.push_back({m_runs->label(run), store->runId(), line});
-        m_taken.push_back(store->consoleDropped() + store->console().size());
+        for (const ConsoleLine &line : store->messages().console())
+            lines.push_back({m_runs->label(run), store->runId(), line});
+        m_taken.push_back(store->messages().consoleDropped() + store->messages().console().size());
     }
-    std::stable_sort(m_lines.begin(), m_lines.end(),
-                     [](const Line &a, const Line &b) { return a.line.wallUs < b.line.wallUs; });
-    if (m_lines.size() > lineLimit)
-        m_lines.erase(m_lines.begin(), m_lines.end() - std::ptrdiff_t(lineLimit));
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const ConsoleRow &a, const ConsoleRow &b) { return a.line.wallUs < b.line.wallUs; });
+    if (lines.size() > lineLimit)
+        lines.erase(lines.begin(), lines.end() - std::ptrdiff_t(lineLimit));
+    setRows(std::move(lines));
 }
 
 void ConsoleModel::append(int run) {
     const RunStore *store = m_runs->at(run);
     std::uint64_t &taken = m_taken[std::size_t(run)];
-    const std::uint64_t all = store->consoleDropped() + store->console().size();
-    const std::uint64_t from = std::max(taken, store->consoleDropped());
-    if (all <= from)
-        return;
-    const int first = int(m_lines.size());
-    beginInsertRows({}, first, first + int(all - from) - 1);
-    for (std::uint64_t i = from; i < all; ++i)
-        m_lines.push_back(
-            {m_runs->label(run), store->runId(), store->console()[std::size_t(i - store->consoleDropped())]});
-    taken = all;
-    endInsertRows();
-    if (m_lines.size() <= lineLimit + dropAtOnce)
-        return;
-    const int drop = int(m_lines.size() - lineLimit);
-    beginRemoveRows({}, 0, drop - 1);
-    m_lines.erase(m_lines.begin(), m_lines.begin() + drop);
-    endRemoveRows();
+    const std::uint64_t all = store->messages().consoleDropped() + store->messages().console().size();
+    std::vector<ConsoleRow> lines;
+    for (std::uint64_t i = std::max(taken, store->messages().consoleDropped()); i < all; ++i)
+        lines.push_back({m_runs->label(run), store->runId(),
+                         store->messages().console()[std::size_t(i - store->messages().consoleDropped())]});
+    taken = std::max(taken, all);
+    appendRows(std::move(lines));
+    if (rows().size() > lineLimit + dropAtOnce)
+        dropFirstRows(int(rows().size() - lineLimit));
 }
 
-int ConsoleModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : int(m_lines.size());
-}
-int ConsoleModel::columnCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : ColumnCount;
-}
-
-QVariant ConsoleModel::data(const QModelIndex &index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
-    const Line &line = m_lines[std::size_t(index.row())];
-    switch (role) {
-    case Qt::DisplayRole:
-    case ValueRole:
-        break;
-    case LevelRole:
-        return qs(line.line.level);
-    case RankRole:
-        return line.line.rank ? QVariant(*line.line.rank) : QVariant();
-    case RunIdRole:
-        return line.runId;
-    default:
-        return {};
-    }
-    switch (index.column()) {
-    case Time:
-        return role == ValueRole ? QVariant(qlonglong(line.line.wallUs)) : QVariant(clockTime(line.line.wallUs));
-    case Run:
-        return line.run;
-    case Source:
-        return line.line.rank ? QStringLiteral("rank %1").arg(*line.line.rank) : QStringLiteral("agent");
-    case Level:
-        return qs(line.line.level);
-    case Message:
-        return qs(line.line.message);
-    default:
-        return {};
-    }
-}
-
-QVariant ConsoleModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(consoleHeads, section, orientation, role);
+QVariant ConsoleModel::rowData(const ConsoleRow &row, int role) const {
+    return role == LevelRole ? QVariant(qs(row.line.level)) : role == RunIdRole ? QVariant(row.runId) : QVariant();
 }
 
 } // namespace lockstep::core

@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: MIT
 #include "models/experiment_model.h"
 
-#include "follow/experiment_follower.h"
 #include "models/cells.h"
 #include "models/roles.h"
+#include "queue/experiment_follower.h"
+#include "store/run_progress.h"
 #include "store/run_store.h"
+#include "store/unheard.h"
 
 namespace lockstep::core {
 
@@ -26,15 +29,15 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
     double sum = 0;
     int known = 0;
     for (const RunStore *store : stores) {
-        const QString unheard = store->whyUnheard();
-        const Progress progress = unheard.isEmpty() ? store->progress() : Progress(); // what it was is not what it is
+        const QString unheard = whyUnheard(*store);
+        const Progress progress = unheard.isEmpty() ? progressOf(*store) : Progress(); // what it was is not what it is
         if (!unheard.isEmpty())
             strip.unheard = unheard;
         if (progress.epoch && progress.epochs)
             epochs.append(QStringLiteral("%1/%2").arg(*progress.epoch).arg(*progress.epochs));
         sum += progress.fraction.value_or(0);
         known += progress.fraction.has_value();
-        const QString state = unheard.isEmpty() ? store->stateSentence() : unheard;
+        const QString state = unheard.isEmpty() ? store->lifecycle().sentence() : unheard;
         if (!states.contains(state))
             states.append(state);
     }

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: MIT
 #include "models/judgement_model.h"
 
 #include <algorithm>
 
-#include "analysis/verdict.h"
+#include "analysis/compare/verdict.h"
 #include "models/cells.h"
 #include "models/roles.h"
 

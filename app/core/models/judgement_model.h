@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QAbstractListModel>
 
-#include "analysis/judgement.h"
+#include "analysis/compare/judgement.h"
 
 namespace lockstep::core {
 

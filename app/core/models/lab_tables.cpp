@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: MIT
 #include "models/lab_tables.h"
 
-#include "analysis/format.h"
+#include "base/format.h"
 
 namespace lockstep::core {
 namespace {
@@ -97,8 +98,8 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
     for (std::size_t i = 0; i < record.forecast.rows.size(); ++i) {
         const ForecastRow &row = record.forecast.rows[i];
         const ForecastOutcome outcome = i < outcomes.size() ? outcomes[i] : ForecastOutcome();
-        table.methods << (row.method == ForecastMethod::Ddp ? QStringLiteral("ddp") : QStringLiteral("ps-sync"));
-        const TableCell name = words(QStringLiteral("%1 ×%2").arg(qs(toString(row.method))).arg(row.devices));
+        table.methods << qs(toString(row.method));
+        const TableCell name = words(QStringLiteral("%1 ×%2").arg(qs(specOf(row.method).title)).arg(row.devices));
         if (!row.cannotTell.empty()) {
             const TableCell none = figure({}, unknown, qs(row.cannotTell));
             table.rows.push_back(

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // The Lab page's tables, out of core's analysis: the same figures as `lockstepctl lab` and `forecast` print.
-#include "analysis/lab_report.h"
+#include "lab/forecast_record.h"
+#include "lab/lab_record.h"
+#include "lab/lab_report.h"
 #include "models/cell_table_model.h"
-#include "store/forecast_record.h"
-#include "store/lab_record.h"
 
 namespace lockstep::core {
 

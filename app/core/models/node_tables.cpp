@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: MIT
 #include "models/node_tables.h"
 
 #include <algorithm>
 
-#include "analysis/format.h"
+#include "base/format.h"
 
 namespace lockstep::core {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // The Nodes page's table, out of what the doctor looked at: the same figures as `lockstepctl doctor` prints.
 #include "models/cell_table_model.h"

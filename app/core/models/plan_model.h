@@ -1,15 +1,21 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <vector>
 
-#include <QAbstractTableModel>
-
-#include "launch/experiment.h"
-#include "launch/plan.h"
+#include "experiment/experiment.h"
+#include "experiment/plan.h"
+#include "models/table_model.h"
 
 namespace lockstep::core {
 
+struct PlanRow {
+    ExperimentEntry entry;
+    int place = 0;        ///< when it runs, from 1
+    bool started = false; ///< an experiment exists
+};
+
 /// What will run, in order; the same rows with their states once an experiment exists.
-class PlanModel : public QAbstractTableModel {
+class PlanModel : public TableModel<PlanRow> {
     Q_OBJECT
 public:
     enum Column { Order, Name, Repeat, Devices, Backend, Estimate, State, ColumnCount };
@@ -17,21 +23,12 @@ public:
     void setPlan(const Plan &plan);
     /// The same rows by the experiment's states; dataChanged only when the runs are the same as before.
     void setExperiment(const Experiment &experiment);
-    [[nodiscard]] const PlannedRun &runAt(int row) const { return m_entries[std::size_t(row)].planned; }
+    [[nodiscard]] const PlannedRun &runAt(int row) const { return rowAt(row).entry.planned; }
     /// Device names to draw as boxes: {"cpu:0", "cpu:1"}.
     [[nodiscard]] QStringList devicesAt(int row) const;
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
-
-private:
-    void setPlaces(const std::vector<int> &order);
-    std::vector<ExperimentEntry> m_entries;
-    std::vector<int> m_places; ///< when each row runs, from 1
-    bool m_started = false;
+protected:
+    [[nodiscard]] QVariant rowData(const PlanRow &row, int role) const override;
 };
 
 } // namespace lockstep::core

@@ -1,13 +1,13 @@
+// SPDX-License-Identifier: MIT
 #pragma once
-#include <QAbstractTableModel>
-
-#include "analysis/result_table.h"
+#include "analysis/compare/result_columns.h"
+#include "models/table_model.h"
 
 namespace lockstep::core {
 
-/// The verdict's table: a row per run of the plan, then the published ones.
-class ResultModel : public QAbstractTableModel {
-    Q_OBJECT
+/// The verdict's table: a row per run of the plan, then the published ones. Its columns are those of resultColumns() that the
+/// window shows, in that order; the ones that code names are listed here.
+class ResultModel : public TableModel<ResultRow> {
 public:
     enum Column {
         Name,
@@ -40,33 +40,22 @@ public:
     explicit ResultModel(QObject *parent = nullptr);
     void setTable(const ResultTable &table);
     [[nodiscard]] const ResultTable &table() const { return m_table; }
-    [[nodiscard]] const ResultRow &rowAt(int row) const { return m_table.rows[std::size_t(row)]; }
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
+protected:
+    [[nodiscard]] QVariant rowData(const ResultRow &row, int role) const override;
 
 private:
     ResultTable m_table;
 };
 
 /// Test accuracy by class: a row per run, a column per class (classes 0-9), after the name.
-class ClassAccuracyModel : public QAbstractTableModel {
-    Q_OBJECT
+class ClassAccuracyModel : public TableModel<ResultRow> {
 public:
     explicit ClassAccuracyModel(QObject *parent = nullptr);
     void setTable(const ResultTable &table);
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
 
-private:
-    std::vector<ResultRow> m_rows;
-    int m_classes = 0;
+protected:
+    [[nodiscard]] QVariant rowData(const ResultRow &row, int role) const override;
 };
 
 } // namespace lockstep::core

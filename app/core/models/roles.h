@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <Qt>
 
@@ -12,10 +13,7 @@ enum Role {
     StateRole,                    ///< "queued", "running", "done", "failed", "stopped", "not run", …
     ReasonRole,                   ///< why not done
     PublishedRole,                ///< bool: a published figure, drawn dotted
-    RankRole,                     ///< int, invalid for the agent
-    LevelRole,                    ///< "debug" | "info" | "warning" | "error"
-    ShareRole,                    ///< 0..1
-    UnitRole                      ///< header: "s", "%", ""
+    LevelRole                     ///< "debug" | "info" | "warning" | "error"
 };
 
 } // namespace lockstep::core

@@ -1,28 +1,63 @@
+// SPDX-License-Identifier: MIT
 #include "models/run_choice_model.h"
 
 #include <algorithm>
 
-#include "models/cells.h"
-#include "models/column_head.h"
-#include "models/roles.h"
-
 namespace lockstep::core {
-namespace {
 
-const char *const choiceHeads[RunChoiceModel::ColumnCount] = {"Run", "Loss", "Pin"};
-
-} // namespace
-
-RunChoiceModel::RunChoiceModel(RunSet *runs, QObject *parent) : QAbstractTableModel(parent), m_runs(runs) {
+RunChoiceModel::RunChoiceModel(RunSet *runs, QObject *parent) : TableModel({}, parent), m_runs(runs) {
+    resetTable(columns(), choices());
     connect(runs, &RunSet::aboutToReset, this, [this] { beginResetModel(); });
     connect(runs, &RunSet::reset, this, [this] {
         m_names.clear();
+        setRows(choices());
         endResetModel();
     });
     connect(runs, &RunSet::changed, this, [this](int run, RunStore::Changes what) {
         if (what & (RunStore::Changes(RunStore::Epochs) | RunStore::State | RunStore::Record))
             Q_EMIT dataChanged(index(run, 0), index(run, ColumnCount - 1));
     });
+}
+
+std::vector<RunChoice> RunChoiceModel::choices() const {
+    std::vector<RunChoice> out;
+    for (const RunStore *store : m_runs->stores())
+        out.push_back({store, int(out.size())});
+    return out;
+}
+
+QString RunChoiceModel::nameOf(const RunChoice &row) const {
+    return row.place < m_names.size() ? m_names[row.place] : m_runs->label(row.place);
+}
+
+QString RunChoiceModel::hintOf(const RunChoice &row) const {
+    const auto &record = row.store->record();
+    return QStringLiteral("%1, %2, begun %3: %4")
+        .arg(nameOf(row), row.store->runId(), wallTime(record ? record->startWallUs : 0),
+             row.store->lifecycle().sentence());
+}
+
+std::vector<TableColumn<RunChoice>> RunChoiceModel::columns() const {
+    return {{QStringLiteral("Run"),
+             [this](const RunChoice &row) {
+                 return TableCell{nameOf(row), nameOf(row), false, hintOf(row)};
+             }},
+            {QStringLiteral("Loss"),
+             [this](const RunChoice &row) {
+                 std::optional<double> loss;
+                 for (const MergedEpoch &epoch : row.store->epochs().merged())
+                     if (epoch.loss)
+                         loss = epoch.loss;
+                 TableCell cell = TableCell::ofNumber(loss);
+                 cell.hint = hintOf(row);
+                 return cell;
+             }},
+            {QStringLiteral("Pin"), [](const RunChoice &) {
+                 return TableCell{{},
+                                  {},
+                                  false,
+                                  QStringLiteral("Pinned runs stay in the pictures when another experiment is opened")};
+             }}};
 }
 
 void RunChoiceModel::tellAll() {
@@ -72,58 +107,28 @@ void RunChoiceModel::setNames(const QStringList &names) {
     tellAll();
 }
 
-int RunChoiceModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : m_runs->count();
-}
-int RunChoiceModel::columnCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : ColumnCount;
-}
-
 Qt::ItemFlags RunChoiceModel::flags(const QModelIndex &index) const {
-    const Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+    const Qt::ItemFlags flags = TableModel::flags(index);
     return index.isValid() && index.column() != Loss ? flags | Qt::ItemIsUserCheckable : flags;
 }
 
-QVariant RunChoiceModel::text(int row, int column) const {
-    const RunStore *store = m_runs->at(row);
-    if (column == Name)
-        return row < m_names.size() ? m_names[row] : m_runs->label(row);
-    if (column == Pin)
+QVariant RunChoiceModel::data(const QModelIndex &index, int role) const {
+    if (role != Qt::CheckStateRole || !checkIndex(index, CheckIndexOption::IndexIsValid))
+        return TableModel::data(index, role);
+    const QString runId = rowAt(index.row()).store->runId();
+    if (index.column() == Loss)
         return {};
-    std::optional<double> loss;
-    for (const MergedEpoch &epoch : store->epochs())
-        if (epoch.loss)
-            loss = epoch.loss;
-    return significant(loss);
+    return (index.column() == Name ? isShown(runId) : isPinned(runId)) ? Qt::Checked : Qt::Unchecked;
 }
 
-QVariant RunChoiceModel::data(const QModelIndex &index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
-    const RunStore *store = m_runs->at(index.row());
+QVariant RunChoiceModel::rowData(const RunChoice &row, int role) const {
     switch (role) {
-    case Qt::DisplayRole:
-    case ValueRole:
-        return text(index.row(), index.column());
-    case Qt::CheckStateRole:
-        if (index.column() == Loss)
-            return {};
-        return index.column() == Name ? (isShown(store->runId()) ? Qt::Checked : Qt::Unchecked)
-                                      : (isPinned(store->runId()) ? Qt::Checked : Qt::Unchecked);
-    case Qt::TextAlignmentRole:
-        return int((index.column() == Loss ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    case Qt::ToolTipRole:
-        if (index.column() == Pin)
-            return QStringLiteral("Pinned runs stay in the pictures when another experiment is opened");
-        return QStringLiteral("%1, %2, begun %3: %4")
-            .arg(text(index.row(), Name).toString(), store->runId(),
-                 wallTime(store->record() ? store->record()->startWallUs : 0), store->stateSentence());
     case MethodRole:
-        return store->method();
+        return row.store->identity().method();
     case RunIdRole:
-        return store->runId();
+        return row.store->runId();
     case StateRole:
-        return store->state() ? qs(toString(*store->state())) : QString();
+        return row.store->state() ? qs(toString(*row.store->state())) : QString();
     default:
         return {};
     }
@@ -136,10 +141,6 @@ bool RunChoiceModel::setData(const QModelIndex &index, const QVariant &value, in
     const bool on = value.toInt() == Qt::Checked;
     index.column() == Name ? setShown(runId, on) : setPinned(runId, on);
     return true;
-}
-
-QVariant RunChoiceModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    return columnHead(choiceHeads, section, orientation, role);
 }
 
 } // namespace lockstep::core

@@ -1,16 +1,22 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <set>
 
-#include <QAbstractTableModel>
 #include <QStringList>
 
 #include "models/run_set.h"
+#include "models/table_model.h"
 
 namespace lockstep::core {
 
+struct RunChoice {
+    const RunStore *store = nullptr;
+    int place = 0; ///< in the set
+};
+
 /// Which runs of the set are in the pictures: a row a run, its box checked while it is shown, and a second box that pins
 /// it. Choices are kept by run id, also while a run is not in the set.
-class RunChoiceModel : public QAbstractTableModel {
+class RunChoiceModel : public TableModel<RunChoice> {
     Q_OBJECT
 public:
     enum Column { Name, Loss, Pin, ColumnCount };
@@ -27,13 +33,12 @@ public:
     /// How a run is called; `names` in the set's order.
     void setNames(const QStringList &names);
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex &index) const override;
     [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
     bool setData(const QModelIndex &index, const QVariant &value, int role) override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
+
+protected:
+    [[nodiscard]] QVariant rowData(const RunChoice &row, int role) const override;
 
 Q_SIGNALS:
     void shownChanged();
@@ -41,7 +46,10 @@ Q_SIGNALS:
 
 private:
     void tellAll();
-    [[nodiscard]] QVariant text(int row, int column) const;
+    [[nodiscard]] std::vector<RunChoice> choices() const;
+    [[nodiscard]] std::vector<TableColumn<RunChoice>> columns() const;
+    [[nodiscard]] QString nameOf(const RunChoice &row) const;
+    [[nodiscard]] QString hintOf(const RunChoice &row) const;
     RunSet *m_runs;
     std::set<QString> m_hidden, m_pinned;
     QStringList m_names;

@@ -1,63 +1,82 @@
+// SPDX-License-Identifier: MIT
 #include "models/run_diff_model.h"
 
 #include <QStringList>
 
-#include "models/roles.h"
-
 namespace lockstep::core {
-
 namespace {
-constexpr int headLine = -1, foldLine = -2;
+
+using Kind = RunDiffRow::Kind;
+
+RunDiffRow labelRow(Kind kind, const DiffSection &section, const QString &label) {
+    RunDiffRow row{kind, section.title, {}};
+    row.line.label = label;
+    return row;
 }
 
-RunDiffModel::RunDiffModel(QObject *parent) : QAbstractTableModel(parent) {}
+} // namespace
+
+RunDiffModel::RunDiffModel(QObject *parent) : TableModel({}, parent) {
+    rebuild();
+}
 
 void RunDiffModel::setDiff(const RunDiff &diff) {
     if (diff == m_diff)
         return;
-    beginResetModel();
     m_diff = diff;
     rebuild();
-    endResetModel();
 }
 
 void RunDiffModel::toggle(int row) {
-    if (row < 0 || row >= rowCount() || m_rows[std::size_t(row)].line >= 0)
+    if (row < 0 || row >= rowCount() || rowAt(row).kind == Kind::Line)
         return;
-    const QString title = m_diff.sections[std::size_t(m_rows[std::size_t(row)].section)].title;
-    beginResetModel();
+    const QString title = rowAt(row).section;
     if (!m_open.insert(title).second)
         m_open.erase(title);
     rebuild();
-    endResetModel();
 }
 
 void RunDiffModel::setAllOpen(bool open) {
-    beginResetModel();
     m_open.clear();
     if (open)
         for (const DiffSection &section : m_diff.sections)
             m_open.insert(section.title);
     rebuild();
-    endResetModel();
 }
 
 void RunDiffModel::rebuild() {
-    m_rows.clear();
-    for (int s = 0; s < int(m_diff.sections.size()); ++s) {
-        const DiffSection &section = m_diff.sections[std::size_t(s)];
+    std::vector<RunDiffRow> rows;
+    for (const DiffSection &section : m_diff.sections) {
         const bool open = m_open.contains(section.title);
-        m_rows.push_back({s, headLine});
-        for (int i = 0; i < int(section.lines.size()); ++i)
-            if (open || !section.lines[std::size_t(i)].same)
-                m_rows.push_back({s, i});
+        rows.push_back(labelRow(Kind::Head, section, section.title));
+        for (const DiffLine &line : section.lines)
+            if (open || !line.same)
+                rows.push_back({Kind::Line, section.title, line});
         if (section.differing() < int(section.lines.size()))
-            m_rows.push_back({s, foldLine});
+            rows.push_back(labelRow(Kind::Fold, section, foldText(section)));
     }
+    resetTable(columns(), std::move(rows));
 }
 
-const DiffLine *RunDiffModel::lineAt(const Row &row) const {
-    return row.line < 0 ? nullptr : &m_diff.sections[std::size_t(row.section)].lines[std::size_t(row.line)];
+std::vector<TableColumn<RunDiffRow>> RunDiffModel::columns() const {
+    const auto side = [](QString DiffLine::*text) {
+        return [text](const RunDiffRow &row) {
+            const QString &value = row.line.*text;
+            return TableCell{value, value, false, value == u"-" ? tr("not known of this run") : value};
+        };
+    };
+    const auto change = [](const RunDiffRow &row) {
+        const QString &value = row.line.change;
+        QString hint = value.startsWith(u'×') ? tr("B ÷ A") : tr("B − A");
+        return TableCell{value, value, true, row.kind == Kind::Line ? hint : QString()};
+    };
+    return {{{},
+             [](const RunDiffRow &row) {
+                 return TableCell{row.line.label, row.line.label, false, row.line.help};
+             }},
+            {tr("A: %1").arg(m_diff.nameA), side(&DiffLine::a)},
+            {tr("B: %1").arg(m_diff.nameB), side(&DiffLine::b)},
+            {tr("B to A"), change}};
 }
 
 QString RunDiffModel::foldText(const DiffSection &section) const {
@@ -67,54 +86,18 @@ QString RunDiffModel::foldText(const DiffSection &section) const {
     return equal == 1 ? tr("▸ 1 more is equal") : tr("▸ %1 more are equal").arg(equal);
 }
 
-int RunDiffModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : int(m_rows.size());
-}
-int RunDiffModel::columnCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : ColumnCount;
-}
-
-QVariant RunDiffModel::data(const QModelIndex &index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
-    const Row &row = m_rows[std::size_t(index.row())];
-    const DiffSection &section = m_diff.sections[std::size_t(row.section)];
+QVariant RunDiffModel::rowData(const RunDiffRow &row, int role) const {
     if (role == HeadRole || role == FoldRole)
-        return row.line == (role == HeadRole ? headLine : foldLine);
-    if (role == Qt::TextAlignmentRole)
-        return int((index.column() == Change ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    const DiffLine *line = lineAt(row);
-    if (!line) {
-        if (role != Qt::DisplayRole || index.column() != What)
-            return {};
-        return row.line == headLine ? section.title : foldText(section);
-    }
-    const QString texts[] = {line->label, line->a, line->b, line->change};
-    if (role == Qt::DisplayRole)
-        return texts[index.column()];
-    if (role == Qt::ToolTipRole)
-        return index.column() == What          ? line->help
-               : index.column() == Change      ? (line->change.startsWith(u'×') ? tr("B ÷ A") : tr("B − A"))
-               : texts[index.column()] == u"-" ? tr("not known of this run")
-                                               : texts[index.column()];
+        return row.kind == (role == HeadRole ? Kind::Head : Kind::Fold);
     return {};
-}
-
-QVariant RunDiffModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation == Qt::Vertical)
-        return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
-    const QString heads[] = {QString(), tr("A: %1").arg(m_diff.nameA), tr("B: %1").arg(m_diff.nameB), tr("B to A")};
-    if (role != Qt::DisplayRole || section < 0 || section >= ColumnCount)
-        return {};
-    return heads[section];
 }
 
 QString RunDiffModel::text() const {
     QStringList lines = {QStringLiteral("\tA\tB\tB to A"),
                          QStringLiteral("run\t%1\t%2\t").arg(m_diff.runA, m_diff.runB)};
-    for (const Row &row : m_rows)
-        if (const DiffLine *line = lineAt(row))
-            lines.append(QStringList{line->label, line->a, line->b, line->change}.join(u'\t'));
+    for (const RunDiffRow &row : rows())
+        if (row.kind == Kind::Line)
+            lines.append(QStringList{row.line.label, row.line.a, row.line.b, row.line.change}.join(u'\t'));
     return lines.join(u'\n') + u'\n';
 }
 

@@ -1,15 +1,23 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <set>
 #include <vector>
 
-#include <QAbstractTableModel>
-
-#include "analysis/run_diff.h"
+#include "analysis/history/run_diff.h"
+#include "models/table_model.h"
 
 namespace lockstep::core {
 
+/// A line of the comparison: a section's head, something that can be said of both runs, or what stands for the equal lines.
+struct RunDiffRow {
+    enum class Kind { Head, Line, Fold };
+    Kind kind = Kind::Line;
+    QString section; ///< its title
+    DiffLine line;   ///< of a head and a fold the label alone
+};
+
 /// Two runs beside each other: a head for each section, the lines that differ, and one line that folds the equal ones away.
-class RunDiffModel : public QAbstractTableModel {
+class RunDiffModel : public TableModel<RunDiffRow> {
     Q_OBJECT
 public:
     enum Column { What, A, B, Change, ColumnCount };
@@ -26,22 +34,14 @@ public:
     void setAllOpen(bool open);
     [[nodiscard]] QString text() const; ///< what is shown, tab-separated, for the clipboard
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
+protected:
+    [[nodiscard]] QVariant rowData(const RunDiffRow &row, int role) const override;
 
 private:
-    struct Row {
-        int section = 0;
-        int line = -1; ///< -1: the head, -2: the fold
-    };
     void rebuild();
-    [[nodiscard]] const DiffLine *lineAt(const Row &row) const;
+    [[nodiscard]] std::vector<TableColumn<RunDiffRow>> columns() const;
     [[nodiscard]] QString foldText(const DiffSection &section) const;
     RunDiff m_diff;
-    std::vector<Row> m_rows;
     std::set<QString> m_open; ///< titles of sections whose equal lines show
 };
 

@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: MIT
 #include "models/run_list_model.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "models/cells.h"
 #include "models/roles.h"
@@ -9,15 +9,8 @@
 namespace lockstep::core {
 namespace {
 
-constexpr std::size_t singly = 64; // more rows than that come or go at once: the view is better told to start anew
-
-const RunColumn &columnAt(int column) {
-    return runColumns()[std::size_t(column)];
-}
-
-int alignment(const RunColumn &column) {
-    const bool right = isNumeric(column.kind) && column.kind != ColumnKind::Time && column.kind != ColumnKind::Flag;
-    return int((right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+bool standsRight(const RunColumn &column) {
+    return isNumeric(column.kind) && column.kind != ColumnKind::Time && column.kind != ColumnKind::Flag;
 }
 
 QVariant plainValue(const ColumnValue &value) {
@@ -40,15 +33,102 @@ QString cellText(const RunColumn &column, const ColumnValue &value) {
     return column.key == "note" ? text.section(u'\n', 0, 0) : text;
 }
 
+std::string rowKey(const RunRow &row, const std::vector<RunGroup> &groups, const std::vector<IndexedRun> &runs) {
+    return row.run >= 0 ? runs[std::size_t(row.run)].run : "group\n" + groups[std::size_t(row.group)].key;
+}
+
 } // namespace
 
 RunListModel::RunListModel(std::unique_ptr<RunIndex> index, QObject *parent)
-    : QAbstractTableModel(parent), m_index(std::move(index)), m_order{runColumn("started"), true} {}
+    : TableModel({}, parent),
+      m_index(std::move(index)), m_order{runColumns()[std::size_t(runColumn("started"))], true} {
+    std::vector<TableColumn<RunRow>> columns;
+    for (const RunColumn &column : runColumns())
+        columns.push_back(tableColumn(column));
+    columns.push_back(countTableColumn());
+    resetTable(std::move(columns), {});
+}
 
 RunListModel::~RunListModel() = default;
 
+// --- columns --------------------------------------------------------------------------------------------------------
+
 int RunListModel::countColumn() {
     return int(runColumns().size());
+}
+
+const RunColumn *RunListModel::columnAt(int column) const {
+    if (column < countColumn())
+        return column < 0 ? nullptr : &runColumns()[std::size_t(column)];
+    const int place = column - countColumn() - 1;
+    return place < 0 || place >= int(m_invented.size()) ? nullptr : &m_invented[std::size_t(place)];
+}
+
+int RunListModel::columnOf(std::string_view key) const {
+    if (const int column = runColumnAt(key); column >= 0)
+        return column;
+    const RunColumn *found = findRunColumn(key, m_invented);
+    return found ? countColumn() + 1 + int(found - m_invented.data()) : -1;
+}
+
+/// They stay when no run knows them any more: a view's columns would move under the pointer.
+void RunListModel::addInvented(const std::vector<IndexedRun> &runs) {
+    std::vector<RunColumn> fresh = inventedColumns(runs);
+    std::erase_if(fresh, [&](const RunColumn &column) { return columnOf(column.key) >= 0; });
+    if (fresh.empty())
+        return;
+    std::vector<TableColumn<RunRow>> columns;
+    for (const RunColumn &column : fresh)
+        columns.push_back(tableColumn(column));
+    m_invented.insert(m_invented.end(), fresh.begin(), fresh.end());
+    appendColumns(std::move(columns));
+}
+
+TableColumn<RunRow> RunListModel::tableColumn(const RunColumn &column) const {
+    return {qs(column.head),
+            [this, column](const RunRow &row) {
+                TableCell cell =
+                    row.run < 0 ? groupCell(column, groupOf(row).runs) : runCell(column, m_runs[std::size_t(row.run)]);
+                cell.number = standsRight(column);
+                return cell;
+            },
+            tr("%1\nIn the filter: %2").arg(qs(column.help), qs(column.key))};
+}
+
+TableColumn<RunRow> RunListModel::countTableColumn() const {
+    return {tr("Runs"),
+            [this](const RunRow &row) {
+                if (row.run >= 0)
+                    return TableCell{{}, {}, true};
+                return TableCell::ofCount(int(groupOf(row).runs.size()));
+            },
+            tr("How many runs the group has")};
+}
+
+TableCell RunListModel::runCell(const RunColumn &column, const IndexedRun &run) {
+    const ColumnValue value = column.value(run);
+    TableCell cell{cellText(column, value), plainValue(value)};
+    if (cell.text == u"-")
+        cell.hint = tr("not known of this run: it is measured when a run is done, and configured by Lockstep's own "
+                       "trainer");
+    else if (column.key == "state" && !run.reason.empty())
+        cell.hint = qs(run.reason);
+    else
+        cell.hint = column.key == "note" ? qs(run.note) : cell.text;
+    return cell;
+}
+
+TableCell RunListModel::groupCell(const RunColumn &column, const std::vector<int> &which) const {
+    const QString text = groupText(column, m_runs, which);
+    TableCell cell{text == u"-" && mayBeEmpty(column) ? QString() : text, {}, false, text};
+    if (!column.measured)
+        return cell;
+    const GroupFigures figures = figuresOf(column, m_runs, which);
+    if (figures.mean)
+        cell.value = *figures.mean;
+    cell.hint = figures.count < 2 ? tr("%n done run(s) know it: no deviation can be given", nullptr, figures.count)
+                                  : tr("mean ± standard deviation (n − 1) of %1 done runs").arg(figures.count);
+    return cell;
 }
 
 // --- what is shown --------------------------------------------------------------------------------------------------
@@ -63,22 +143,22 @@ Result<void> RunListModel::refresh() {
     return {};
 }
 
-RunRows RunListModel::rowsNow() const {
-    return m_grouped ? groupedRows(m_runs, m_sorted, m_filter, m_order, m_open) : flatRows(m_runs, m_sorted, m_filter);
+RunRows RunListModel::rowsOf(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted) const {
+    return m_grouped ? groupedRows(runs, sorted, m_filter, m_order, m_open) : flatRows(runs, sorted, m_filter);
 }
 
 void RunListModel::setRuns(std::vector<IndexedRun> runs) {
     if (runs == m_runs)
         return;
-    const std::vector<int> sorted = sortedRuns(runs, m_order);
-    RunRows rows = m_grouped ? groupedRows(runs, sorted, m_filter, m_order, m_open) : flatRows(runs, sorted, m_filter);
-    m_sorted = sorted;
+    m_sorted = sortedRuns(runs, m_order);
+    RunRows rows = rowsOf(runs, m_sorted);
+    addInvented(runs);
     show(std::move(rows), &runs);
 }
 
 void RunListModel::setFilter(const RunFilter &filter) {
     m_filter = filter;
-    show(rowsNow(), nullptr);
+    show(rowsOf(m_runs, m_sorted), nullptr);
 }
 
 void RunListModel::setGrouped(bool grouped) {
@@ -86,7 +166,10 @@ void RunListModel::setGrouped(bool grouped) {
         return;
     beginResetModel();
     m_grouped = grouped;
-    m_shown = rowsNow();
+    RunRows shown = rowsOf(m_runs, m_sorted);
+    m_groups = std::move(shown.groups);
+    m_matched = shown.matched;
+    setRows(std::move(shown.rows));
     endResetModel();
 }
 
@@ -94,126 +177,60 @@ void RunListModel::setOpen(int row, bool open) {
     if (!isGroup(row))
         return;
     if (open)
-        m_open.insert(groupAt(row).key);
+        m_open.insert(groupOf(rowAt(row)).key);
     else
-        m_open.erase(groupAt(row).key);
-    show(rowsNow(), nullptr);
+        m_open.erase(groupOf(rowAt(row)).key);
+    show(rowsOf(m_runs, m_sorted), nullptr);
 }
 
 void RunListModel::sort(int column, Qt::SortOrder order) {
-    if (column < 0 || column >= countColumn()) // a group's count sorts nothing
+    const RunColumn *by = columnAt(column);
+    if (!by) // a group's count sorts nothing
         return;
-    m_order = {column, order == Qt::DescendingOrder};
+    m_order = {*by, order == Qt::DescendingOrder};
     m_sorted = sortedRuns(m_runs, m_order);
-    show(rowsNow(), nullptr);
+    show(rowsOf(m_runs, m_sorted), nullptr);
 }
 
-std::string RunListModel::keyOf(const RunRows &rows, const std::vector<IndexedRun> &runs, std::size_t row) {
-    const RunRow &one = rows.rows[row];
-    return one.run >= 0 ? runs[std::size_t(one.run)].run : "group\n" + rows.groups[std::size_t(one.group)].key;
-}
-
-/// Goes over to other rows, and other runs when they are given, in the way that disturbs a view least.
-void RunListModel::show(RunRows rows, std::vector<IndexedRun> *runs) {
-    if (!runs && !m_grouped && rows.rows == m_shown.rows)
+void RunListModel::show(RunRows shown, std::vector<IndexedRun> *runs) {
+    if (!runs && !m_grouped && shown.rows == rows())
         return;
     const std::vector<IndexedRun> &coming = runs ? *runs : m_runs;
-    const std::size_t had = m_shown.rows.size(), has = rows.rows.size();
-    if (std::max(had, has) - std::min(had, has) <= singly) {
-        std::unordered_map<std::string, int> places; // of what comes
-        for (std::size_t i = 0; i < has; ++i)
-            places.emplace(keyOf(rows, coming, i), int(i));
-        std::vector<int> to(had, -1);
-        std::size_t kept = 0;
-        int last = -1;
-        bool inOrder = true;
-        for (std::size_t i = 0; i < had; ++i) {
-            const auto found = places.find(keyOf(m_shown, m_runs, i));
-            if (found == places.end())
-                continue;
-            to[i] = found->second;
-            inOrder = inOrder && to[i] > last;
-            last = to[i];
-            ++kept;
-        }
-        if (inOrder && had - kept <= singly && has - kept <= singly)
-            return showSingly(std::move(rows), runs, to);
-        if (kept == had && kept == has)
-            return showReordered(std::move(rows), runs, to);
-    }
-    beginResetModel();
-    if (runs)
-        m_runs = std::move(*runs);
-    m_shown = std::move(rows);
-    endResetModel();
-}
-
-void RunListModel::showSingly(RunRows rows, std::vector<IndexedRun> *runs, const std::vector<int> &to) {
-    for (int row = int(to.size()) - 1; row >= 0; --row) {
-        if (to[std::size_t(row)] >= 0)
-            continue;
-        beginRemoveRows({}, row, row);
-        m_shown.rows.erase(m_shown.rows.begin() + row);
-        endRemoveRows();
-    }
-    // What stays now speaks of the runs and groups that come; what is missing is put in between after that.
-    if (runs)
-        m_runs = std::move(*runs);
-    std::vector<bool> stays(rows.rows.size(), false);
-    std::vector<RunRow> left;
-    for (const int place : to)
-        if (place >= 0) {
-            stays[std::size_t(place)] = true;
-            left.push_back(rows.rows[std::size_t(place)]);
-        }
-    const std::vector<RunRow> all = std::move(rows.rows);
-    m_shown = std::move(rows);
-    m_shown.rows = std::move(left);
-    if (!m_shown.rows.empty())
-        Q_EMIT dataChanged(index(0, 0), index(int(m_shown.rows.size()) - 1, columnCount() - 1));
-    for (int row = 0; row < int(all.size()); ++row) {
-        if (stays[std::size_t(row)])
-            continue;
-        beginInsertRows({}, row, row);
-        m_shown.rows.insert(m_shown.rows.begin() + row, all[std::size_t(row)]);
-        endInsertRows();
-    }
-}
-
-void RunListModel::showReordered(RunRows rows, std::vector<IndexedRun> *runs, const std::vector<int> &to) {
-    Q_EMIT layoutAboutToBeChanged({}, VerticalSortHint);
-    QModelIndexList from = persistentIndexList(), now;
-    if (runs)
-        m_runs = std::move(*runs);
-    m_shown = std::move(rows);
-    for (const QModelIndex &old : std::as_const(from))
-        now.append(index(to[std::size_t(old.row())], old.column()));
-    changePersistentIndexList(from, now);
-    Q_EMIT layoutChanged({}, VerticalSortHint);
-    if (runs && !m_shown.rows.empty())
-        Q_EMIT dataChanged(index(0, 0), index(int(m_shown.rows.size()) - 1, columnCount() - 1));
+    const RowPlan plan = planRows(
+        rows().size(), [&](std::size_t row) { return rowKey(rows()[row], m_groups, m_runs); }, shown.rows.size(),
+        [&](std::size_t row) { return rowKey(shown.rows[row], shown.groups, coming); });
+    changeRows(plan, std::move(shown.rows), [&] {
+        if (runs)
+            m_runs = std::move(*runs);
+        m_groups = std::move(shown.groups);
+        m_matched = shown.matched;
+    });
 }
 
 // --- what a row is --------------------------------------------------------------------------------------------------
 
-const IndexedRun &RunListModel::runAt(int row) const {
-    return *runsAt(row).front();
-}
-
-std::vector<const IndexedRun *> RunListModel::runsAt(int row) const {
-    if (!isGroup(row))
-        return {&m_runs[std::size_t(rowAt(row).run)]};
+std::vector<const IndexedRun *> RunListModel::runsOf(const RunRow &row) const {
+    if (row.run >= 0)
+        return {&m_runs[std::size_t(row.run)]};
     std::vector<const IndexedRun *> out;
-    for (const int place : groupAt(row).runs)
+    for (const int place : groupOf(row).runs)
         out.push_back(&m_runs[std::size_t(place)]);
     std::stable_sort(out.begin(), out.end(),
                      [](const auto *a, const auto *b) { return a->startWallUs > b->startWallUs; });
     return out;
 }
 
+const IndexedRun &RunListModel::runAt(int row) const {
+    return *runsOf(rowAt(row)).front();
+}
+
+std::vector<const IndexedRun *> RunListModel::runsAt(int row) const {
+    return runsOf(rowAt(row));
+}
+
 int RunListModel::rowOf(const std::string &run) const {
-    for (std::size_t i = 0; i < m_shown.rows.size(); ++i)
-        if (const int place = m_shown.rows[i].run; place >= 0 && m_runs[std::size_t(place)].run == run)
+    for (std::size_t i = 0; i < rows().size(); ++i)
+        if (const int place = rows()[i].run; place >= 0 && m_runs[std::size_t(place)].run == run)
             return int(i);
     return -1;
 }
@@ -224,89 +241,25 @@ const IndexedRun *RunListModel::find(const std::string &run) const {
     return found == m_runs.end() ? nullptr : &*found;
 }
 
-// --- cells ----------------------------------------------------------------------------------------------------------
-
-int RunListModel::rowCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : int(m_shown.rows.size());
-}
-int RunListModel::columnCount(const QModelIndex &parent) const {
-    return parent.isValid() ? 0 : countColumn() + 1;
-}
-
-QVariant RunListModel::data(const QModelIndex &index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
-    const int row = index.row();
+QVariant RunListModel::rowData(const RunRow &row, int role) const {
+    const bool group = row.run < 0;
     switch (role) {
     case GroupRole:
-        return isGroup(row);
+        return group;
     case MemberRole:
-        return !isGroup(row) && rowAt(row).group >= 0;
+        return !group && row.group >= 0;
     case OpenRole:
-        return isGroup(row) && m_open.contains(groupAt(row).key);
+        return group && m_open.contains(groupOf(row).key);
     case MethodRole:
-        return qs(runAt(row).method);
+        return qs(runsOf(row).front()->method);
     case RunIdRole:
-        return qs(runAt(row).run);
-    case Qt::TextAlignmentRole:
-        return index.column() == countColumn() ? int(Qt::AlignRight | Qt::AlignVCenter)
-                                               : alignment(columnAt(index.column()));
-    default:
-        return isGroup(row) ? groupData(row, index.column(), role) : runData(row, index.column(), role);
-    }
-}
-
-QVariant RunListModel::runData(int row, int column, int role) const {
-    const IndexedRun &run = m_runs[std::size_t(rowAt(row).run)];
-    if (role == StateRole)
-        return qs(run.state);
-    if (role == ReasonRole)
-        return qs(run.reason);
-    if (column == countColumn())
-        return {};
-    const RunColumn &what = columnAt(column);
-    const ColumnValue value = what.value(run);
-    const QString text = cellText(what, value);
-    switch (role) {
-    case Qt::DisplayRole:
-        return text;
-    case Qt::EditRole:
-    case ValueRole:
-        return plainValue(value);
-    case Qt::ToolTipRole:
-        if (text == u"-")
-            return tr("not known of this run: it is measured when a run is done, and configured by Lockstep's own "
-                      "trainer");
-        if (what.key == "state" && !run.reason.empty())
-            return qs(run.reason);
-        return what.key == "note" ? qs(run.note) : text;
-    default:
-        return {};
-    }
-}
-
-QVariant RunListModel::groupData(int row, int column, int role) const {
-    const std::vector<int> &which = groupAt(row).runs;
-    if (column == countColumn())
-        return role == Qt::DisplayRole || role == ValueRole ? QVariant(int(which.size())) : QVariant();
-    const RunColumn &what = columnAt(column);
-    switch (role) {
-    case Qt::DisplayRole: {
-        const QString text = groupText(what, m_runs, which);
-        return text == u"-" && mayBeEmpty(what) ? QString() : text;
-    }
-    case ValueRole: {
-        const GroupFigures figures = what.measured ? figuresOf(what, m_runs, which) : GroupFigures();
-        return figures.mean ? QVariant(*figures.mean) : QVariant();
-    }
-    case Qt::ToolTipRole: {
-        if (!what.measured)
-            return groupText(what, m_runs, which);
-        const GroupFigures figures = figuresOf(what, m_runs, which);
-        if (figures.count < 2)
-            return tr("%n done run(s) know it: no deviation can be given", nullptr, figures.count);
-        return tr("mean ± standard deviation (n − 1) of %1 done runs").arg(figures.count);
-    }
+        return qs(runsOf(row).front()->run);
+    case Qt::EditRole: // only the name can be edited
+        return group ? QVariant() : qs(runsOf(row).front()->title());
+    case StateRole:
+        return group ? QVariant() : qs(runsOf(row).front()->state);
+    case ReasonRole:
+        return group ? QVariant() : qs(runsOf(row).front()->reason);
     default:
         return {};
     }
@@ -315,34 +268,17 @@ QVariant RunListModel::groupData(int row, int column, int role) const {
 bool RunListModel::setData(const QModelIndex &index, const QVariant &value, int role) {
     if (role != Qt::EditRole || !(flags(index) & Qt::ItemIsEditable))
         return false;
-    const QString name = value.toString().trimmed();
-    if (name != qs(runAt(index.row()).title()))
-        Q_EMIT renameAsked(qs(runAt(index.row()).run), name);
+    const IndexedRun &run = runAt(index.row());
+    if (const QString name = value.toString().trimmed(); name != qs(run.title()))
+        Q_EMIT renameAsked(qs(run.run), name);
     return true;
 }
 
 Qt::ItemFlags RunListModel::flags(const QModelIndex &index) const {
-    Qt::ItemFlags out = QAbstractTableModel::flags(index);
+    Qt::ItemFlags out = TableModel::flags(index);
     if (index.isValid() && index.column() == runColumn("name") && !isGroup(index.row()))
         out |= Qt::ItemIsEditable;
     return out;
-}
-
-QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation == Qt::Vertical)
-        return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
-    if (section < 0 || section > countColumn())
-        return {};
-    const bool count = section == countColumn();
-    switch (role) {
-    case Qt::DisplayRole:
-        return count ? tr("Runs") : qs(columnAt(section).head);
-    case Qt::ToolTipRole:
-        return count ? tr("How many runs the group has")
-                     : tr("%1\nIn the filter: %2").arg(qs(columnAt(section).help), qs(columnAt(section).key));
-    default:
-        return {};
-    }
 }
 
 } // namespace lockstep::core

@@ -1,19 +1,20 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <set>
 #include <vector>
 
-#include <QAbstractTableModel>
-
-#include "analysis/run_rows.h"
+#include "analysis/history/run_rows.h"
+#include "models/table_model.h"
 #include "store/run_index.h"
 
 namespace lockstep::core {
 
-/// The history as it is shown: filtered, sorted, repeats together. Columns are those of runColumns(), in that order, and
-/// one more that counts a group's runs. Rows come and go singly while few change, so that a selection stays; a filter
-/// that changes much resets. Thousands of runs: nothing here grows faster than n log n.
-class RunListModel : public QAbstractTableModel {
+/// The history as it is shown: filtered, sorted, repeats together. Columns are those of runColumns(), in that order, one that
+/// counts a group's runs, and one for each metric that scripts invented; these are added as runs with them come, and stay.
+/// Rows come and go singly while few change, so that a selection stays; a filter that changes much resets. For thousands of
+/// runs: nothing here grows faster than n log n.
+class RunListModel : public TableModel<RunRow> {
     Q_OBJECT
 public:
     enum ExtraRole {
@@ -34,9 +35,9 @@ public:
     void setOpen(int row, bool open); ///< a group's head
 
     [[nodiscard]] const std::vector<IndexedRun> &runs() const { return m_runs; }
-    [[nodiscard]] int matched() const { return m_shown.matched; } ///< runs that the filter accepts
+    [[nodiscard]] int matched() const { return m_matched; } ///< runs that the filter accepts
     [[nodiscard]] bool grouped() const { return m_grouped; }
-    [[nodiscard]] bool isGroup(int row) const { return rowAt(row).run < 0; }
+    [[nodiscard]] bool isGroup(int row) const { return rowAt(row).run < 0; } ///< a group's head
     /// The run of a row; of a group's head its newest.
     [[nodiscard]] const IndexedRun &runAt(int row) const;
     /// The run of a row; all runs of a group's head.
@@ -46,36 +47,41 @@ public:
     [[nodiscard]] RunIndex *index() const { return m_index.get(); }
     using QAbstractTableModel::index;
     [[nodiscard]] static int countColumn(); ///< "Runs": how many a group has
+    /// Columns behind countColumn().
+    [[nodiscard]] const std::vector<RunColumn> &invented() const { return m_invented; }
+    /// What a column shows; null for countColumn() and beyond the last.
+    [[nodiscard]] const RunColumn *columnAt(int column) const;
+    [[nodiscard]] int columnOf(std::string_view key) const; ///< -1: none
 
-    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override;
-    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
     /// The name, by EditRole: asks for it (`renameAsked`) and changes nothing itself.
     bool setData(const QModelIndex &index, const QVariant &value, int role = Qt::EditRole) override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex &index) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                      int role = Qt::DisplayRole) const override;
     void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
 
 Q_SIGNALS:
     void renameAsked(const QString &run, const QString &name);
 
+protected:
+    [[nodiscard]] QVariant rowData(const RunRow &row, int role) const override;
+
 private:
-    [[nodiscard]] const RunRow &rowAt(int row) const { return m_shown.rows[std::size_t(row)]; }
-    [[nodiscard]] const RunGroup &groupAt(int row) const { return m_shown.groups[std::size_t(rowAt(row).group)]; }
-    [[nodiscard]] RunRows rowsNow() const;
-    [[nodiscard]] static std::string keyOf(const RunRows &rows, const std::vector<IndexedRun> &runs, std::size_t row);
+    [[nodiscard]] const RunGroup &groupOf(const RunRow &row) const { return m_groups[std::size_t(row.group)]; }
+    [[nodiscard]] std::vector<const IndexedRun *> runsOf(const RunRow &row) const;
+    [[nodiscard]] RunRows rowsOf(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted) const;
+    /// Goes over to other rows, and to other runs when they are given.
     void show(RunRows rows, std::vector<IndexedRun> *runs);
-    /// `to`: where each present row goes, -1: nowhere.
-    void showSingly(RunRows rows, std::vector<IndexedRun> *runs, const std::vector<int> &to);
-    void showReordered(RunRows rows, std::vector<IndexedRun> *runs, const std::vector<int> &to);
-    [[nodiscard]] QVariant groupData(int row, int column, int role) const;
-    [[nodiscard]] QVariant runData(int row, int column, int role) const;
+    void addInvented(const std::vector<IndexedRun> &runs);
+    [[nodiscard]] TableColumn<RunRow> tableColumn(const RunColumn &column) const;
+    [[nodiscard]] TableColumn<RunRow> countTableColumn() const;
+    [[nodiscard]] TableCell groupCell(const RunColumn &column, const std::vector<int> &which) const;
+    [[nodiscard]] static TableCell runCell(const RunColumn &column, const IndexedRun &run);
 
     std::unique_ptr<RunIndex> m_index;
     std::vector<IndexedRun> m_runs; ///< newest first
-    std::vector<int> m_sorted;      ///< all of them in the order asked for
-    RunRows m_shown;
+    std::vector<RunColumn> m_invented;
+    std::vector<int> m_sorted; ///< all of them in the order asked for
+    std::vector<RunGroup> m_groups;
+    int m_matched = 0;
     RunFilter m_filter;
     RunOrder m_order;
     bool m_grouped = false;

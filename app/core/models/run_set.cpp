@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "models/run_set.h"
 
 #include <algorithm>
@@ -55,10 +56,10 @@ void RunSet::clear() {
 }
 
 QString RunSet::label(int index) const {
-    const QString title = at(index)->title();
+    const QString title = at(index)->identity().title();
     int same = 0, place = 0;
     for (int i = 0; i < count(); ++i)
-        if (at(i)->title() == title) {
+        if (at(i)->identity().title() == title) {
             ++same;
             if (i <= index)
                 ++place;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "models/run_topology.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "models/cells.h"
 #include "nodes/torch_line.h"
+#include "store/unheard.h"
 
 namespace lockstep::core {
 namespace {
@@ -38,15 +40,15 @@ TopologyNode nodeOf(const RunStore &run, const RunConfig &config, std::size_t at
     node.devices = int(place.devices.size());
     node.usable = true;
     for (int local = 0; local < processes; ++local) {
-        const auto heard = run.ranks().find(firstRank + local);
-        std::string device = heard == run.ranks().end() ? std::string() : heard->second.device;
+        const auto heard = run.ranks().all().find(firstRank + local);
+        std::string device = heard == run.ranks().all().end() ? std::string() : heard->second.device;
         if (device.empty() && std::size_t(local) < place.devices.size())
             device = own.device + ":" + place.devices[std::size_t(local)];
         node.ranks.push_back({firstRank + local, local, at, device});
     }
-    const auto link = run.links().find(int(at));
-    node.heard = run.whyUnheard().isEmpty() &&
-                 (link == run.links().end() || link->second.up || link->second.ended || run.over());
+    const auto link = run.links().all().find(int(at));
+    node.heard = whyUnheard(run).isEmpty() &&
+                 (link == run.links().all().end() || link->second.up || link->second.ended || run.over());
     return node;
 }
 
@@ -69,8 +71,8 @@ Topology topologyOf(const RunStore &run) {
             TopologyLink link;
             link.a = a;
             link.b = b;
-            const auto told = a == 0 ? run.links().find(int(b)) : run.links().end();
-            if (told != run.links().end() && run.whyUnheard().isEmpty()) {
+            const auto told = a == 0 ? run.links().all().find(int(b)) : run.links().all().end();
+            if (told != run.links().all().end() && whyUnheard(run).isEmpty()) {
                 link.state = told->second.ended || run.over() ? TopologyLink::State::Ended
                              : told->second.up                ? TopologyLink::State::Up
                                                               : TopologyLink::State::Lost;
@@ -84,13 +86,13 @@ Topology topologyOf(const RunStore &run) {
 }
 
 QString linksLine(const RunStore &run) {
-    if (!hasSeveralNodes(run) || run.links().empty())
+    if (!hasSeveralNodes(run) || run.links().all().empty())
         return {};
     if (run.over())
         return QStringLiteral("Links: ended with the run");
-    if (const QString why = run.whyUnheard(); !why.isEmpty())
+    if (const QString why = whyUnheard(run); !why.isEmpty())
         return QStringLiteral("Links: unknown, ") + why;
-    return QStringLiteral("Links: ") + (run.linkToNodeLost() ? run.linksSentence() : QStringLiteral("all up"));
+    return QStringLiteral("Links: ") + (linkToNodeLost(run) ? run.links().sentence() : QStringLiteral("all up"));
 }
 
 QString torchSentence(const RunRecord &record) {
@@ -117,7 +119,7 @@ QString torchSentence(const RunRecord &record) {
 
 QString runLine(const RunStore &run) {
     return QStringLiteral("Run: ") +
-           (run.whyUnheard().isEmpty() ? run.stateSentence() : QStringLiteral("state unknown"));
+           (whyUnheard(run).isEmpty() ? run.lifecycle().sentence() : QStringLiteral("state unknown"));
 }
 
 } // namespace lockstep::core

@@ -1,29 +1,16 @@
+// SPDX-License-Identifier: MIT
 #include "models/target_model.h"
+
+#include "analysis/compare/target_columns.h"
 
 namespace lockstep::core {
 namespace {
 
-TableCell bestCell(const TimeToTarget &row, Target::Kind kind) {
-    if (!row.best)
-        return TableCell::ofNumber(row.best);
-    return TableCell::ofNumber(row.best, kind == Target::Kind::Accuracy
-                                             ? QString::number(*row.best * 100, 'f', 2) + QStringLiteral(" %")
-                                             : significant(row.best));
-}
-
-std::vector<TableCell> rowOf(const TimeToTarget &row, Target::Kind kind) {
-    std::vector<TableCell> cells = {
-        TableCell::ofText(row.cell),
-        TableCell::ofNumber(row.seconds),
-        TableCell::ofNumber(row.fastest),
-        TableCell::ofNumber(row.slowest),
-        TableCell::ofText(QStringLiteral("%1 of %2").arg(row.reached).arg(row.repeats.size())),
-        TableCell::ofNumber(row.speedUp ? std::optional<double>(row.speedUp->factor) : std::nullopt),
-        bestCell(row, kind),
-        TableCell::ofText(row.how)};
-    for (TableCell &cell : cells)
-        cell.hint = qs(row.how);
-    return cells;
+TableCell targetCell(const TargetColumn &column, const TimeToTarget &row, Target::Kind kind) {
+    const std::string text = column.text(row, kind, ResultPlace::Window);
+    TableCell cell = column.figure ? TableCell::ofNumber(column.figure(row), qs(text)) : TableCell::ofText(text);
+    cell.hint = qs(row.how);
+    return cell;
 }
 
 QString methodOfCell(const Cell &cell) {
@@ -50,10 +37,12 @@ void TargetModel::refresh() {
         return;
     m_times = std::move(times);
     CellTable shown;
-    shown.heads = {"Run",     "Time (s)",     "Fastest (s)", "Slowest (s)",
-                   "Reached", "Speed-up (×)", "Best",        "How it is known"};
+    for (const TargetColumn &column : targetColumns())
+        shown.heads.append(qs(shownHead(column, m_target, ResultPlace::Window)));
     for (std::size_t i = 0; i < m_times.size(); ++i) {
-        shown.rows.push_back(rowOf(m_times[i], m_target.kind));
+        std::vector<TableCell> &cells = shown.rows.emplace_back();
+        for (const TargetColumn &column : targetColumns())
+            cells.push_back(targetCell(column, m_times[i], m_target.kind));
         shown.methods.append(methodOfCell(m_cells[i]));
     }
     setTable(std::move(shown));

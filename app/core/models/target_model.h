@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: MIT
 #pragma once
-#include "analysis/time_to_target.h"
+#include "analysis/compare/time_to_target.h"
 #include "models/cell_table_model.h"
 
 namespace lockstep::core {
@@ -8,7 +9,7 @@ namespace lockstep::core {
 class TargetModel : public CellTableModel {
     Q_OBJECT
 public:
-    enum Column { Name, Time, Fastest, Slowest, Reached, SpeedUpColumn, Best, How };
+    enum Column { Name, Time, Fastest, Slowest, Reached, SpeedUpColumn, Best, How }; ///< as targetColumns() has them
     explicit TargetModel(QObject *parent = nullptr);
     void setCells(std::vector<Cell> cells);
     void setTarget(const Target &target);

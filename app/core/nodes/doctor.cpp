@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/doctor.h"
 
 #include <algorithm>
@@ -16,11 +17,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using namespace std::chrono_literals;
 
-/// 128 random bits as hex: who connects must have been told it.
+/// 128 random bits as hex, a secret that every connection must present.
 std::string makeToken() {
     unsigned char bytes[16] = {};
     if (::getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
-        std::abort(); // the kernel's own source does not fail once it is set up
+        std::abort(); // the kernel's random source does not fail once it is initialized
     std::string text;
     for (const unsigned char byte : bytes) {
         text += "0123456789abcdef"[byte >> 4];
@@ -69,7 +70,7 @@ public:
     }
 
 private:
-    void tell(const std::string &what) const {
+    void report(const std::string &what) const {
         if (m_progress)
             m_progress(what);
     }
@@ -80,7 +81,7 @@ private:
     }
 
     void meet(const NodeEntry &node) {
-        tell("looking at " + node.name);
+        report("examining " + node.name);
         auto shell = NodeShell::open(node, m_answers, m_stop);
         m_look.nodes.push_back(shell ? lookAtNode(**shell) : troubledLook(node, shell.error()));
         m_shells.push_back(shell ? std::move(*shell) : nullptr);
@@ -95,7 +96,7 @@ private:
     }
 
     void resolveNames() {
-        tell("resolving names");
+        report("resolving names");
         Json names = Json::array();
         for (const NodeLook &node : m_look.nodes)
             if (node.usable())
@@ -150,7 +151,7 @@ private:
 
     /// Every node to every address of every other one, at a free port and at the run's.
     void tryAddresses() {
-        tell("trying which interfaces reach each other");
+        report("testing which interfaces reach each other");
         std::vector<Listening> all;
         std::vector<std::size_t> of;
         for (std::size_t i = 0; i < m_look.nodes.size(); ++i)
@@ -188,7 +189,7 @@ private:
             for (std::size_t i = 0; i < tries.size(); ++i) {
                 const Json result = i < results.size() ? results[i] : Json::object();
                 tries[i].ok = result.value("ok", false);
-                tries[i].error = result.value("error", tries[i].ok ? "" : "the agent gave no answer");
+                tries[i].error = result.value("error", tries[i].ok ? "" : "the agent did not answer");
                 if (result.contains("round_trip_s"))
                     tries[i].roundTripS = result["round_trip_s"].get<double>();
                 m_look.tries.push_back(tries[i]);
@@ -201,7 +202,7 @@ private:
         return m_look.nodes[node].usable() && !m_look.choices[node].address.empty();
     }
 
-    /// One direction of one pair after the other, so that none shares the wire with another.
+    /// One direction of one pair at a time, so that no measurement disturbs another.
     void measureLinks() {
         for (std::size_t to = 0; to < m_look.nodes.size(); ++to) {
             if (!hasWay(to))
@@ -216,7 +217,7 @@ private:
     }
 
     void measure(std::size_t from, std::size_t to, const Listening &listening) {
-        tell("measuring " + m_look.nodes[from].node.name + " → " + m_look.nodes[to].node.name);
+        report("measuring " + m_look.nodes[from].node.name + " → " + m_look.nodes[to].node.name);
         LinkMeasure link;
         link.from = from;
         link.to = to;
@@ -225,7 +226,7 @@ private:
         const auto socket = std::find_if(listening.sockets.begin(), listening.sockets.end(),
                                          [&](const Socket &one) { return one.address == link.address; });
         if (socket == listening.sockets.end()) {
-            link.error = "nothing can listen at " + link.address;
+            link.error = "cannot listen at " + link.address;
             m_look.links.push_back(link);
             return;
         }
@@ -242,7 +243,7 @@ private:
         const Json result = results.empty() ? Json::object() : results[0];
         link.ok = result.value("ok", false);
         link.stalled = result.value("stalled", false);
-        link.error = result.value("error", link.ok ? "" : "the agent gave no answer");
+        link.error = result.value("error", link.ok ? "" : "the agent did not answer");
         const auto number = [&](const char *key) {
             return result.contains(key) ? std::optional(result[key].get<double>()) : std::nullopt;
         };
@@ -254,7 +255,7 @@ private:
     }
 
     void lookAtData() {
-        // "DIR folder", then sha256sum's lines, of the first folder that has something.
+        // Prints "DIR folder", then sha256sum's lines, for the first folder that holds files.
         constexpr const char *hashes = R"(home="${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}"
 name=$1; shift
 for d in "$@" "/usr/share/datasets/$name" "$home/data/$name"; do
@@ -269,7 +270,7 @@ done; exit 0)";
         for (std::size_t i = 0; i < m_look.nodes.size() && !m_stop.stop_requested(); ++i) {
             if (!m_shells[i])
                 continue;
-            tell("comparing " + m_options.dataset + " on " + m_look.nodes[i].node.name);
+            report("comparing " + m_options.dataset + " on " + m_look.nodes[i].node.name);
             std::vector<std::string> arguments = {m_options.dataset};
             if (!m_options.dataFolder.empty())
                 arguments.push_back(m_options.dataFolder);
@@ -291,7 +292,7 @@ done; exit 0)";
     const std::function<void(const std::string &)> &m_progress;
     std::stop_token m_stop;
     DoctorLook m_look;
-    std::vector<std::unique_ptr<NodeShell>> m_shells; ///< one a node; null where there is none
+    std::vector<std::unique_ptr<NodeShell>> m_shells; ///< one per node; null if not connected
 };
 
 } // namespace
@@ -316,7 +317,7 @@ DoctorJob::DoctorJob(QObject *parent) : QObject(parent) {
     qRegisterMetaType<std::vector<Finding>>();
 }
 
-DoctorJob::~DoctorJob() = default; // the thread is told to stop, and waited for
+DoctorJob::~DoctorJob() = default; // requests a stop and joins the thread
 
 void DoctorJob::stop() {
     m_thread.request_stop();
@@ -329,11 +330,10 @@ void DoctorJob::start(std::vector<NodeEntry> nodes, DoctorOptions options, SshAn
         const DoctorLook look = lookAround(
             nodes, options, answers,
             [this](const std::string &what) {
-                Q_EMIT progressed(QString::fromStdString(what)); // queued: this thread is not the receiver's
+                Q_EMIT progressed(QString::fromStdString(what)); // queued: the receiver lives in another thread
             },
             stop);
-        if (!stop.stop_requested())
-            Q_EMIT finished(look, findingsOf(look));
+        Q_EMIT finished(look, findingsOf(look));
     });
 }
 

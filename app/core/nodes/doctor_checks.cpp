@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "ipc/json_or_null.h"
 #include "nodes/doctor_checks_detail.h"
 

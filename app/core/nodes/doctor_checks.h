@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
 #include <vector>
@@ -8,10 +9,10 @@
 
 namespace lockstep::core {
 
-/// Everything worth saying of what was looked at, each with its fix; the worst first. Pure.
+/// All findings that follow from the facts, each with its fix, worst first. Pure.
 [[nodiscard]] std::vector<Finding> findingsOf(const DoctorLook &look);
 
-/// The line of PyTorch that all usable nodes can use, of those built here and those that all have. Pure.
+/// The line of PyTorch that all usable nodes can use: one built here, or one that all of them have. Pure.
 [[nodiscard]] Result<LineChoice> lineFor(const DoctorLook &look);
 
 /// Findings and figures for scripts: {"findings":[…],"nodes":[…],"interfaces":[…],"links":[…],

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include "nodes/doctor_checks.h"
 
@@ -5,10 +6,11 @@ namespace lockstep::core {
 
 using Findings = std::vector<Finding>;
 
-void checkNodes(const DoctorLook &look, Findings &out);    ///< each by itself: reach, disk, limits, clock, GPUs
-void checkVersions(const DoctorLook &look, Findings &out); ///< against each other
-void checkLines(const DoctorLook &look, Findings &out);    ///< which PyTorch all can use, and who uses another
-void checkNetwork(const DoctorLook &look, Findings &out);  ///< interfaces, ports, links, MTU
+void checkNodes(const DoctorLook &look, Findings &out);    ///< each node alone: reachability, disk, limits, clock, GPUs
+void checkVersions(const DoctorLook &look, Findings &out); ///< differences between nodes
+void checkLines(const DoctorLook &look,
+                Findings &out); ///< which PyTorch all nodes can use, and which nodes use another
+void checkNetwork(const DoctorLook &look, Findings &out); ///< interfaces, ports, links, MTU
 void checkNames(const DoctorLook &look, Findings &out);
 void checkData(const DoctorLook &look, Findings &out);
 

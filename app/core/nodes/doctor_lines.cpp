@@ -1,4 +1,5 @@
-// Which line of PyTorch the nodes can use together, and who uses one that its driver or its GPUs are not made for.
+// SPDX-License-Identifier: MIT
+// Which line of PyTorch all nodes can use, and which nodes use one that their driver or GPUs do not support.
 #include <algorithm>
 
 #include "nodes/doctor_checks_detail.h"
@@ -16,7 +17,7 @@ std::vector<const NodeLook *> usableNodes(const DoctorLook &look) {
     return nodes;
 }
 
-/// What was brought by a sync is not the node's own: another may be brought just as well.
+/// A PyTorch copied by a sync is not the node's own: the next sync may replace it.
 std::string ownTorch(const NodeFacts &facts) {
     const bool synced = !facts.home.empty() && facts.torchFolder.starts_with(facts.home + "/sync/");
     return facts.torchFolder.empty() || synced ? std::string() : facts.torch;
@@ -40,8 +41,8 @@ std::string names(const std::vector<const NodeLook *> &nodes) {
     return text;
 }
 
-/// A line counts as built when this machine has a trainer for it, or when each node has one already. A machine without any
-/// (a viewer) brings none: there only what is possible is told.
+/// A line counts as built when this machine has a trainer for it, or when each node has one already. A machine without
+/// any (a viewer) copies none: the choice then only says what is possible.
 std::vector<std::string> available(const DoctorLook &look, const std::vector<const NodeLook *> &nodes) {
     std::vector<std::string> versions = look.builtLines;
     if (versions.empty())
@@ -74,7 +75,7 @@ void checkLines(const DoctorLook &look, Findings &out) {
                 say(out, "line_unfit", Severity::Error, node->node.name,
                     "the trainer of " + node->node.name + " uses " + titleOf(*line) + ", which does not run on " +
                         node->node.name + ", " + why,
-                    "let a line be chosen that does: lockstepctl nodes sync " + names(nodes));
+                    "let sync choose one that does: lockstepctl nodes sync " + names(nodes));
     const auto choice = lineFor(look);
     if (!choice) {
         say(out, "no_common_line", Severity::Error, nodes.size() > 1 ? "all nodes" : nodes.front()->node.name,
@@ -83,7 +84,7 @@ void checkLines(const DoctorLook &look, Findings &out) {
     }
     if (choice->line.version != torchLines().front().version)
         say(out, "torch_line", Severity::Note, nodes.size() > 1 ? "all nodes" : nodes.front()->node.name,
-            choice->reason, "nothing to do; a newer driver, where that is the reason, allows the newer line");
+            choice->reason, "nothing to do; if a driver is the reason, a newer driver allows the newer line");
 }
 
 } // namespace lockstep::core

@@ -1,4 +1,5 @@
-// What the doctor says of the way between nodes: interfaces, ports, MTU, bandwidth, names.
+// SPDX-License-Identifier: MIT
+// The doctor's checks of the network between nodes: interfaces, ports, MTU, bandwidth, names.
 #include <algorithm>
 #include <set>
 
@@ -11,8 +12,8 @@ namespace {
 
 using Severity = Finding::Severity;
 
-constexpr double slowShare = 0.5;  ///< of the link's own speed
-constexpr double unlikeWays = 2.0; ///< one direction this much faster than the other
+constexpr double slowShare = 0.5;  ///< of the link's nominal speed
+constexpr double unlikeWays = 2.0; ///< ratio of the two directions' bandwidths
 
 std::string sentenceOf(const std::string &error) {
     if (error == "refused")
@@ -40,7 +41,7 @@ std::string addressesOf(const NodeFacts &facts, std::string_view interface) {
     return out.empty() ? "no address" : out;
 }
 
-/// An interface of the node that would do in place of a pinned one.
+/// An interface of the node that works in place of a pinned one.
 InterfaceChoice alternative(const DoctorLook &look, std::size_t node) {
     DoctorLook free = look;
     free.nodes[node].node.interfacePinned = false;
@@ -74,17 +75,17 @@ void checkPinned(const DoctorLook &look, std::size_t i, Findings &out) {
 
 void checkNoInterface(const DoctorLook &look, std::size_t i, Findings &out) {
     const std::string &name = look.nodes[i].node.name;
-    std::string told;
+    std::string list;
     std::set<std::string> seen;
     for (const NetTry &one : look.tries)
         if (one.to == i && !one.named && !one.ok && seen.insert(one.address + std::to_string(one.from)).second &&
             seen.size() <= 6) {
             const auto *interface = interfaceOf(*look.nodes[i].facts, one.address);
-            told += (told.empty() ? "" : ", ") + (interface ? interface->name + " " : std::string()) + one.address +
+            list += (list.empty() ? "" : ", ") + (interface ? interface->name + " " : std::string()) + one.address +
                     " from " + look.nodes[one.from].node.name + ": " + sentenceOf(one.error);
         }
     say(out, "no_interface", Severity::Error, name,
-        "no interface of " + name + " is reached by every other node" + (told.empty() ? "" : " (" + told + ")"),
+        "no interface of " + name + " is reached by every other node" + (list.empty() ? "" : " (" + list + ")"),
         "join the nodes by one network, and open TCP between them in their firewalls (Gloo and NCCL use any port)");
 }
 
@@ -116,10 +117,10 @@ void checkPorts(const DoctorLook &look, Findings &out) {
             say(out, "port_in_use", Severity::Error, name,
                 "port " + port + " of " + name + " is in use" +
                     (one.holder.empty() ? " by another user's process" : " by " + one.holder),
-                "end that process, or take another port (left out, Lockstep finds a free one)");
+                "end that process, or choose another port (without one, Lockstep finds a free one)");
         else
             say(out, "port_refused", Severity::Error, name,
-                "port " + port + " of " + name + " can't be bound: " + one.error, "take a port above 1023");
+                "port " + port + " of " + name + " can't be bound: " + one.error, "choose a port above 1023");
     }
     for (const NetTry &one : look.tries) {
         if (!one.named || one.ok || one.address != look.choices[one.to].address)
@@ -130,10 +131,10 @@ void checkPorts(const DoctorLook &look, Findings &out) {
         if (otherwise)
             say(out, "closed_port", Severity::Error,
                 look.nodes[one.from].node.name + " → " + look.nodes[one.to].node.name,
-                "port " + port + " of " + look.nodes[one.to].node.name + " (" + one.address + ") is closed for " +
+                "port " + port + " of " + look.nodes[one.to].node.name + " (" + one.address + ") is closed to " +
                     look.nodes[one.from].node.name + ": " + sentenceOf(one.error) + ", while other ports are open",
                 "open TCP port " + port + " in the firewall of " + look.nodes[one.to].node.name +
-                    ", or take another port");
+                    ", or choose another port");
     }
 }
 
@@ -162,42 +163,42 @@ void checkLink(const DoctorLook &look, const LinkMeasure &link, Findings &out) {
     if (!link.ok)
         return say(out, other && other->ok ? "one_way" : "link", Severity::Error, where,
                    from + " does not reach " + to + " from " + link.interface + " to " + link.address + ": " +
-                       sentenceOf(link.error) + (other && other->ok ? ", though the other way works" : ""),
-                   "look at the firewall of " + to + " and at the route from " + link.interface + ": ip route get " +
+                       sentenceOf(link.error) + (other && other->ok ? ", though the other direction works" : ""),
+                   "check the firewall of " + to + " and the route from " + link.interface + ": ip route get " +
                        link.address);
     if (link.stalled)
         return say(out, "large_packets", Severity::Error, where,
                    "small messages pass from " + from + " to " + to + ", large ones do not",
-                   "something on the way has a smaller MTU than the interfaces: ip link set " + link.interface +
-                       " mtu 1500 on both, or mend the switch");
+                   "a device on the path has a smaller MTU than the interfaces: ip link set " + link.interface +
+                       " mtu 1500 on both, or fix the switch");
     if (!link.bandwidthBytesS)
         return;
     if (const auto speed = ownSpeed(look, link); speed && *link.bandwidthBytesS < *speed * slowShare)
         say(out, "slow_link", Severity::Warning, where,
-            "from " + from + " to " + to + " pass " + mbit(*link.bandwidthBytesS) + ", the interfaces are made for " +
+            "from " + from + " to " + to + " pass " + mbit(*link.bandwidthBytesS) + ", but the interfaces are rated " +
                 mbit(*speed),
-            "look for other traffic, a slower switch on the way, or errors: ethtool -S " + link.interface);
+            "look for other traffic, a slower switch on the path, or errors: ethtool -S " + link.interface);
     if (other && other->bandwidthBytesS && *other->bandwidthBytesS > *link.bandwidthBytesS * unlikeWays)
         say(out, "unlike_ways", Severity::Warning, where,
-            "from " + from + " to " + to + " pass " + mbit(*link.bandwidthBytesS) + ", the other way " +
+            "from " + from + " to " + to + " pass " + mbit(*link.bandwidthBytesS) + ", in the other direction " +
                 mbit(*other->bandwidthBytesS),
-            "look at the duplex setting and the cable: ethtool " + link.interface);
+            "check the duplex setting and the cable: ethtool " + link.interface);
 }
 
 void checkMtu(const DoctorLook &look, Findings &out) {
     std::set<int> sizes;
-    std::string told;
+    std::string list;
     for (std::size_t i = 0; i < look.nodes.size(); ++i) {
         const auto *interface =
             look.nodes[i].usable() ? findInterface(*look.nodes[i].facts, look.choices[i].interface) : nullptr;
         if (!interface || !interface->mtu)
             continue;
         sizes.insert(*interface->mtu);
-        told += (told.empty() ? "" : ", ") + std::to_string(*interface->mtu) + " on " + look.nodes[i].node.name + " (" +
+        list += (list.empty() ? "" : ", ") + std::to_string(*interface->mtu) + " on " + look.nodes[i].node.name + " (" +
                 interface->name + ")";
     }
     if (sizes.size() > 1)
-        say(out, "mtu_differs", Severity::Warning, "all nodes", "the MTU differs: " + told,
+        say(out, "mtu_differs", Severity::Warning, "all nodes", "the MTU differs: " + list,
             "set one on all, e.g. ip link set " + look.choices.front().interface + " mtu " +
                 std::to_string(*sizes.begin()));
 }
@@ -229,16 +230,16 @@ void checkNames(const DoctorLook &look, Findings &out) {
             (look.choices[place].address.empty() ? "ADDRESS" : look.choices[place].address) + " " + one.name;
         if (place == one.on && loops)
             say(out, "own_name_loopback", Severity::Note, on.node.name,
-                one.name + " means " + one.addresses.front() +
-                    " on itself, where Gloo would listen if no interface were named",
-                "Lockstep names the interface; for torchrun by hand set GLOO_SOCKET_IFNAME, or put '" + line +
-                    "' into /etc/hosts there");
+                one.name + " resolves to " + one.addresses.front() +
+                    " on itself, where Gloo would listen if no interface were set",
+                "Lockstep sets the interface; for torchrun by hand set GLOO_SOCKET_IFNAME, or put '" + line +
+                    "' into its /etc/hosts");
         else if (place != one.on && (loops || one.addresses.empty()))
             say(out, "name_resolution", Severity::Warning, on.node.name,
-                loops ? "on " + on.node.name + " the name " + one.name + " means " + one.addresses.front() +
+                loops ? "on " + on.node.name + " the name " + one.name + " resolves to " + one.addresses.front() +
                             ", which is " + on.node.name + " itself"
                       : on.node.name + " does not know the name " + one.name + " (" + one.error + ")",
-                "Lockstep uses addresses; for torchrun by hand put '" + line + "' into /etc/hosts there");
+                "Lockstep uses addresses; for torchrun by hand put '" + line + "' into its /etc/hosts");
     }
 }
 
@@ -250,13 +251,13 @@ void checkData(const DoctorLook &look, Findings &out) {
         const std::string &name = look.nodes[one.node].node.name;
         if (one.folder.empty() || one.sha256.empty()) {
             say(out, "data_missing", Severity::Error, name, name + " has no " + look.dataset,
-                "bring it there: lockstepctl nodes sync " + name + " --data " + look.dataset);
+                "copy it there: lockstepctl nodes sync " + name + " --data " + look.dataset);
             continue;
         }
         for (const auto &[file, hash] : one.sha256)
             byFile[file][hash].push_back(name);
     }
-    // A distribution packs files anew, which gives them another sha256: one that is the same everywhere is no damage.
+    // A distribution may repack files, which changes their sha256. If all nodes agree, that is no damage.
     std::string repacked;
     for (const auto &[file, hashes] : byFile) {
         const auto known = look.knownSha256.find(file);
@@ -269,20 +270,21 @@ void checkData(const DoctorLook &look, Findings &out) {
                 continue;
             for (const std::string &name : nodes)
                 say(out, "data_damaged", Severity::Error, name, file + " on " + name + " is not the published file",
-                    "bring it there anew: lockstepctl nodes sync " + name + " --data " + look.dataset);
+                    "copy it there again: lockstepctl nodes sync " + name + " --data " + look.dataset);
         }
     }
     if (!repacked.empty())
         say(out, "data_repacked", Severity::Note, "all nodes",
-            repacked + " of " + look.dataset + " are packed otherwise than published, the same on every node",
-            "nothing to do: what is in them is checked when it is read");
+            repacked + " of " + look.dataset +
+                " are repacked, differing from the published files but the same on every node",
+            "nothing to do: the contents are checked when they are read");
     for (const auto &[file, hashes] : byFile)
         if (hashes.size() > 1 && !look.knownSha256.contains(file)) {
-            std::string told;
+            std::string list;
             for (const auto &[hash, nodes] : hashes)
-                told += (told.empty() ? "" : ", ") + hash.substr(0, 12) + "… on " + nodes.front();
-            say(out, "data_differs", Severity::Error, "all nodes", file + " is not the same everywhere: " + told,
-                "bring one copy to all: lockstepctl nodes sync --data " + look.dataset);
+                list += (list.empty() ? "" : ", ") + hash.substr(0, 12) + "… on " + nodes.front();
+            say(out, "data_differs", Severity::Error, "all nodes", file + " differs between nodes: " + list,
+                "copy it to all of them: lockstepctl nodes sync --data " + look.dataset);
         }
 }
 

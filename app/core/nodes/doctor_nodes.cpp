@@ -1,4 +1,5 @@
-// What the doctor says of each node by itself, and of versions against each other.
+// SPDX-License-Identifier: MIT
+// The doctor's checks of each node alone, and of differences between nodes' versions.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,9 +14,9 @@ namespace {
 
 using Severity = Finding::Severity;
 
-constexpr double leastFreeBytes = 64e6; ///< below it not even a run's log has room
-constexpr double littleFreeBytes = 2e9; ///< a run with checkpoints, and a sync of PyTorch's CPU libraries
-constexpr double clockToleranceS = 0.1; ///< more than frames of one step lie apart
+constexpr double leastFreeBytes = 64e6; ///< below it there is no room even for a run's log
+constexpr double littleFreeBytes = 2e9; ///< room for a run's checkpoints and for PyTorch's CPU libraries
+constexpr double clockToleranceS = 0.1; ///< more than the frames of one step are apart
 constexpr std::int64_t fewDescriptors = 4096;
 
 std::string size(double bytes) {
@@ -53,7 +54,7 @@ void checkDisk(const DoctorLook &look, const NodeLook &node, Findings &out) {
     if (!facts.homeWritable)
         say(out, "disk_read_only", Severity::Error, node.node.name,
             facts.home + " can't be written to on " + node.node.name,
-            "give your user that folder, or set LOCKSTEP_HOME there");
+            "make your user its owner, or set LOCKSTEP_HOME there");
     if (!facts.diskFreeBytes)
         return;
     const double needed = std::max(look.neededBytes, leastFreeBytes);
@@ -75,13 +76,13 @@ void checkLimits(const NodeLook &node, Findings &out) {
     if (few(facts.nofile, fewDescriptors))
         say(out, "few_files", Severity::Warning, node.node.name,
             "a process may open " + std::to_string(*facts.nofile.hard) +
-                " files there; many ranks and loading workers want more",
-            "raise nofile to 65536 in /etc/security/limits.conf there and log in anew");
+                " files there; many ranks and loading workers need more",
+            "raise nofile to 65536 in /etc/security/limits.conf there and log in again");
     if (!facts.rdma.empty() && facts.memlock.hard && *facts.memlock.hard >= 0)
         say(out, "memlock", Severity::Warning, node.node.name,
-            "only " + size(double(*facts.memlock.hard)) + " may be locked in memory, and " + facts.rdma.front() +
-                " (RDMA) registers all it sends",
-            "set memlock to unlimited in /etc/security/limits.conf there and log in anew");
+            "only " + size(double(*facts.memlock.hard)) + " of memory may be locked, but " + facts.rdma.front() +
+                " (RDMA) locks all memory that it sends",
+            "set memlock to unlimited in /etc/security/limits.conf there and log in again");
 }
 
 void checkClock(const NodeLook &node, Findings &out) {
@@ -92,7 +93,7 @@ void checkClock(const NodeLook &node, Findings &out) {
     say(out, "clock", Severity::Warning, node.node.name,
         "the clock of " + node.node.name + " is " + by + " of this machine's (± " +
             QString::number(node.clock->errorS * 1e3, 'f', 1).toStdString() + " ms)",
-        "switch its time service on: timedatectl set-ntp true");
+        "turn on its time service: timedatectl set-ntp true");
 }
 
 void checkGpus(const NodeLook &node, Findings &out) {
@@ -105,23 +106,23 @@ void checkGpus(const NodeLook &node, Findings &out) {
             say(out, "pcie_width", Severity::Warning, node.node.name,
                 name + " uses " + std::to_string(*gpu.pcieWidth) + " of its " + std::to_string(*gpu.pcieWidthMax) +
                     " PCIe lanes",
-                "seat the card anew or put it into a slot with " + std::to_string(*gpu.pcieWidthMax) + " lanes");
+                "reseat the card or put it into a slot with " + std::to_string(*gpu.pcieWidthMax) + " lanes");
         for (const auto &peer : gpu.peerToPeer)
             apart = apart || (peer && !*peer);
     }
     if (apart)
         say(out, "no_peer_to_peer", Severity::Note, node.node.name,
             "GPUs of " + node.node.name +
-                " do not read each other's memory directly: what they exchange goes through the host's",
-            "if they hang on one PCIe switch, look at IOMMU and ACS settings");
+                " cannot read each other's memory directly: their data goes through the host's memory",
+            "if they share one PCIe switch, check the IOMMU and ACS settings");
 }
 
-/// "2.11.0" of "2.11.0+cu130": the build for CPUs alone speaks with the one for GPUs.
+/// "2.11.0" of "2.11.0+cu130": CPU-only and GPU builds of one version can communicate.
 std::string release(const std::string &version) {
     return version.substr(0, version.find('+'));
 }
 
-/// The usable nodes by what `value` says of them; those that say nothing are left out.
+/// The usable nodes grouped by `value`, without those whose value is empty.
 std::map<std::string, std::vector<std::string>> groups(const DoctorLook &look,
                                                        const std::function<std::string(const NodeFacts &)> &value) {
     std::map<std::string, std::vector<std::string>> out;
@@ -132,7 +133,7 @@ std::map<std::string, std::vector<std::string>> groups(const DoctorLook &look,
     return out;
 }
 
-std::string told(const std::map<std::string, std::vector<std::string>> &groups) {
+std::string listed(const std::map<std::string, std::vector<std::string>> &groups) {
     std::string out;
     for (const auto &[value, names] : groups) {
         out += (out.empty() ? "" : ", ") + value + " on ";
@@ -154,15 +155,15 @@ void checkAgents(const DoctorLook &look, Findings &out) {
     for (const NodeLook &node : look.nodes)
         if (node.usable() && node.agentVersion != look.ownVersion)
             say(out, "old_agent", Severity::Error, node.node.name,
-                "lockstep-agent on " + node.node.name + " is version " + node.agentVersion + ", here it is " +
+                "lockstep-agent on " + node.node.name + " is version " + node.agentVersion + ", but this machine has " +
                     look.ownVersion,
-                "bring it to this version: lockstepctl nodes sync " + node.node.name);
+                "update it: lockstepctl nodes sync " + node.node.name);
     for (const NodeLook &node : look.nodes)
         if (node.usable() && node.facts->torch.empty())
             say(out, "no_trainer", Severity::Error, node.node.name,
                 "lockstep-trainer does not work on " + node.node.name +
                     (node.facts->trainerProblem.empty() ? "" : ": " + node.facts->trainerProblem),
-                "bring it there: lockstepctl nodes sync " + node.node.name);
+                "copy it there: lockstepctl nodes sync " + node.node.name);
 }
 
 } // namespace
@@ -184,22 +185,22 @@ void checkVersions(const DoctorLook &look, Findings &out) {
     checkAgents(look, out);
     if (const auto torch = groups(look, [](const NodeFacts &facts) { return release(facts.torch); }); torch.size() > 1)
         say(out, "torch_differs", Severity::Error, "all nodes",
-            "the nodes have unlike versions of PyTorch: " + told(torch),
-            "let one line be chosen for all of them and brought where it lacks: lockstepctl nodes sync" +
+            "the nodes have different versions of PyTorch: " + listed(torch),
+            "let sync choose one line for all and copy it where it is missing: lockstepctl nodes sync" +
                 namesOf(torch));
     if (const auto nccl =
             groups(look, [](const NodeFacts &facts) { return facts.gpus.empty() ? std::string() : facts.nccl; });
         nccl.size() > 1)
         say(out, "nccl_differs", Severity::Error, "all nodes",
-            "the nodes have unlike versions of NCCL, which do not talk to each other: " + told(nccl),
-            "install one version of PyTorch everywhere, or let it be brought there: lockstepctl nodes sync --torch");
+            "the nodes have different versions of NCCL, which cannot communicate: " + listed(nccl),
+            "install one version of PyTorch everywhere, or let sync copy it: lockstepctl nodes sync --torch");
     if (const auto driver = groups(look, [](const NodeFacts &facts) { return facts.gpuDriver; }); driver.size() > 1)
-        say(out, "driver_differs", Severity::Note, "all nodes", "the nodes' GPU drivers differ: " + told(driver),
-            "no harm as long as each is new enough for PyTorch's CUDA");
+        say(out, "driver_differs", Severity::Note, "all nodes", "the nodes' GPU drivers differ: " + listed(driver),
+            "nothing to do as long as each is new enough for PyTorch's CUDA");
     if (const auto arch = groups(look, [](const NodeFacts &facts) { return facts.arch; }); arch.size() > 1)
         say(out, "arch_differs", Severity::Warning, "all nodes",
-            "the nodes' processors are of unlike kinds: " + told(arch),
-            "sync brings programs only to nodes of this machine's kind");
+            "the nodes have different processor architectures: " + listed(arch),
+            "sync copies programs only to nodes of this machine's architecture");
 }
 
 } // namespace lockstep::core

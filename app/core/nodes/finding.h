@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
 #include <string_view>
@@ -5,8 +6,8 @@
 
 namespace lockstep::core {
 
-/// One thing that the doctor says. Error: a run would fail or hang; Warning: it would be slow or hard to read; Note: good to
-/// know, nothing to do.
+/// One finding of the doctor. Error: a run would fail or hang. Warning: it would be slow or hard to interpret. Note: nothing to
+/// do.
 struct Finding {
     enum class Severity { Note, Warning, Error };
     std::string code; ///< short and stable, for scripts: "closed_port"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
 
 #include "nodes/doctor_look.h"
@@ -9,7 +10,7 @@ bool isPlain(std::string_view address) {
     return address.find(':') == std::string_view::npos;
 }
 
-/// The first of the interface's addresses that all reach; IPv4 comes first in the list.
+/// The interface's first address that all nodes reach; IPv4 comes first in the list.
 std::string reachedAddress(const DoctorLook &look, std::size_t node, const NodeFacts::Interface &interface) {
     for (const std::string &address : interface.addresses)
         if (reachedByAll(look, node, address))
@@ -17,7 +18,7 @@ std::string reachedAddress(const DoctorLook &look, std::size_t node, const NodeF
     return {};
 }
 
-/// Of two that will do, which is the better one.
+/// Whether one of two working interfaces is better.
 bool better(const NodeFacts::Interface &a, const std::string &addressA, const NodeFacts::Interface &b,
             const std::string &addressB) {
     if (a.real != b.real)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/local_lines.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <QProcess>
 
-#include "launch/command_prefix.h"
+#include "base/command_prefix.h"
 #include "nodes/torch_line.h"
 
 namespace lockstep::core {
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the trainer says of itself; empty: it does not run.
+/// The trainer's report of itself; empty: it does not run.
 std::string factsOf(const std::string &trainer, const QProcessEnvironment &environment) {
     QProcess process;
     process.setProcessEnvironment(environment);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/node_book.h"
 
 #include <algorithm>
@@ -57,8 +58,8 @@ Result<std::vector<NodeEntry>> nodesFromJson(std::string_view text) {
         }
         return nodes;
     } catch (const std::exception &exception) {
-        return fail(Error::failed(nodesFile() + " is not understood: " + exception.what(),
-                                  "move it away and add the nodes again"));
+        return fail(
+            Error::failed(nodesFile() + " is not valid: " + exception.what(), "move it away and add the nodes again"));
     }
 }
 
@@ -82,12 +83,13 @@ Result<std::vector<NodeEntry>> readNodes() {
     return text ? nodesFromJson(*text) : Result<std::vector<NodeEntry>>();
 }
 
-Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change) {
+Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry> &)> &change, Patience patience) {
     if (auto made = realFileSystem().makeFolders(dataHome()); !made)
         return made;
     auto lock = FileLock::acquire(nodesFile() + ".lock");
-    for (int tries = 0; !lock && tries < 50; ++tries) { // whoever holds it does so for milliseconds
-        std::this_thread::sleep_for(20ms);
+    constexpr auto pause = 10ms;
+    for (auto waited = 0ms; !lock && waited < patience; waited += pause) {
+        std::this_thread::sleep_for(pause);
         lock = FileLock::acquire(nodesFile() + ".lock");
     }
     if (!lock)
@@ -103,49 +105,53 @@ Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry>
 Result<void> checkNode(const NodeEntry &node) {
     if (!isNodeName(node.name))
         return fail(Error::badArgument("node name '" + printable(node.name) +
-                                           "' is refused: only letters, digits and ._- may stand in it",
-                                       "call it something like node1", "name"));
+                                           "' is refused: only letters, digits and ._- are allowed",
+                                       "choose a name like node1", "name"));
     if (node.how != "local" && node.how != "ssh" && node.how != "slurm")
-        return fail(Error::badArgument("a node is reached by ssh, by slurm or is this machine, not by '" +
+        return fail(Error::badArgument("a node is this machine or reached by ssh or slurm, not by '" +
                                        printable(node.how) + "'"));
     if (node.how != "local" && node.host.empty())
-        return fail(
-            Error::badArgument("node " + node.name + " has no host", "give the name that ssh knows it by", "host"));
+        return fail(Error::badArgument("node " + node.name + " has no host", "give the name under which ssh reaches it",
+                                       "host"));
     if (hasControl(node.agent))
-        return fail(Error::badArgument("the agent's path of " + node.name + " holds a control character",
+        return fail(Error::badArgument("the agent's path of " + node.name + " contains a control character",
                                        "give a plain path", "agent"));
     if (node.interface.size() > 15 || hasControl(node.interface) ||
         node.interface.find_first_of(" /'\"\\$;`") != std::string::npos)
-        return fail(Error::badArgument("'" + printable(node.interface) + "' is no name of a network interface",
+        return fail(Error::badArgument("'" + printable(node.interface) + "' is not the name of a network interface",
                                        "give one as `ip link` shows it", "interface"));
     if (!node.partition.empty() && !isNodeName(node.partition))
-        return fail(Error::badArgument("'" + printable(node.partition) + "' is no name of a partition",
+        return fail(Error::badArgument("'" + printable(node.partition) + "' is not the name of a partition",
                                        "give one as `sinfo` shows it", "partition"));
     if (node.how == "local")
         return {};
-    const auto prefix = prefixFor(node.host, node.agent); // host names are its to judge
+    const auto prefix = prefixFor(node.host, node.agent); // also checks the host name
     return prefix ? Result<void>() : fail(prefix.error());
 }
 
-Result<void> addNode(const NodeEntry &node) {
+Result<void> addNode(const NodeEntry &node, Patience patience) {
     if (auto right = checkNode(node); !right)
         return right;
-    return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
-        if (std::any_of(nodes.begin(), nodes.end(), [&](const NodeEntry &one) { return one.name == node.name; }))
-            return fail(Error::badArgument("there is a node " + node.name + " already",
-                                           "take another name, or remove that one", "name"));
-        nodes.push_back(node);
-        return {};
-    });
+    return changeNodes(
+        [&](std::vector<NodeEntry> &nodes) -> Result<void> {
+            if (std::any_of(nodes.begin(), nodes.end(), [&](const NodeEntry &one) { return one.name == node.name; }))
+                return fail(Error::badArgument("there is a node " + node.name + " already",
+                                               "choose another name, or remove that node", "name"));
+            nodes.push_back(node);
+            return {};
+        },
+        patience);
 }
 
-Result<void> removeNode(std::string_view name) {
-    return changeNodes([&](std::vector<NodeEntry> &nodes) -> Result<void> {
-        if (std::erase_if(nodes, [&](const NodeEntry &one) { return one.name == name; }) == 0)
-            return fail(
-                Error::badArgument("there is no node " + printable(name), "`lockstepctl nodes` lists them", "name"));
-        return {};
-    });
+Result<void> removeNode(std::string_view name, Patience patience) {
+    return changeNodes(
+        [&](std::vector<NodeEntry> &nodes) -> Result<void> {
+            if (std::erase_if(nodes, [&](const NodeEntry &one) { return one.name == name; }) == 0)
+                return fail(Error::badArgument("there is no node " + printable(name), "`lockstepctl nodes` lists them",
+                                               "name"));
+            return {};
+        },
+        patience);
 }
 
 Result<void> replaceNode(const NodeEntry &node) {
@@ -173,9 +179,9 @@ Result<std::vector<NodeEntry>> chosenNodes(const std::vector<std::string> &names
             std::string known;
             for (const NodeEntry &one : *all)
                 known += (known.empty() ? "" : ", ") + one.name;
-            return fail(Error::badArgument("there is no node " + printable(name),
-                                           known.empty() ? "add it: lockstepctl nodes add NAME" : "there are " + known,
-                                           "node"));
+            return fail(Error::badArgument(
+                "there is no node " + printable(name),
+                known.empty() ? "add it: lockstepctl nodes add NAME" : "known nodes: " + known, "node"));
         }
         if (std::find(chosen.begin(), chosen.end(), *found) == chosen.end())
             chosen.push_back(*found);
@@ -200,7 +206,7 @@ Result<CommandPrefix> prefixFor(const NodeEntry &node) {
     }
     auto prefix = prefixFor(node.host, node.agent);
     if (prefix && node.how == "slurm") {
-        // A step of its own, which waits in the queue like any job; srun hands words on as they are.
+        // A new job, which waits in the queue like any other; srun passes the words on unchanged.
         prefix->words = {"srun",
                          "--quiet",
                          "--nodes=1",

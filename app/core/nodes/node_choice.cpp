@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/node_choice.h"
 
 #include <algorithm>
@@ -84,21 +85,21 @@ bool lacksInterface(const std::vector<NodePlace> &places, const std::vector<Node
 }
 
 std::string torchReasonOf(const std::vector<NodePlace> &places, const std::vector<NodeEntry> &book) {
-    std::vector<std::pair<std::string, std::string>> told; // name, reason
+    std::vector<std::pair<std::string, std::string>> reasons; // name, reason
     for (const NodePlace &place : places)
         if (const NodeEntry *entry = entryFor(place, book); entry && !entry->lineReason.empty())
-            told.emplace_back(entry->name, entry->lineReason);
-    const auto same = [&](const auto &one) { return one.second == told.front().second; };
-    if (!told.empty() && told.size() == places.size() && std::all_of(told.begin(), told.end(), same))
-        return told.front().second;
+            reasons.emplace_back(entry->name, entry->lineReason);
+    const auto same = [&](const auto &one) { return one.second == reasons.front().second; };
+    if (!reasons.empty() && reasons.size() == places.size() && std::all_of(reasons.begin(), reasons.end(), same))
+        return reasons.front().second;
     std::string text;
-    for (const auto &[name, reason] : told)
+    for (const auto &[name, reason] : reasons)
         text += (text.empty() ? "" : "; ") + name + ": " + reason;
     return text;
 }
 
 std::string whyNotChosen(const NodeEntry &node) {
-    return node.how == "slurm" ? "lent by Slurm's partition " + node.partition +
+    return node.how == "slurm" ? "allocated by Slurm's partition " + node.partition +
                                      ": lockstepctl slurm submit RECIPE --partition " + node.partition
                                : "";
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/node_facts.h"
 
 #include <algorithm>
@@ -69,7 +70,7 @@ Result<NodeFacts> nodeFactsFromJson(std::string_view line) {
     try {
         const Json json = Json::parse(line);
         if (text(json, "type") != "node")
-            throw std::runtime_error("it is no node's line");
+            throw std::runtime_error("not a node's line");
         NodeFacts facts;
         facts.host = text(json, "host");
         facts.arch = text(json, "arch");
@@ -109,9 +110,8 @@ Result<NodeFacts> nodeFactsFromJson(std::string_view line) {
         facts.wallUs = number<std::int64_t>(json, "wall_us").value_or(0);
         return facts;
     } catch (const std::exception &exception) {
-        return fail(
-            Error::failed(std::string("what lockstep-agent says of its node is not understood: ") + exception.what(),
-                          "bring it to this version: lockstepctl nodes sync"));
+        return fail(Error::failed(std::string("lockstep-agent's report of its node is not valid: ") + exception.what(),
+                                  "update it: lockstepctl nodes sync"));
     }
 }
 

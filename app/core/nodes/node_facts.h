@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,13 +11,14 @@
 
 namespace lockstep::core {
 
-/// How a node stands, as `lockstep-agent node` tells it. Unknown is empty or absent; bytes and shares (0..1) are plain numbers.
+/// The state of a node, as `lockstep-agent node` reports it. Unknown is empty or absent; bytes and shares (0..1) are
+/// plain numbers.
 struct NodeFacts {
     struct Interface {
         std::string name, state;            ///< "up", "down", …
         std::vector<std::string> addresses; ///< IPv4 before IPv6
         std::optional<int> mtu, speedMbit;
-        bool loopback = false, real = false; ///< real: a device stands behind it
+        bool loopback = false, real = false; ///< real: a physical device
     };
     struct Gpu {
         std::string uuid, name, computeCapability; ///< "7.5"
@@ -29,12 +31,12 @@ struct NodeFacts {
         std::optional<std::int64_t> soft, hard; ///< -1: unlimited
     };
     std::string host, arch, os, kernel, glibc, cpuModel, allowedCores, gpuDriver;
-    std::string agent, trainer, torch, nccl, trainerProblem; ///< versions; why the trainer said none
-    std::string torchFolder;                                 ///< of the PyTorch that its trainer runs with
+    std::string agent, trainer, torch, nccl, trainerProblem; ///< versions; why the trainer reported none
+    std::string torchFolder;                                 ///< of the PyTorch that its trainer uses
     std::optional<int> threads;
     int allowedCoreCount = 0;
     std::optional<double> load1min, cpuBusy, memoryTotalBytes, memoryAvailableBytes;
-    std::string home; ///< its data home
+    std::string home; ///< its data folder (LOCKSTEP_HOME)
     std::optional<double> diskTotalBytes, diskFreeBytes;
     bool homeWritable = true;
     Limit nofile, memlock;
@@ -44,7 +46,7 @@ struct NodeFacts {
     std::int64_t wallUs = 0;
 };
 
-/// From one line. What it does not know is left unknown, so an older agent's line is read too.
+/// From one line. Missing keys stay unknown, so an older agent's line can be read too.
 [[nodiscard]] Result<NodeFacts> nodeFactsFromJson(std::string_view line);
 
 [[nodiscard]] const NodeFacts::Interface *findInterface(const NodeFacts &facts, std::string_view name);

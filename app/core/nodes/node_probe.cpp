@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/node_probe.h"
 
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ std::string lastLine(const std::string &text) {
     return QString::fromUtf8(text).trimmed().section(u'\n', -1).toStdString();
 }
 
-/// The view with the shortest round trip: the others waited for something.
+/// The measurement with the shortest round trip: the others were delayed.
 std::optional<ClockView> askClock(const NodeShell &shell, QProcess &agent) {
     const SystemClock clock;
     std::optional<ClockView> best;
@@ -61,14 +62,14 @@ NodeError agentError(const NodeEntry &node, const Said &said) {
     if (said.code == 127 || said.code == 126)
         return {NodeTrouble::NoAgent, Error::badArgument(node.name + " has no lockstep-agent" +
                                                              (node.agent.empty() ? "" : " at " + node.agent),
-                                                         "bring it there: lockstepctl nodes sync " + node.name)};
+                                                         "copy it there: lockstepctl nodes sync " + node.name)};
     if (said.late)
         return {NodeTrouble::Unreachable, Error::failed("lockstep-agent on " + node.name + " did not answer in time",
-                                                        "look at that machine, then try again")};
+                                                        "check that machine, then try again")};
     return {NodeTrouble::OldAgent,
-            Error::badArgument("lockstep-agent on " + node.name + " can't tell how the node stands: " +
+            Error::badArgument("lockstep-agent on " + node.name + " can't report the node's state: " +
                                    (words.empty() ? "exit code " + std::to_string(said.code) : words),
-                               "bring it to this version: lockstepctl nodes sync " + node.name)};
+                               "update it: lockstepctl nodes sync " + node.name)};
 }
 
 NodeLook lookAtNode(NodeShell &shell) {
@@ -103,7 +104,7 @@ NodeLook lookAtNode(NodeShell &shell) {
         if (version.code == 0 && words.starts_with("lockstep-agent ")) {
             look.agentVersion = words.substr(15, 40);
             look.problem = "lockstep-agent on " + look.node.name + " is version " + look.agentVersion +
-                           " and can't tell how the node stands";
+                           " and can't report the node's state";
         }
     }
     return look;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -7,31 +8,31 @@
 
 namespace lockstep::core {
 
-/// A clock as seen from here: over there is `offsetS` ahead, give or take `errorS` (half the shortest round trip).
+/// A remote clock relative to ours: it is `offsetS` ahead, ± `errorS` (half the shortest round trip).
 struct ClockView {
     double offsetS = 0, errorS = 0;
 };
-/// From one round trip, all in microseconds since 1970: sent and got by our clock, `there` by the other one.
+/// From one round trip, in microseconds since 1970: `sent` and `got` by our clock, `there` by the remote one.
 [[nodiscard]] ClockView clockView(std::int64_t sentUs, std::int64_t thereUs, std::int64_t gotUs);
 
-/// What one look at a node found.
+/// The snapshot of a node that one probe took.
 struct NodeLook {
     NodeEntry node;
     NodeTrouble trouble = NodeTrouble::None;
-    std::string problem, wayOut; ///< when there is trouble
-    std::string agentVersion;    ///< also of an agent that is too old to say more
+    std::string problem, wayOut; ///< if there is trouble
+    std::string agentVersion;    ///< also set for an agent too old to report more
     std::optional<NodeFacts> facts;
     std::optional<ClockView> clock;
     [[nodiscard]] bool usable() const { return facts.has_value(); }
 };
 [[nodiscard]] NodeLook troubledLook(const NodeEntry &node, const NodeError &error);
 
-/// Looks once, through an open connection; under a second, but for LibTorch's loading there. Blocks.
+/// Probes once, through an open connection; takes under a second, plus the time to load LibTorch there. Blocks.
 [[nodiscard]] NodeLook lookAtNode(NodeShell &shell);
-/// Connects, looks and leaves.
+/// Connects, probes and disconnects.
 [[nodiscard]] NodeLook lookAtNode(const NodeEntry &node, const SshAnswers &answers, std::stop_token stop = {});
 
-/// What an agent's failed command means.
+/// Explains an agent's failed command.
 [[nodiscard]] NodeError agentError(const NodeEntry &node, const Said &said);
 
 } // namespace lockstep::core

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/node_shell.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto questionsLimit = 180s; ///< a person reads and types
+constexpr auto questionsLimit = 180s; ///< time for a person to read and type
 constexpr auto connectLimit = 20s;
 constexpr const char *linkWord = "lockstep-link-is-up";
 
@@ -65,18 +66,18 @@ NodeError hostKeyChanged(const std::string &host, const QString &text) {
     const auto place = offending.match(text);
     const std::string file = place.captured(1).toStdString();
     const std::string known = file.empty() ? std::string() : knownFingerprint(file, place.captured(2).toInt());
-    std::string what = host + " shows another host key than the one known: it sent " +
-                       (now.hasMatch() ? now.captured(2).toStdString() : "one that ssh did not name") + ", known is " +
+    std::string what = host + " has a different host key than before: it sent " +
+                       (now.hasMatch() ? now.captured(2).toStdString() : "one that ssh did not show") + ", known is " +
                        (known.empty() ? "one that can't be read" : known);
     if (!file.empty())
         what += " (" + file + " line " + place.captured(2).toStdString() + ")";
-    return {
-        NodeTrouble::HostKeyChanged,
-        Error::badArgument(what,
-                           "it may be another machine: ask who runs it, and only when the new fingerprint is right, "
-                           "ssh-keygen -R " +
-                               quoteForShell(host),
-                           "host")};
+    return {NodeTrouble::HostKeyChanged,
+            Error::badArgument(
+                what,
+                "it may be another machine: ask its administrator, and only if the new fingerprint is right, "
+                "ssh-keygen -R " +
+                    quoteForShell(host),
+                "host")};
 }
 
 } // namespace
@@ -112,10 +113,11 @@ NodeError sshError(const std::string &host, const std::string &said) {
                                                             "put your key there: ssh-copy-id " + host, "host")};
     if (says("Could not resolve hostname"))
         return {NodeTrouble::NameUnknown,
-                Error::badArgument("no host is called " + host + ": " + lines,
-                                   "give the name that ssh knows it by, or a Host block in ~/.ssh/config", "host")};
+                Error::badArgument("there is no host " + host + ": " + lines,
+                                   "give the name under which ssh reaches it, or add a Host block to ~/.ssh/config",
+                                   "host")};
     return {NodeTrouble::Unreachable,
-            Error::badArgument(host + " can't be reached: " + (lines.empty() ? "ssh gave no word" : lines),
+            Error::badArgument(host + " can't be reached: " + (lines.empty() ? "ssh printed nothing" : lines),
                                "try: ssh " + host + " true", "host")};
 }
 
@@ -136,7 +138,7 @@ tl::expected<std::unique_ptr<NodeShell>, NodeError> NodeShell::open(const NodeEn
 
 NodeShell::~NodeShell() {
     if (m_master)
-        end(*m_master); // it takes its socket along
+        end(*m_master); // it removes its socket
     if (!m_control.empty())
         ::unlink(m_control.c_str());
 }
@@ -145,7 +147,7 @@ tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers
     const auto unreachable = [](const Error &error) {
         return tl::unexpected(NodeError{NodeTrouble::Unreachable, error});
     };
-    auto hold = holdSocketFolder(); // ssh binds its socket there in its own time
+    auto hold = holdSocketFolder(); // ssh binds its socket there later
     if (!hold)
         return unreachable(hold.error());
     m_folder = std::move(*hold);
@@ -165,7 +167,7 @@ tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers
     if (answers.who != SshAnswers::Who::Nobody)
         words = mayAsk(std::move(words));
     words.insert(words.end() - 1, {"-oControlMaster=yes", "-oControlPersist=no"});
-    // Its session says that all is up, and ends with our end of its stdin.
+    // Its session reports that the link is up, and ends when we close its stdin.
     words.push_back(std::string("echo ") + linkWord + " && exec cat");
     m_master = start(words);
     m_master->setProcessEnvironment(environmentWith(*environment));
@@ -176,7 +178,7 @@ tl::expected<void, NodeError> NodeShell::connectMaster(const SshAnswers &answers
         const auto line = readLine(*m_master, std::chrono::milliseconds(deadline.remainingTime()));
         if (line == linkWord)
             return {};
-        if (line) // a greeting of the host's
+        if (line) // the host's greeting
             continue;
         if (stopped())
             return unreachable(Error::failed("connecting to " + m_node.host + " was cancelled"));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <chrono>
 #include <map>
@@ -9,14 +10,14 @@
 #include <QByteArray>
 #include <QProcess>
 
+#include "base/command_prefix.h"
 #include "ipc/unix_socket.h"
-#include "launch/command_prefix.h"
 #include "nodes/node_book.h"
 #include "nodes/ssh_questions.h"
 
 namespace lockstep::core {
 
-/// Why a node can't be used, for whoever tells what to do about it.
+/// Why a node can't be used; the callers add the fix.
 enum class NodeTrouble {
     None,
     Unreachable,
@@ -33,15 +34,15 @@ struct NodeError {
     Error error;
 };
 
-/// What a command said, whole. `code` is 128 + signal when it was killed.
+/// The whole output of a command. `code` is 128 + signal when it was killed.
 struct Said {
     int code = 0;
     std::string out, err;
-    bool late = false; ///< it took longer than allowed and was killed
+    bool late = false; ///< it exceeded its time limit and was killed
 };
 
-/// Commands on one node over one connection: for ssh a master connection of our own, which asks once and ends with this
-/// object. Blocks; used by the thread that opened it, and never by the GUI's. A stop ends every wait.
+/// Runs commands on one node over one connection. For ssh this is a master connection, which asks once and ends with
+/// this object. Blocks: use it in the thread that opened it, never in the GUI thread. A stop ends every wait.
 class NodeShell {
 public:
     using Limit = std::chrono::milliseconds;
@@ -53,21 +54,21 @@ public:
     NodeShell(const NodeShell &) = delete;
     NodeShell &operator=(const NodeShell &) = delete;
 
-    /// The same node through this connection: for anything else that takes a prefix, while this object lives.
+    /// A prefix that reaches the node through this connection. Valid while this object lives.
     [[nodiscard]] const CommandPrefix &prefix() const { return m_prefix; }
     [[nodiscard]] const NodeEntry &node() const { return m_node; }
 
     /// lockstep-agent with these arguments.
     [[nodiscard]] Said agent(const std::vector<std::string> &arguments, const std::string &input = {},
                              Limit limit = std::chrono::seconds(30));
-    /// A POSIX shell script with $1, $2, … = `arguments`; nothing in them is read as script.
+    /// A POSIX shell script with $1, $2, … = `arguments`, which are passed safely quoted.
     [[nodiscard]] Said script(const std::string &text, const std::vector<std::string> &arguments = {},
                               const std::string &input = {}, Limit limit = std::chrono::seconds(60));
-    /// Starts one and leaves it running; the caller ends it by closing its stdin.
+    /// Starts a command and leaves it running; the caller ends it by closing its stdin.
     [[nodiscard]] std::unique_ptr<QProcess> startAgent(const std::vector<std::string> &arguments);
     [[nodiscard]] std::unique_ptr<QProcess> startScript(const std::string &text,
                                                         const std::vector<std::string> &arguments);
-    /// The next line of its stdout, without the newline; nothing at its end, after the limit or at a stop.
+    /// The next line of its stdout, without the newline; nothing at end of file, after the limit or after a stop.
     [[nodiscard]] std::optional<std::string> readLine(QProcess &process, Limit limit) const;
     [[nodiscard]] bool stopped() const { return m_stop.stop_requested(); }
 
@@ -81,11 +82,11 @@ private:
     CommandPrefix m_prefix;
     std::stop_token m_stop;
     std::unique_ptr<QProcess> m_master;
-    Fd m_folder;           ///< keeps the sockets' folder there
+    Fd m_folder;           ///< keeps the sockets' folder from being removed
     std::string m_control; ///< the master's socket
 };
 
-/// Makes a sentence of ssh's own words: what is wrong and the way out. Both fingerprints of a changed host key are in it.
+/// Turns ssh's output into an error with its fix. For a changed host key it names both fingerprints.
 [[nodiscard]] NodeError sshError(const std::string &host, const std::string &said);
 
 /// "SHA256:…" of the key in a line of a known_hosts file; empty when there is none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/node_watch.h"
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/command_request.h"
 #include "ipc/clock.h"
 
 namespace lockstep::core {
@@ -38,14 +40,7 @@ NodeWatch::NodeWatch(NodeEntry node, SshAnswers answers, QObject *parent)
 }
 
 NodeWatch::~NodeWatch() {
-    if (!m_process)
-        return;
-    m_process->disconnect(this);
-    m_process->closeWriteChannel(); // the agent ends with its stdin
-    m_process->terminate();
-    if (!m_process->waitForFinished(500))
-        m_process->kill();
-    m_process->waitForFinished(500);
+    endWithoutWaiting(std::move(m_process));
 }
 
 void NodeWatch::start() {
@@ -80,7 +75,7 @@ void NodeWatch::read() {
         const auto json = nlohmann::json::parse(line, nullptr, false);
         if (json.is_object() && json.value("type", "") == "pong" && json.contains("wall_us")) {
             const ClockView view = clockView(m_pingedUs, json["wall_us"].get<std::int64_t>(), nowUs);
-            // The closest view so far; one that is much older says less than a new one.
+            // Keep the most precise measurement, unless it is much older than a new one.
             if (!m_look.clock || view.errorS <= m_look.clock->errorS * 1.5)
                 m_look.clock = view;
             continue;
@@ -112,7 +107,7 @@ void NodeWatch::fail(const NodeError &error) {
     m_look.trouble = error.trouble;
     m_look.problem = error.error.what;
     m_look.wayOut = error.error.wayOut;
-    // A changed host key or a refused key does not mend itself, and asking again each time would be a nuisance.
+    // A changed host key or a refused key needs a person; retrying would only ask again and again.
     if (error.trouble == NodeTrouble::Unreachable)
         m_again.start();
     Q_EMIT changed();

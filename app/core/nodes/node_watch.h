@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,20 +11,22 @@
 
 namespace lockstep::core {
 
-/// A node, live: one connection that tells each second how it stands, made again when it breaks. Never blocks; event loop.
+/// A live node: one connection that reports its state each second and reconnects when it breaks. Never blocks; event
+/// loop.
 class NodeWatch : public QObject {
     Q_OBJECT
 public:
     NodeWatch(NodeEntry node, SshAnswers answers, QObject *parent = nullptr);
     ~NodeWatch() override;
     void start();
-    /// The newest look: trouble with its sentence, or facts and clock. Facts stay from before while the link is down.
+    /// The newest snapshot: trouble with its sentence, or facts and clock. While the link is down, the last facts are
+    /// kept.
     [[nodiscard]] const NodeLook &look() const { return m_look; }
     [[nodiscard]] bool live() const { return m_live; }
-    static constexpr int againMs = 5000; ///< pause before another try
+    static constexpr int againMs = 5000; ///< pause before reconnecting
 
 Q_SIGNALS:
-    void changed(); ///< look() or live() is another one
+    void changed(); ///< look() or live() changed
 
 private:
     void read();
@@ -38,7 +41,7 @@ private:
     bool m_live = false;
 };
 
-/// One node as the book and the watches have them, for a list: what a page shows in a row.
+/// What a page shows of one node in a row: its entry in the book and its watch's snapshot.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>>
 nodeFigures(const NodeLook &look); ///< title, value; "-" unknown
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/ssh_questions.h"
 
 #include <cerrno>
@@ -10,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <QRegularExpression>
 
+#include "base/command_prefix.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
-#include "launch/command_prefix.h"
 
 namespace lockstep::core {
 namespace {
@@ -55,11 +56,11 @@ int askSocket(const std::string &path, const std::string &prompt) {
     return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
-/// Asks on the terminal that this process belongs to, whatever its stdin is; a secret is not shown.
+/// Asks on this process's controlling terminal, whatever its stdin is. Secrets are not echoed.
 int askTerminal(const std::string &prompt) {
     const Fd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
     if (!terminal.valid()) {
-        std::fprintf(stderr, "lockstepctl: ssh asks \"%s\" and there is no terminal to answer on\n", prompt.c_str());
+        std::fprintf(stderr, "lockstepctl: ssh asks \"%s\" but there is no terminal to answer on\n", prompt.c_str());
         return 1;
     }
     const bool secret = sshQuestion(prompt).secret();
@@ -170,7 +171,7 @@ void SshQuestionServer::read(int id) {
     if (size <= 0 || asking.text.size() + std::size_t(size) > longest) {
         const bool told = asking.told;
         asking.notifier->setEnabled(false);
-        asking.notifier.release()->deleteLater(); // it is the one that called
+        asking.notifier.release()->deleteLater(); // we are inside its signal
         m_asking.erase(found);
         if (told)
             Q_EMIT withdrawn(id);

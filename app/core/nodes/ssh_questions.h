@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <map>
 #include <string>
@@ -10,12 +11,12 @@
 
 namespace lockstep::core {
 
-/// What ssh asks a person, taken from its prompt.
+/// A question of ssh's to a person, parsed from its prompt.
 struct SshQuestion {
     enum class Kind { HostKey, Passphrase, Password, Other };
     Kind kind = Kind::Other;
-    std::string prompt;      ///< ssh's own words
-    std::string host;        ///< HostKey, Password: as ssh says it
+    std::string prompt;      ///< ssh's own text
+    std::string host;        ///< HostKey, Password: as ssh names it
     std::string fingerprint; ///< HostKey: "SHA256:…"
     std::string keyType;     ///< HostKey: "ED25519"
     std::string keyFile;     ///< Passphrase
@@ -23,17 +24,18 @@ struct SshQuestion {
 };
 [[nodiscard]] SshQuestion sshQuestion(std::string_view prompt);
 
-/// Who answers ssh's questions. ssh starts lockstepctl as its SSH_ASKPASS, which asks there. Nobody: ssh is told not to ask.
+/// Who answers ssh's questions. ssh starts lockstepctl as its SSH_ASKPASS, which asks there. Nobody: ssh runs in batch
+/// mode.
 struct SshAnswers {
     enum class Who { Nobody, Terminal, Socket };
     Who who = Who::Nobody;
     std::string socket; ///< of an SshQuestionServer
-    /// For ssh's environment: SSH_ASKPASS and what it needs. Empty for Nobody.
+    /// ssh's environment: SSH_ASKPASS and what it needs. Empty for Nobody.
     [[nodiscard]] Result<std::map<std::string, std::string>> environment() const;
 };
 
-/// Hands ssh's questions to a window: one JSON line {"prompt":…} comes by a local socket that only this user can open, and
-/// {"answer":…} goes back; a closed connection is a refusal. Lives on the event loop.
+/// Passes ssh's questions to a window: one JSON line {"prompt":…} arrives on a local socket that only this user can
+/// open, and {"answer":…} goes back; a closed connection is a refusal. Lives on the event loop.
 class SshQuestionServer : public QObject {
     Q_OBJECT
 public:
@@ -62,8 +64,8 @@ private:
     int m_nextId = 1;
 };
 
-/// What lockstepctl does as SSH_ASKPASS: asks the socket that LOCKSTEP_ASKPASS names, or the terminal, and prints the answer.
-/// The exit code: 0 answered, 1 refused or nobody to ask.
+/// What lockstepctl does as SSH_ASKPASS: asks the socket that LOCKSTEP_ASKPASS names, or the terminal, and prints the
+/// answer. The exit code: 0 answered, 1 refused or nobody to ask.
 [[nodiscard]] int askForSsh(const std::string &prompt);
 
 } // namespace lockstep::core

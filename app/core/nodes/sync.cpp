@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/sync.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto hashingLimit = 30min; ///< a slow disk reads some gigabytes
+constexpr auto hashingLimit = 30min; ///< a slow disk may read several gigabytes
 
 std::string value(const QString &text, const char *key) {
     for (const QString &line : text.split(u'\n'))
@@ -37,11 +38,11 @@ Error cutOff(const NodeShell &shell, const Said &said, const std::string &what) 
     if (words.find("No space left") != std::string::npos)
         return Error::failed("the disk of " + shell.node().name + " is full",
                              "free some there, or set LOCKSTEP_HOME on it to a folder on another disk");
-    return Error::failed(what + " on " + shell.node().name + " broke off" + (words.empty() ? "" : ": " + words),
-                         "start it again: it goes on where it was left");
+    return Error::failed(what + " on " + shell.node().name + " was interrupted" + (words.empty() ? "" : ": " + words),
+                         "start it again: it resumes where it stopped");
 }
 
-/// What the node says it lacks.
+/// The files that the node reports as missing.
 Result<SyncPlan> makePlan(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle) {
     const Said said =
         shell.script(scripts::plan, {node.home, bundle.name, bundle.version()}, bundle.manifest(), hashingLimit);
@@ -93,8 +94,8 @@ Result<void> finish(NodeShell &shell, const SyncSurvey &node, const SyncBundle &
     const QString wrong = QString::fromStdString(said.out).section(u'\n', 0, 0);
     if (wrong.startsWith(u"wrong "))
         return fail(Error::failed(wrong.mid(6).toStdString() + " arrived damaged on " + shell.node().name +
-                                      "; nothing was switched",
-                                  "start it again: only that file is sent anew"));
+                                      "; the previous version stays in use",
+                                  "start it again: only that file is sent"));
     return fail(cutOff(shell, said, "verifying " + bundle.name));
 }
 
@@ -138,20 +139,20 @@ Result<SyncSurvey> survey(NodeShell &shell) {
 Result<void> fits(const SyncSurvey &node, const std::string &ownArch, const std::string &neededGlibc,
                   const std::string &name) {
     if (node.arch != ownArch)
-        return fail(Error::badArgument(name + " is " + node.arch + " and this machine's programs are for " + ownArch,
-                                       "build Lockstep on " + name + ", and name its agent: lockstepctl nodes set " +
+        return fail(Error::badArgument(name + " is " + node.arch + ", but this machine's programs are for " + ownArch,
+                                       "build Lockstep on " + name + " and set its agent: lockstepctl nodes set " +
                                            name + " --agent PATH"));
     if (!neededGlibc.empty() && compareVersions(node.glibc, neededGlibc) < 0)
         return fail(Error::badArgument(name + " has " + (node.glibc.empty() ? "no glibc" : "glibc " + node.glibc) +
-                                           " and this machine's programs need " + neededGlibc,
+                                           ", but this machine's programs need " + neededGlibc,
                                        "build Lockstep on the machine with the oldest system, and sync from there"));
     if (!node.tar)
         return fail(Error::badArgument(name + " has no tar or no sha256sum", "install tar and coreutils there"));
     return {};
 }
 
-Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle, const SyncTold &told,
-                              SyncWay way) {
+Result<SyncReport> syncBundle(NodeShell &shell, const SyncSurvey &node, const SyncBundle &bundle,
+                              const SyncListener &told, SyncWay way) {
     SyncProgress progress{shell.node().name, bundle.name, "comparing", 0, 0};
     const auto tell = [&](const char *what) {
         progress.what = what;
@@ -199,7 +200,7 @@ SyncJob::SyncJob(QObject *parent) : QObject(parent) {
     qRegisterMetaType<lockstep::Error>();
 }
 
-SyncJob::~SyncJob() = default; // the thread is told to stop, and waited for
+SyncJob::~SyncJob() = default; // requests a stop and joins the thread
 
 void SyncJob::stop() {
     m_thread.request_stop();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/sync_bundle.h"
 
 #include <algorithm>
@@ -12,9 +13,9 @@
 #include <QLibraryInfo>
 #include <QProcess>
 
+#include "base/command_prefix.h"
 #include "data/dataset_source.h"
 #include "ipc/run_folder.h"
-#include "launch/command_prefix.h"
 #include "nodes/torch_line.h"
 
 namespace lockstep::core {
@@ -34,14 +35,14 @@ Result<void> read(SyncFile &file) {
     QCryptographicHash hash(QCryptographicHash::Sha256);
     if (!source.open(QIODevice::ReadOnly) || !hash.addData(&source))
         return fail(Error::failed(file.source + " can't be read: " + source.errorString().toStdString(),
-                                  "look whether it is there"));
+                                  "check that it exists and is readable"));
     file.bytes = source.size();
     file.sha256 = hash.result().toHex().toStdString();
     file.executable = QFileInfo(source).isExecutable();
     return {};
 }
 
-/// Libraries that belong to the C library: every machine has its own, and must.
+/// Libraries of the C library: every machine must use its own.
 bool ofGlibc(const std::string &name) {
     static const char *const parts[] = {"ld-linux",   "libc.so",    "libm.so",         "libpthread.so",     "libdl.so",
                                         "librt.so",   "libutil.so", "libresolv.so",    "libanl.so",         "libnss_",
@@ -49,13 +50,13 @@ bool ofGlibc(const std::string &name) {
     return std::any_of(std::begin(parts), std::end(parts), [&](const char *part) { return name.starts_with(part); });
 }
 
-/// As the dynamic linker of this machine finds them.
+/// As this machine's dynamic linker finds them.
 Result<std::vector<std::string>> librariesOf(const std::string &program) {
     QProcess ldd;
     ldd.start(QStringLiteral("ldd"), {QString::fromStdString(program)});
     if (!ldd.waitForFinished(20'000) || ldd.exitCode() != 0)
-        return fail(Error::failed("ldd can't tell which libraries " + program + " needs",
-                                  "look whether ldd (libc-bin) works here"));
+        return fail(Error::failed("ldd can't list which libraries " + program + " needs",
+                                  "check that ldd (libc-bin) works here"));
     std::vector<std::string> out;
     for (const QString &line : QString::fromUtf8(ldd.readAllStandardOutput()).split(u'\n')) {
         const QString path = line.section(QStringLiteral("=> "), 1).section(QStringLiteral(" ("), 0, 0).trimmed();
@@ -73,7 +74,7 @@ bool within(const std::string &path, const std::string &folder) {
     return !folder.empty() && path.starts_with(folder + "/");
 }
 
-/// Where torch and its nvidia folder lie: site-packages.
+/// The folder with torch and nvidia: site-packages.
 std::string siteOf(const LocalTrainer &trainer) {
     return trainer.torchFolder.empty() ? std::string()
                                        : fs::path(trainer.torchFolder).parent_path().lexically_normal().string();
@@ -83,7 +84,7 @@ std::string normal(const std::string &path) {
     return fs::path(path).lexically_normal().string();
 }
 
-/// The launcher of lockstep-trainer: installed beside the agent, in a build tree in a folder of its own.
+/// The launcher of lockstep-trainer: next to the agent if installed, in a separate folder of a build tree.
 std::string launcherBeside(const std::string &agent, const std::string &trainer) {
     std::error_code error;
     for (const fs::path &candidate : {fs::path(agent).parent_path() / "../launcher/lockstep-trainer",
@@ -93,19 +94,24 @@ std::string launcherBeside(const std::string &agent, const std::string &trainer)
     return {};
 }
 
+/// The Python package `lockstep` and the modules next to it.
 void addPython(const std::string &agent, std::vector<SyncFile> &files) {
+    const fs::path folder = scriptsBeside(agent);
+    if (folder.empty())
+        return;
     std::error_code error;
-    for (const auto &entry : fs::directory_iterator(scriptsBeside(agent), error))
-        if (entry.path().extension() == ".py")
-            files.push_back({"share/lockstep/python/" + entry.path().filename().string(),
-                             normal(entry.path().string()),
-                             {},
-                             0,
-                             false});
+    for (const fs::path &part : {folder, folder / "lockstep"})
+        for (const auto &entry : fs::directory_iterator(part, error))
+            if (entry.path().extension() == ".py")
+                files.push_back({"share/lockstep/python/" + entry.path().lexically_relative(folder).string(),
+                                 normal(entry.path().string()),
+                                 {},
+                                 0,
+                                 false});
 }
 
-/// lockstepctl with Qt's driver for SQLite, which is loaded by name: with them a queue's owner can live on the node. What
-/// they need besides is added to `libraries`.
+/// lockstepctl with Qt's SQLite driver, which is loaded by name: with them a queue's owner can run on the node. What
+/// else they need is added to `libraries`.
 Result<void> addQueueOwner(std::vector<SyncFile> &files, std::vector<std::string> &libraries) {
     const auto ctl = findCtl();
     if (!ctl)
@@ -127,11 +133,11 @@ Result<void> addQueueOwner(std::vector<SyncFile> &files, std::vector<std::string
 }
 
 Error unclear(const std::string &program, const std::string &why) {
-    return Error::failed(program + " does not say what it runs with: " + why,
+    return Error::failed(program + " does not report its libraries: " + why,
                          "build it with ./run, or install Lockstep again");
 }
 
-/// Those of CUDA's libraries, too, which it has to load for the answer.
+/// Includes CUDA's libraries, which the trainer must load to report them.
 Result<std::string> factsWithCuda(const std::string &program) {
     QProcess process;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
@@ -144,7 +150,8 @@ Result<std::string> factsWithCuda(const std::string &program) {
     return process.readAllStandardOutput().toStdString();
 }
 
-/// An installed trainer whose PyTorch is not here: what lies behind the launcher, with the libraries that a node may lack.
+/// An installed trainer whose PyTorch is not here: the program behind the launcher, with the libraries that a node may
+/// lack.
 Result<LocalTrainer> withoutTorch(const LocalLine &line) {
     LocalTrainer trainer;
     trainer.agent = line.agent;
@@ -190,8 +197,8 @@ Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files) {
     for (SyncFile &file : files) {
         if (!plainPath(file.path))
             return fail(
-                Error::badArgument("a file called '" + file.path.substr(0, 80) + "' can't be brought to other machines",
-                                   "call it by letters, digits and ._+- only"));
+                Error::badArgument("a file called '" + file.path.substr(0, 80) + "' can't be copied to other machines",
+                                   "rename it to letters, digits and ._+- only"));
         if (auto done = read(file); !done)
             return fail(done.error());
     }
@@ -226,8 +233,9 @@ Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
     const std::string &agent = trainer.agent;
     const std::string launcher = launcherBeside(agent, trainer.program);
     if (launcher.empty())
-        return fail(Error::failed("lockstep-trainer's launcher is neither beside " + agent + " nor in the build folder",
-                                  "build it: ./run --setup"));
+        return fail(
+            Error::failed("lockstep-trainer's launcher is neither next to " + agent + " nor in the build folder",
+                          "build it: ./run --setup"));
     std::vector<SyncFile> files = {{"bin/lockstep-agent", agent, {}, 0, true},
                                    {"bin/lockstep-trainer", launcher, {}, 0, true},
                                    {"libexec/lockstep/lockstep-trainer", trainer.program, {}, 0, true}};
@@ -254,8 +262,9 @@ Result<SyncBundle> programBundle(const LocalTrainer &trainer) {
 Result<SyncBundle> torchBundle(const LocalTrainer &trainer, bool cuda) {
     const std::string site = siteOf(trainer);
     if (site.empty())
-        return fail(Error::badArgument("PyTorch " + trainer.torchVersion + " is neither there nor on this machine",
-                                       "install it on one of them; here: " + setUpCommand(trainer.torchVersion)));
+        return fail(
+            Error::badArgument("PyTorch " + trainer.torchVersion + " is neither on the node nor on this machine",
+                               "install it on one of them; here: " + setUpCommand(trainer.torchVersion)));
     std::vector<SyncFile> files = {{"torch/version.py", trainer.torchFolder + "/version.py", {}, 0, false}};
     std::vector<std::string> libraries = trainer.libraries;
     if (cuda)
@@ -277,7 +286,7 @@ Result<SyncBundle> dataBundle(const std::string &dataset) {
     std::vector<SyncFile> files;
     std::error_code error;
     for (const DatasetFile &file : source->files) {
-        std::string name = file.name; // packed; else plain
+        std::string name = file.name; // packed, else unpacked
         if (!fs::exists(folder + "/" + name, error) && name.ends_with(".gz"))
             name.resize(name.size() - 3);
         files.push_back({name, folder + "/" + name, {}, 0, false});
@@ -313,7 +322,7 @@ std::string neededGlibc(const std::string &file) {
     const std::string_view bytes(reinterpret_cast<const char *>(data), std::size_t(source.size()));
     if (!bytes.starts_with("\177ELF"))
         return {};
-    // The names of symbol versions stand in the file as plain strings, each ended by NUL.
+    // Symbol versions are NUL-terminated strings in the file.
     constexpr std::string_view mark = "GLIBC_2.";
     std::string newest;
     for (auto at = bytes.find(mark); at != std::string_view::npos; at = bytes.find(mark, at + 1)) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace lockstep::core {
 
-/// One file that travels: where it lies here, and where under the bundle's folder it goes.
+/// One file to copy: its path here, and its path in the bundle's folder.
 struct SyncFile {
     std::string path;   ///< relative, plain characters
     std::string source; ///< absolute
@@ -24,33 +25,33 @@ struct SyncBundle {
     std::string name;
     std::vector<SyncFile> files; ///< sorted by path
     [[nodiscard]] std::int64_t bytes() const;
-    /// As `sha256sum -c` reads it: a line a file.
+    /// As `sha256sum -c` reads it: one line per file.
     [[nodiscard]] std::string manifest() const;
     /// 16 hex digits of the manifest's sha256: the same files have the same version.
     [[nodiscard]] std::string version() const;
 };
 
-/// Reads and hashes the files (bytes, sha256, executable are filled in), sorts them, refuses paths that leave the folder or
-/// hold anything but letters, digits and ._+-/. Blocks: about 2 s a gigabyte.
+/// Reads, hashes and sorts the files (fills in bytes, sha256, executable). Refuses paths that leave the folder or
+/// contain anything but letters, digits and ._+-/. Blocks: about 2 s per gigabyte.
 [[nodiscard]] Result<SyncBundle> makeBundle(std::string name, std::vector<SyncFile> files);
 
-/// What a trainer of this machine runs with (`lockstep-trainer --facts`); no folder where its PyTorch is not here.
+/// The PyTorch of a trainer on this machine (`lockstep-trainer --facts`); no folder if that PyTorch is not here.
 struct LocalTrainer {
     std::string agent, program, torchVersion, torchFolder;
     std::vector<std::string> libraries, cudaLibraries;
 };
-/// What the line said of itself; with `cuda` the trainer is asked once more, for what GPUs want, which takes seconds.
+/// From the line's facts. With `cuda` the trainer runs once more to report what GPUs need, which takes seconds.
 [[nodiscard]] Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda);
 
-/// Agent, launcher, trainer, its Python files, lockstepctl (so that a queue may live there) and the libraries they need that are
-/// neither glibc's nor torch's. In one bundle, so that lockstepctl never meets an agent of another version.
+/// Agent, launcher, trainer, its Python files, lockstepctl (to run queues there) and the libraries they need that are
+/// neither glibc's nor torch's. One bundle, so that lockstepctl never meets an agent of another version.
 [[nodiscard]] Result<SyncBundle> programBundle(const LocalTrainer &trainer);
 /// The libraries of torch that the trainer loads: those for CPU devices, and with `cuda` all.
 [[nodiscard]] Result<SyncBundle> torchBundle(const LocalTrainer &trainer, bool cuda);
-/// A data set's files from where they lie here.
+/// A data set's files from their folder here.
 [[nodiscard]] Result<SyncBundle> dataBundle(const std::string &dataset);
 
-/// The newest glibc that a file asks for, "2.34"; empty when it is no such program.
+/// The newest glibc that a file needs, "2.34"; empty if it needs none.
 [[nodiscard]] std::string neededGlibc(const std::string &file);
 [[nodiscard]] std::string neededGlibc(const SyncBundle &bundle);
 /// -1, 0, 1 by dotted numbers: "2.9" is older than "2.34".

@@ -1,4 +1,5 @@
-// A sync of several nodes: all are looked at before anything is copied, since they have to agree on a line of PyTorch.
+// SPDX-License-Identifier: MIT
+// A sync of several nodes: all are surveyed before anything is copied, since they must agree on a line of PyTorch.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -13,10 +14,10 @@
 namespace lockstep::core {
 namespace {
 
-/// A node that was met: its connection stays open, so a person is asked once.
+/// A surveyed node. Its connection stays open, so ssh asks a person only once.
 struct Met {
     NodeEntry entry;
-    std::optional<FileLock> lock; ///< two syncs at once would fill one folder
+    std::optional<FileLock> lock; ///< two syncs at once would write to one folder
     std::unique_ptr<NodeShell> shell;
     SyncSurvey survey;
 };
@@ -31,7 +32,7 @@ Result<Met> meet(const NodeEntry &entry, const SshAnswers &answers, const std::s
     auto lock = FileLock::acquire(dataHome() + "/sync-" + entry.name + ".lock");
     if (!lock)
         return fail(
-            Error::failed("another sync of " + entry.name + " is at work: " + lock.error().what, "wait for it"));
+            Error::failed("another sync of " + entry.name + " is running: " + lock.error().what, "wait for it"));
     met.lock = std::move(*lock);
     auto shell = NodeShell::open(entry, answers, stop);
     if (!shell)
@@ -50,7 +51,7 @@ LineFacts factsOf(const Met &met, bool ownTorch) {
     facts.driver = met.survey.driver;
     facts.gpus = met.survey.cards;
     if (facts.gpus.empty() && met.survey.gpus)
-        facts.gpus.resize(1); // some GPU: its driver may be known, what it can do is not
+        facts.gpus.resize(1); // some GPU: its driver may be known, its capability is not
     facts.here = isHere(met.entry);
     if (ownTorch)
         facts.ownTorch = met.survey.torchVersion;
@@ -68,9 +69,9 @@ public:
             facts.push_back(factsOf(one, m_options.ownTorch));
         if (!m_options.line.empty())
             return wished(facts);
-        if (m_lines.size() == 1 && !lineOf(m_lines.front().version)) // somebody's own build against another version
+        if (m_lines.size() == 1 && !lineOf(m_lines.front().version)) // a custom build against another version
             return LineChoice{{m_lines.front().version, {}, 0, {}},
-                              "PyTorch " + m_lines.front().version + ": the trainer here is built for no other"};
+                              "PyTorch " + m_lines.front().version + ": the only one the trainer here is built for"};
         return chooseLine(facts, versionsOf(m_lines));
     }
 
@@ -95,7 +96,7 @@ public:
         auto bundles = bundlesFor(*trainer, met, ownDoes);
         if (!bundles)
             return fail(bundles.error());
-        bundles->push_back(*programs); // last: a new agent never meets an old torch
+        bundles->push_back(*programs); // last, so that a new agent never meets an old torch
         std::vector<SyncReport> reports;
         for (const SyncBundle &bundle : *bundles) {
             auto report = syncBundle(*met.shell, met.survey, bundle, m_events.progressed, m_options.way);
@@ -113,7 +114,7 @@ public:
     }
 
 private:
-    /// Asked once for all nodes of a kind: with CUDA's libraries the answer takes seconds.
+    /// Cached for all nodes of a kind: with CUDA's libraries the answer takes seconds.
     const Result<LocalTrainer> &trainerFor(const LocalLine &line, bool cuda) {
         const auto key = std::pair(line.trainer, cuda);
         auto found = m_trainers.find(key);
@@ -131,7 +132,7 @@ private:
         for (const LineFacts &node : facts)
             if (const std::string why = whyNot(*line, node); !why.empty())
                 return fail(Error::badArgument(titleOf(*line) + " does not run on " + node.node + ", " + why,
-                                               "leave --line out, and one is chosen", "--line"));
+                                               "omit --line to have one chosen", "--line"));
         return LineChoice{*line, titleOf(*line) + ": chosen by --line"};
     }
 
@@ -152,7 +153,7 @@ private:
         return bundles;
     }
 
-    /// Nothing is copied: the agent beside the right trainer is named.
+    /// Copies nothing: records the agent next to the right trainer.
     static Result<std::vector<SyncReport>> settleHere(const NodeEntry &entry, const LocalLine &line,
                                                       const LineChoice &choice) {
         if (!line.torchHere)
@@ -180,7 +181,7 @@ private:
     const SyncOptions &m_options;
     const SyncEvents &m_events;
     std::vector<LocalLine> m_lines;
-    std::map<std::pair<std::string, bool>, Result<LocalTrainer>> m_trainers; ///< by program, and whether for GPUs
+    std::map<std::pair<std::string, bool>, Result<LocalTrainer>> m_trainers; ///< by program, and whether with GPUs
 };
 
 } // namespace
@@ -193,8 +194,8 @@ void syncNodes(const std::vector<NodeEntry> &nodes, const SyncOptions &options, 
     };
     if (std::all_of(nodes.begin(), nodes.end(), isHere)) {
         for (const NodeEntry &node : nodes)
-            done(node.name, fail(Error::badArgument(node.name + " is this machine: nothing has to be brought there",
-                                                    "name another node")));
+            done(node.name, fail(Error::badArgument(node.name + " is this machine: nothing has to be copied",
+                                                    "choose another node")));
         return;
     }
     std::vector<Met> met;

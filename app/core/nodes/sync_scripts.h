@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: MIT
 #pragma once
-// What a node's own shell does for a sync: POSIX sh with sha256sum, tar and coreutils, since nothing of ours may be there yet.
+// The node's half of a sync: POSIX sh with sha256sum, tar and coreutils, since none of our programs need be there yet.
 // Arguments: $1 the data home, $2 the bundle, $3 the version.
 
 namespace lockstep::core::scripts {
 
-/// key=value lines.
+/// Prints key=value lines.
 inline constexpr const char *survey = R"SH(echo arch=$(uname -m)
 echo glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | sed 's/glibc //')
 home="${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}"
@@ -32,8 +33,8 @@ print(s.submodule_search_locations[0] if s and s.origin else "")' 2>/dev/null </
 fi
 if [ -n "$torch" ]; then echo "torch=$torch"; sed -n "s/^__version__[^'\"]*['\"]\\([^'\"]*\\).*/torch_version=\\1/p" "$torch/version.py" | head -n 1; fi)SH";
 
-/// Takes the manifest on stdin, links what the version before has, and tells of what is missing:
-///   "missing PATH" or "part BYTES SHA256 PATH" of a file whose beginning is there.
+/// Reads the manifest from stdin, links what the previous version has, and prints what is missing:
+///   "missing PATH", or "part BYTES SHA256 PATH" for a file whose beginning is there.
 inline constexpr const char *plan = R"SH(set -e
 umask 077
 b="$1/sync/$2"; n="$b/incoming-$3"
@@ -56,12 +57,13 @@ sha256sum -c .manifest 2>/dev/null | sed -n 's/: FAILED.*$//p' | while read -r p
 done
 echo planned)SH";
 
-/// Takes the rest of one file ($4, relative) on stdin.
+/// Reads the rest of one file ($4, relative) from stdin.
 inline constexpr const char *append = R"SH(umask 077; cat >> "$1/sync/$2/incoming-$3/$4")SH";
-/// Takes a tar of the missing files on stdin.
+/// Reads a tar of the missing files from stdin.
 inline constexpr const char *unpack = R"SH(umask 077; cd "$1/sync/$2/incoming-$3" && tar -x -f - --no-same-owner)SH";
 
-/// Takes the paths of executables on stdin; verifies all, switches, prunes. "wrong PATH" of a file that is not right.
+/// Reads the paths of executables from stdin; verifies all files, switches, prunes. Prints "wrong PATH" for a damaged
+/// file.
 inline constexpr const char *finish = R"SH(set -e
 b="$1/sync/$2"; n="$b/incoming-$3"; v="$b/versions/$3"
 if [ -d "$n" ]; then
@@ -91,7 +93,7 @@ case "$2" in data-*) name=${2#data-}; mkdir -p "$1/data"
 esac
 echo switched)SH";
 
-/// Says whether the synced torch goes before the node's own: $2 is its bundle, $3 yes or no.
+/// Sets whether the synced torch takes precedence over the node's own: $2 is its bundle, $3 yes or no.
 inline constexpr const char *preferTorch =
     R"SH(mkdir -p "$1/sync/$2" && if [ "$3" = yes ]; then : > "$1/sync/$2/prefer"; else rm -f "$1/sync/$2/prefer"; fi)SH";
 

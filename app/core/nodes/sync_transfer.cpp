@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/sync_transfer.h"
 
 #include <QCryptographicHash>
@@ -13,7 +14,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr qint64 blockBytes = 256 * 1024;
-constexpr qint64 mostWaiting = 4 * 1024 * 1024; ///< bytes that wait for the link, so that memory does not fill
+constexpr qint64 mostWaiting = 4 * 1024 * 1024; ///< bytes buffered for the link, which bounds memory
 
 Error brokeOff(const Transfer &transfer, const QByteArray &said) {
     const QString words = QString::fromUtf8(said).trimmed();
@@ -22,13 +23,13 @@ Error brokeOff(const Transfer &transfer, const QByteArray &said) {
         return Error::failed("the disk of " + name + " is full",
                              "free some there, or set LOCKSTEP_HOME on it to a folder on another disk");
     if (transfer.shell.stopped())
-        return Error::failed("the sync of " + name + " was stopped", "start it again: it goes on where it was left");
-    return Error::failed("copying to " + name + " broke off" +
+        return Error::failed("the sync of " + name + " was stopped", "start it again: it resumes where it stopped");
+    return Error::failed("copying to " + name + " was interrupted" +
                              (words.isEmpty() ? "" : ": " + words.section(u'\n', -1).toStdString()),
-                         "start it again: it goes on where it was left");
+                         "start it again: it resumes where it stopped");
 }
 
-/// A folder in which the bundle's paths lead to their sources.
+/// A folder of links from the bundle's paths to their sources.
 class Stage {
 public:
     explicit Stage(const std::vector<const SyncFile *> &files) {
@@ -51,7 +52,7 @@ private:
     QTemporaryDir m_folder;
 };
 
-/// Writes as fast as the other side takes. False when it is gone, or after a stop.
+/// Writes as fast as the process reads. False if it has ended, or after a stop.
 bool pass(const NodeShell &shell, QProcess &to, const QByteArray &bytes) {
     to.write(bytes);
     while (to.bytesToWrite() > mostWaiting) {
@@ -62,7 +63,7 @@ bool pass(const NodeShell &shell, QProcess &to, const QByteArray &bytes) {
     return to.state() != QProcess::NotRunning && !shell.stopped();
 }
 
-/// Waits till all is written and the process has ended well.
+/// Waits until everything is written and the process has ended with code 0.
 bool ended(const NodeShell &shell, QProcess &process) {
     while (process.bytesToWrite() > 0 && process.state() != QProcess::NotRunning && !shell.stopped())
         process.waitForBytesWritten(200);
@@ -83,7 +84,7 @@ std::vector<std::string> placeOf(const Transfer &transfer) {
 Result<double> sendRest(const Transfer &transfer, const SyncPiece &piece, double before) {
     QFile source(QString::fromStdString(piece.file.source));
     if (!source.open(QIODevice::ReadOnly) || !source.seek(piece.there))
-        return fail(Error::failed(piece.file.source + " can't be read", "look whether it is there"));
+        return fail(Error::failed(piece.file.source + " can't be read", "check that it exists and is readable"));
     std::vector<std::string> arguments = placeOf(transfer);
     arguments.push_back(piece.file.path);
     const auto process = transfer.shell.startScript(scripts::append, arguments);
@@ -128,7 +129,7 @@ Result<double> sendWhole(const Transfer &transfer, const std::vector<const SyncF
     return sent;
 }
 
-/// ssh with its options as one string for rsync -e, which takes quotes.
+/// ssh with its options as one string for rsync -e, which understands quotes.
 QString remoteShell(const CommandPrefix &prefix) {
     QStringList words;
     for (std::size_t i = 0; i + 1 < prefix.words.size(); ++i) { // the last one is the host

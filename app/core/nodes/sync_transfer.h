@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
 
@@ -5,15 +6,15 @@
 
 namespace lockstep::core {
 
-/// A file that has to travel, from byte `there` on: its beginning is on the node already, and right.
+/// A file to copy from byte `there` on. The bytes before are on the node already, verified.
 struct SyncPiece {
     SyncFile file;
     std::int64_t there = 0;
 };
 struct SyncPlan {
-    bool present = false; ///< the version is there, whole
+    bool present = false; ///< the whole version is there
     std::vector<SyncPiece> missing;
-    [[nodiscard]] double bytes() const; ///< that have to travel
+    [[nodiscard]] double bytes() const; ///< to copy
 };
 
 struct Transfer {
@@ -24,14 +25,14 @@ struct Transfer {
     std::function<void(double)> moved; ///< bytes so far
 };
 
-/// Whether rsync is on both sides and understands the way there.
+/// Whether rsync is on both sides and can use the connection.
 [[nodiscard]] bool mayRsync(const NodeShell &shell, const SyncSurvey &node);
-/// Bytes that were sent. Changes within a file are found by rsync; the beginning of a cut-off file is gone on with.
+/// Returns the bytes that were sent. rsync finds changes within a file; an interrupted file is resumed.
 [[nodiscard]] Result<double> sendByRsync(const Transfer &transfer);
-/// The same with tar: whole files in one stream, the rest of cut-off ones by appending.
+/// The same with tar: whole files in one stream, then the rests of interrupted ones, appended.
 [[nodiscard]] Result<double> sendByTar(const Transfer &transfer);
 
-/// sha256 of the first bytes of a file, as hex; empty when it can't be read.
+/// sha256 of a file's first bytes, as hex; empty if it can't be read.
 [[nodiscard]] std::string beginningSha256(const std::string &file, std::int64_t bytes);
 
 } // namespace lockstep::core

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/topology.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ const LinkMeasure *measured(const DoctorLook &look, std::size_t from, std::size_
     return found == look.links.end() ? nullptr : &*found;
 }
 
-/// What a run would use before anybody measured: the interface of the book, or the only real one that is up.
+/// What a run would use before any measurement: the interface of the book, or the only physical one that is up.
 InterfaceChoice assumedInterface(const NodeLook &look) {
     InterfaceChoice choice{look.node.interface, {}, false};
     if (!look.facts)
@@ -115,14 +116,16 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
     topology.method = method;
     topology.gradientBytes = gradientBytes;
     topology.flows.clear();
-    std::vector<std::size_t> nodeOfRank; // ranks are counted through
+    std::vector<std::size_t> nodeOfRank; // ranks are numbered over all nodes
     for (const TopologyNode &node : topology.nodes)
         nodeOfRank.insert(nodeOfRank.end(), node.ranks.size(), std::size_t(&node - topology.nodes.data()));
     const int ranks = int(nodeOfRank.size());
-    if (ranks > 1 && method == "ddp")
+    const MethodSpec *spec = findMethod(method);
+    topology.traffic = spec ? spec->traffic : Traffic::None;
+    if (ranks > 1 && topology.traffic == Traffic::Ring)
         for (int rank = 0; rank < ranks; ++rank)
             topology.flows.push_back({rank, (rank + 1) % ranks, 2.0 * (ranks - 1) / ranks * gradientBytes});
-    if (ranks > 1 && method == "ps-sync")
+    if (ranks > 1 && topology.traffic == Traffic::Server)
         for (int rank = 1; rank < ranks; ++rank) {
             topology.flows.push_back({rank, 0, gradientBytes});
             topology.flows.push_back({0, rank, gradientBytes});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/torch_line.h"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ std::string firstObstacle(const TorchLine &line, const std::vector<LineFacts> &n
     return {};
 }
 
-/// Why the newer lines were passed over.
+/// Why newer lines were rejected.
 std::string passedOver(const TorchLine &chosen, const std::vector<LineFacts> &nodes,
                        const std::vector<std::string> &built) {
     std::string text;
@@ -79,8 +80,8 @@ std::string toString(Capability capability) {
 }
 
 const std::vector<TorchLine> &torchLines() {
-    // Drivers: NVIDIA's "CUDA Compatibility", least version of each major CUDA. Kernels: the architectures that the wheels'
-    // libtorch_cuda.so was compiled for; neither holds PTX for later cards.
+    // Drivers: NVIDIA's "CUDA Compatibility", least version of each major CUDA. Kernels: the architectures that the
+    // wheels' libtorch_cuda.so was compiled for; neither holds PTX for later cards.
     static const std::vector<TorchLine> lines = {
         {"2.11.0", "13.0", 580, {{7, 5}, {8, 0}, {8, 6}, {9, 0}, {10, 0}, {12, 0}}},
         {"2.7.1", "12.6", 525, {{5, 0}, {6, 0}, {7, 0}, {7, 5}, {8, 0}, {8, 6}, {9, 0}}}};
@@ -116,11 +117,11 @@ std::string whyNot(const TorchLine &line, const LineFacts &node) {
     for (const LineFacts::Gpu &gpu : node.gpus)
         if (gpu.capability && !runsOn(line, *gpu.capability))
             return "whose " + (gpu.name.empty() ? "GPU" : gpu.name) + " has compute capability " +
-                   toString(*gpu.capability) + ", and it is compiled for " + toString(line.kernels.front()) + " to " +
+                   toString(*gpu.capability) + ", but it is compiled for " + toString(line.kernels.front()) + " to " +
                    toString(line.kernels.back());
     const auto driver = majorOf(node.driver);
     if (driver && *driver < line.leastDriver)
-        return "whose driver is " + node.driver + ", and CUDA " + line.cuda + " needs " +
+        return "whose driver is " + node.driver + ", but CUDA " + line.cuda + " needs " +
                std::to_string(line.leastDriver) + " or newer";
     return {};
 }
@@ -152,11 +153,11 @@ Result<LineChoice> chooseLine(const std::vector<LineFacts> &nodes, const std::ve
             what += (what.empty() ? "" : "; ") + line.version + " does not run on " + obstacle;
     if (!notBuilt.empty())
         return fail(Error::badArgument((what.empty() ? "" : what + "; ") + "PyTorch " + notBuilt +
-                                           " would do, and the trainer is not built for it here",
+                                           " would work, but the trainer is not built for it here",
                                        notBuilt == torchLines().front().version ? "build it: ./run --setup"
                                                                                 : "build it: ./run --lines"));
     return fail(Error::badArgument("no PyTorch runs on all of these nodes: " + what,
-                                   "put a newer driver on the node with the old one, or take nodes with GPUs of "
+                                   "install a newer driver on the node with the old one, or choose nodes with GPUs of "
                                    "neighbouring generations"));
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
 #include <string>
@@ -18,22 +19,21 @@ struct Capability {
 
 /// A PyTorch that lockstep-trainer is built against.
 struct TorchLine {
-    std::string version, cuda; ///< "2.11.0", "13.0"
-    int leastDriver = 0;       ///< major version of NVIDIA's driver
-    std::vector<Capability>
-        kernels; ///< that its wheel holds; one runs on cards of its major and the same minor or a later one
+    std::string version, cuda;       ///< "2.11.0", "13.0"
+    int leastDriver = 0;             ///< major version of NVIDIA's driver
+    std::vector<Capability> kernels; ///< in its wheel; a kernel runs on GPUs of its major and the same or a later minor
 };
 /// Newest first.
 [[nodiscard]] const std::vector<TorchLine> &torchLines();
-/// That a version belongs to by its major.minor, "2.7.1+cu126"; null for none.
+/// The line with this version's major.minor ("2.7.1+cu126"); null if there is none.
 [[nodiscard]] const TorchLine *lineOf(std::string_view torchVersion);
 [[nodiscard]] std::string titleOf(const TorchLine &line); ///< "PyTorch 2.11.0 (CUDA 13.0)"
-/// What installs it for one user: "lockstepctl setup-torch", with --line for all but the newest.
+/// The command that installs it for one user: "lockstepctl setup-torch", with --line for all but the newest.
 [[nodiscard]] std::string setUpCommand(std::string_view torchVersion);
-/// A folder of its own for each line under HOME and HOME/sync: "torch" of the newest, "torch-2.7" of the other.
+/// The line's folder under HOME and HOME/sync: "torch" for the newest, "torch-2.7" for the other.
 [[nodiscard]] std::string bundleOfLine(std::string_view bundle, std::string_view torchVersion);
 
-/// What decides which lines a node can use. What is unknown excludes none.
+/// What decides which lines a node can use. Unknown facts rule out no line.
 struct LineFacts {
     struct Gpu {
         std::string name;
@@ -41,20 +41,20 @@ struct LineFacts {
     };
     std::string node;
     std::string driver;    ///< NVIDIA's, "535.104.05"
-    std::vector<Gpu> gpus; ///< none: CPU devices only, and any line will do
-    std::string ownTorch;  ///< a PyTorch that it has without us
-    bool here = false;     ///< the machine that starts runs: it has every line that is built
+    std::vector<Gpu> gpus; ///< none: CPU devices only; any line works
+    std::string ownTorch;  ///< a PyTorch that we did not install
+    bool here = false;     ///< this machine: it has every line that is built
 };
 
-/// Why this line does not run there, for the middle of a sentence; empty: it does.
+/// Why this line does not run there, as a relative clause; empty if it does.
 [[nodiscard]] std::string whyNot(const TorchLine &line, const LineFacts &node);
 
 struct LineChoice {
     TorchLine line;
     std::string reason; ///< one sentence
 };
-/// The line that all nodes use, of those that are built: one that every node has of its own before one that has to be
-/// brought, a newer before an older one. The error says why there is none. Pure.
+/// Chooses the line for all nodes among those that are built: one that every node has before one that must be
+/// copied, then the newer one. The error says why there is none. Pure.
 [[nodiscard]] Result<LineChoice> chooseLine(const std::vector<LineFacts> &nodes,
                                             const std::vector<std::string> &builtVersions);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "nodes/torchrun_lines.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::string lastOfPath(const std::string &path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-/// Where the launcher's own flags begin; 0 when the words hold none.
+/// Index of the launcher's first flag; 0 if there is no launcher.
 std::size_t launcherAt(const std::vector<std::string> &words) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (lastOfPath(words[i]) == "torchrun")
@@ -47,10 +48,10 @@ std::size_t launcherAt(const std::vector<std::string> &words) {
 Result<int> numberOf(const std::string &flag, const std::string &value) {
     if (const auto number = wholeNumber(value); number && *number >= 0)
         return *number;
-    return fail(Error::badArgument("--" + flag + " " + value + " is no number", "give one", "--command"));
+    return fail(Error::badArgument("--" + flag + " " + value + " is not a number", "give a number", "--command"));
 }
 
-/// One flag of the launcher; others are torchrun's own affair.
+/// Reads one flag of the launcher; ignores flags that do not matter here.
 Result<void> take(TorchrunLine &line, const std::string &flag, const std::string &value) {
     const auto into = [&](std::optional<int> &place, const std::string &text) -> Result<void> {
         const auto number = numberOf(flag, text);
@@ -118,37 +119,39 @@ private:
         return 0;
     }
 
-    /// "A in command 1, B in command 2" of what differs; empty when it does not.
+    /// "A in command 1, B in command 2" if the values differ, else empty.
     template <class Value> std::string differing(Value value) const {
-        std::string told;
+        std::string values;
         bool differs = false;
         for (std::size_t i = 0; i < m_lines.size(); ++i) {
-            told += (i > 0 ? ", " : "") + value(m_lines[i]) + " in " + named(i);
+            values += (i > 0 ? ", " : "") + value(m_lines[i]) + " in " + named(i);
             differs = differs || value(m_lines[i]) != value(m_lines[0]);
         }
-        return differs ? told : std::string();
+        return differs ? values : std::string();
     }
 
     void masters() {
         const TorchrunLine &zero = m_lines[first()];
-        if (const std::string told = differing([](const TorchrunLine &line) { return line.master(); }); !told.empty())
+        if (const std::string values = differing([](const TorchrunLine &line) { return line.master(); });
+            !values.empty())
             say("master_differs", "all commands",
-                "the commands name unlike masters: " + told + "; each would wait for a rank 0 that is elsewhere",
+                "the commands name different masters: " + values + "; each would wait for a rank 0 elsewhere",
                 "name the node with rank 0 in all: --master-addr=" + zero.master());
-        if (const std::string told = differing([](const TorchrunLine &line) { return std::to_string(line.port()); });
-            !told.empty())
-            say("port_differs", "all commands", "the commands name unlike ports: " + told,
+        if (const std::string values = differing([](const TorchrunLine &line) { return std::to_string(line.port()); });
+            !values.empty())
+            say("port_differs", "all commands", "the commands name different ports: " + values,
                 "name one in all: --master-port=" + std::to_string(zero.port()));
-        if (const std::string told = differing(
+        if (const std::string values = differing(
                 [](const TorchrunLine &line) { return line.rendezvousId.empty() ? "none" : line.rendezvousId; });
-            !told.empty())
-            say("rendezvous_differs", "all commands", "the commands name unlike rendezvous: " + told,
+            !values.empty())
+            say("rendezvous_differs", "all commands", "the commands name different rendezvous: " + values,
                 "name one in all: --rdzv-id=" + (zero.rendezvousId.empty() ? "1" : zero.rendezvousId));
-        if (const std::string told = differing([](const TorchrunLine &line) { return line.script; }); !told.empty())
-            say("script_differs", "all commands", "the commands run unlike programs: " + told,
+        if (const std::string values = differing([](const TorchrunLine &line) { return line.script; }); !values.empty())
+            say("script_differs", "all commands", "the commands run different programs: " + values,
                 "run the same one everywhere", Severity::Warning);
         if (zero.master().starts_with("127.") || zero.master() == "localhost" || zero.master() == "::1")
-            say("master_loopback", named(first()), "the master is " + zero.master() + ", which is each node itself",
+            say("master_loopback", named(first()),
+                "the master is " + zero.master() + ", which is each node's own loopback address",
                 "name an address of the first node that the others reach: --master-addr=ADDRESS");
     }
 
@@ -157,7 +160,7 @@ private:
             if (const int nodes = m_lines[i].nodes.value_or(1); nodes != int(m_lines.size()))
                 say("nodes_count", named(i),
                     named(i) + " waits for " + std::to_string(nodes) + " node" + (nodes == 1 ? "" : "s") +
-                        ", and there are " + std::to_string(m_lines.size()) + " commands",
+                        ", but there are " + std::to_string(m_lines.size()) + " commands",
                     "--nnodes=" + std::to_string(m_lines.size()) + " in all");
     }
 
@@ -193,7 +196,7 @@ private:
                 if (const int wanted = m_lines[i].processes.value_or(1);
                     !node->facts->gpus.empty() && wanted > int(node->facts->gpus.size()))
                     say("too_many_processes", named(i),
-                        named(i) + " starts " + std::to_string(wanted) + " processes, and " + node->node.name +
+                        named(i) + " starts " + std::to_string(wanted) + " processes, but " + node->node.name +
                             " has " + std::to_string(node->facts->gpus.size()) + " GPUs",
                         "--nproc-per-node=" + std::to_string(node->facts->gpus.size()), Severity::Warning);
             }
@@ -208,7 +211,7 @@ private:
             if (other.usable() && &other != &node &&
                 (other.facts->host == master || other.node.name == master || interfaceOf(*other.facts, master)))
                 return say("master_elsewhere", named(i),
-                           named(i) + " has node rank 0 and runs on " + node.node.name + ", and the master it names, " +
+                           named(i) + " has node rank 0 and runs on " + node.node.name + ", but the master it names, " +
                                master + ", is " + other.node.name,
                            "name " + node.node.name + "'s own address, or give " + other.node.name + " --node-rank=0");
     }
@@ -232,7 +235,7 @@ private:
         const std::string better =
             m_look->choices.size() > i && !m_look->choices[i].interface.empty() ? m_look->choices[i].interface : known;
         say("wrong_interface", named(i),
-            variable + "=" + value + " in " + named(i) + ", and " + node.node.name + " has no such interface (it has " +
+            variable + "=" + value + " in " + named(i) + ", but " + node.node.name + " has no such interface (it has " +
                 known + ")",
             variable + "=" + better + " on " + node.node.name);
     }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <map>
 #include <optional>
@@ -10,13 +11,13 @@
 
 namespace lockstep::core {
 
-/// A torchrun command as somebody would paste it for one node. Absent: not named, so torchrun's own default holds.
+/// A torchrun command for one node, as a person pastes it. Absent: not given, so torchrun's default applies.
 struct TorchrunLine {
     std::string text;
-    std::map<std::string, std::string> environment; ///< assignments in front of it, and exports before it
+    std::map<std::string, std::string> environment; ///< from assignments in front of it and exports before it
     std::optional<int> nodes, processes, nodeRank, masterPort;
     std::string masterAddress, rendezvousId;
-    std::string script; ///< what every process runs
+    std::string script; ///< the program that every process runs
     [[nodiscard]] std::string master() const { return masterAddress.empty() ? "127.0.0.1" : masterAddress; }
     [[nodiscard]] int port() const { return masterPort.value_or(29500); }
 };
@@ -27,8 +28,8 @@ struct TorchrunLine {
 /// Reads torchrun, python -m torch.distributed.run or .launch, and lockstep-agent run; anything else is a BadArgument.
 [[nodiscard]] Result<TorchrunLine> readTorchrun(std::string_view text);
 
-/// What contradicts between the commands of one run, a command a node: masters, ports, ranks, counts; with `look` (a node a
-/// command, in that order) also interfaces and addresses that the nodes do not have. Pure.
+/// Contradictions between the commands of one run, one command per node: masters, ports, ranks, counts. With `look`
+/// (one node per command, in that order), also interfaces and addresses that the nodes do not have. Pure.
 [[nodiscard]] std::vector<Finding> torchrunFindings(const std::vector<TorchrunLine> &lines,
                                                     const DoctorLook *look = nullptr);
 

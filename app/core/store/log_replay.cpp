@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/log_replay.h"
 
 #include "ipc/frames.h"

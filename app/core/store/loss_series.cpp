@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/loss_series.h"
 
 #include <algorithm>
@@ -6,11 +7,14 @@
 namespace lockstep::core {
 namespace {
 
-LossPoint joined(const LossPoint &a, const LossPoint &b) {
+LossPoint joined(const LossPoint &a, const LossPoint &b, OverSteps over = OverSteps::Mean) {
     LossPoint out = b; // the later one's place on every axis
     out.samples = a.samples + b.samples;
     const double weightA = a.samples > 0 ? double(a.samples) : 1, weightB = b.samples > 0 ? double(b.samples) : 1;
-    out.loss = (a.loss * weightA + b.loss * weightB) / (weightA + weightB);
+    if (over == OverSteps::Max)
+        out.loss = greaterOrNan(a.loss, b.loss);
+    else if (over != OverSteps::Last)
+        out.loss = (a.loss * weightA + b.loss * weightB) / (weightA + weightB);
     out.min = std::fmin(a.min, b.min);
     out.max = std::fmax(a.max, b.max);
     return out;
@@ -30,7 +34,7 @@ void LossSeries::append(const LossPoint &point) {
     std::vector<LossPoint> half;
     half.reserve(m_points.size() / 2 + 1);
     for (std::size_t i = 0; i + 1 < m_points.size(); i += 2)
-        half.push_back(joined(m_points[i], m_points[i + 1]));
+        half.push_back(joined(m_points[i], m_points[i + 1], m_over));
     if (m_points.size() % 2)
         half.push_back(m_points.back());
     m_points = std::move(half);

@@ -1,18 +1,23 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
 #include <deque>
 #include <map>
 #include <vector>
 
+#include "ipc/metrics.h"
 #include "store/run_data.h"
 
 namespace lockstep::core {
 
-/// A loss curve of bounded length: past `limit` points neighbours are merged in pairs, keeping min, max and weighted
-/// mean. Its steps only rise: steps taken again after a restart replace those taken before.
+/// A curve of the loss, or of a metric, of bounded length: past `limit` points neighbours are merged in pairs, keeping min, max
+/// and, by `over`, the weighted mean, the later or the larger value. Its steps only rise: steps taken again after a restart
+/// replace those taken before.
 class LossSeries {
 public:
-    explicit LossSeries(std::size_t limit = 100'000) : m_limit(limit) {}
+    static constexpr std::size_t usualLimit = 100'000;
+    explicit LossSeries(std::size_t limit = usualLimit, OverSteps over = OverSteps::Mean)
+        : m_limit(limit), m_over(over) {}
     void append(const LossPoint &point);
     [[nodiscard]] const std::vector<LossPoint> &points() const { return m_points; }
     /// Counts up each time earlier points were merged or replaced, so that a reader knows that its indexes are stale.
@@ -23,6 +28,7 @@ public:
 private:
     std::vector<LossPoint> m_points;
     std::size_t m_limit;
+    OverSteps m_over;
     int m_generation = 0, m_windowsAPoint = 1;
 };
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/node_lines.h"
 
 namespace lockstep::core {

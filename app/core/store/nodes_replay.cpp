@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/nodes_replay.h"
 
 #include <charconv>

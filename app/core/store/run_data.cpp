@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/run_data.h"
 
 namespace lockstep::core {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Values of one run as the store keeps them. Seconds, bytes, 0..1 unless said otherwise; absent is unknown.
 #include <cstdint>
@@ -7,18 +8,20 @@
 #include <vector>
 
 #include "ipc/frames.h"
+#include "ipc/log.h"
 #include "ipc/run_folder.h"
+#include "ipc/scalars.h"
 
 namespace lockstep::core {
 
-/// A window of steps on a loss curve.
+/// A window of steps on a curve of the loss, or of a metric (run_metrics.h).
 struct LossPoint {
     std::int64_t step = 0; ///< last step of the window, from 0 over the whole run
     double epoch = 0;      ///< epochs done at that step, e.g. 1.25; 0 at the start
     std::int64_t wallUs = 0;
     double runS = 0;                   ///< seconds of training since the run's first window, pauses left out
-    double loss = 0, min = 0, max = 0; ///< sample-weighted mean; may be non-finite
-    std::int64_t samples = 0;
+    double loss = 0, min = 0, max = 0; ///< sample-weighted mean, or the metric's value; may be non-finite
+    std::int64_t samples = 0;          ///< the point's weight; of a metric, millionths of ScalarWindow's
 };
 
 /// One device over one epoch, from the agent.
@@ -44,6 +47,7 @@ struct MergedEpoch {
     std::vector<DeviceUse> devices;           ///< each device once
     std::optional<std::int64_t> readyBatches; ///< the fewest that any rank's loading workers had ready as it began
     std::optional<EvalFrame> eval;
+    MetricValues metrics;                ///< over all ranks; filled in by outcomeOf() alone
     double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch tells no loss: scripts
     std::int64_t evalWallUs = 0;         ///< when it was told
 };
@@ -98,13 +102,22 @@ struct Progress {
 enum class LinkState { Idle, Replaying, Connecting, Live, Lost, Finished, AgentDied, Failed };
 [[nodiscard]] std::string_view toString(LinkState state); ///< a sentence: "link lost, training state unknown", …
 
-/// How agent 0 of a run stands to another node's agent, as it last told. Says nothing of that node's ranks.
+/// What has been read of a run's log, and what is missing from it.
+struct LogHealth {
+    std::uint64_t frames = 0;
+    std::int64_t lastWallUs = 0; ///< of the newest frame; 0: none
+    std::vector<LogGap> gaps;
+    std::uint64_t damagedLines = 0;
+    std::uint64_t undecodable = 0; ///< good lines that are no frames
+};
+
+/// The link from agent 0 of a run to another node's agent, as agent 0 last reported it. Says nothing of that node's ranks.
 struct NodeLink {
     int node = 1;
     std::string host;
     bool up = false, ended = false;
     std::string reason;                             ///< one sentence, when lost
-    std::int64_t sinceWallUs = 0;                   ///< when that was told
+    std::int64_t sinceWallUs = 0;                   ///< when that was reported
     int losses = 0;                                 ///< how often it was lost so far
     std::optional<double> clockOffsetS, roundTripS; ///< its wall clock less node 0's
 };
@@ -140,6 +153,7 @@ struct RunOutcome {
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
     /// Each rank's own, over the whole run; as far as frames told.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
+    MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)
     std::optional<double> launchS; ///< from launch until a rank began to train
     bool script = false;           ///< the ranks run somebody's script and not lockstep-trainer
     std::vector<std::string> hosts;

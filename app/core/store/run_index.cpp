@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/run_index.h"
 
 #include <sys/stat.h>
@@ -15,16 +16,16 @@
 #include <QSqlQuery>
 #include <QVariant>
 
-#include "analysis/result_table.h"
 #include "ipc/command_template.h"
 #include "ipc/file_system.h"
+#include "ipc/median.h"
 #include "ipc/run_folder.h"
 #include "store/run_index_rows_detail.h"
 
 namespace lockstep::core {
 namespace {
 
-constexpr int schemaVersion = 5, rowsACommit = 500;
+constexpr int schemaVersion = 6, rowsACommit = 500;
 
 QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
@@ -82,17 +83,15 @@ bool prepare(const QString &connection) {
 } // namespace
 
 std::string workKey(const RunConfig &config) {
-    RunConfig work = config;
-    const RunConfig defaults;
-    for (const char *key : {"seed", "init", "save_final", "init_method", "frames", "summary", "interface"}) {
-        const FieldSpec *field = findField(key);
-        if (field)
-            (void)field->set(work, field->get(defaults));
-    }
+    using enum FieldEffect;
+    static const RunConfig defaults;
     std::string key;
-    for (const FieldSpec &field : runConfigFields())
-        if (field.get(work) != field.get(defaults))
-            key += std::string(field.key) + "=" + field.get(work) + "\n";
+    for (const FieldSpec &field : runConfigFields()) {
+        if (field.effect == None || field.effect == Chance || field.effect == Route)
+            continue;
+        if (std::string value = effectiveValue(field, config); value != effectiveValue(field, defaults))
+            key += std::string(field.key) + "=" + value + "\n";
+    }
     return key;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
 #include <optional>
@@ -31,6 +32,7 @@ struct IndexedRun {
     std::optional<double> throttledShare;          ///< of the run's time in which the slowest clock was held down
     std::string throttle; ///< why the clock was held down, each reason once: "CPU quota, processor too hot"
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
+    std::string metrics;  ///< "\nname=value" of each metric at the run's end, over all ranks; empty: none known
     std::string work;     ///< workKey(), or someone's own command: what repeats have in common
     // What people say (notes.json):
     std::string givenName, tags, note; ///< tags: "a, b"
@@ -41,6 +43,8 @@ struct IndexedRun {
     [[nodiscard]] std::string title() const;
     /// A config field's value as text; absent when the run has no config.
     [[nodiscard]] std::optional<std::string> setting(const FieldSpec &field) const;
+    [[nodiscard]] std::optional<double> metric(std::string_view name) const;
+    [[nodiscard]] std::vector<std::string> metricNames() const;
 };
 
 /// What tells one machine's times from another's; as run records name it.

@@ -1,6 +1,10 @@
+// SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <charconv>
 
 #include "ipc/file_system.h"
+#include "ipc/phase_sums.h"
+#include "ipc/scalars.h"
 #include "store/run_index_rows_detail.h"
 #include "store/run_notes.h"
 
@@ -19,12 +23,13 @@ struct NumberColumn {
     Number member;
 };
 constexpr TextColumn textColumns[] = {
-    {"name", &IndexedRun::name},     {"experiment", &IndexedRun::experiment}, {"recipe", &IndexedRun::recipe},
-    {"method", &IndexedRun::method}, {"device", &IndexedRun::device},         {"backend", &IndexedRun::backend},
-    {"model", &IndexedRun::model},   {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
-    {"state", &IndexedRun::state},   {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
-    {"work", &IndexedRun::work},     {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
-    {"note", &IndexedRun::note},     {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
+    {"name", &IndexedRun::name},       {"experiment", &IndexedRun::experiment}, {"recipe", &IndexedRun::recipe},
+    {"method", &IndexedRun::method},   {"device", &IndexedRun::device},         {"backend", &IndexedRun::backend},
+    {"model", &IndexedRun::model},     {"dataset", &IndexedRun::dataset},       {"host", &IndexedRun::host},
+    {"state", &IndexedRun::state},     {"reason", &IndexedRun::reason},         {"settings", &IndexedRun::settings},
+    {"work", &IndexedRun::work},       {"given_name", &IndexedRun::givenName},  {"tags", &IndexedRun::tags},
+    {"note", &IndexedRun::note},       {"cpu_model", &IndexedRun::cpuModel},    {"throttle", &IndexedRun::throttle},
+    {"metrics", &IndexedRun::metrics},
 };
 constexpr NumberColumn numberColumns[] = {
     {"training_s", &IndexedRun::totalTrainingTimeS}, {"run_s", &IndexedRun::runTimeS},
@@ -89,18 +94,29 @@ void takeWords(const Summary &summary, IndexedRun &row) {
     row.epochs = int(summary.epochs.size());
 }
 
+std::string metricsOf(const Summary &summary) {
+    std::string text;
+    for (const auto &[name, value] : summary.metrics)
+        if (char buffer[32]; isScalarName(name)) // a script's file may say anything
+            text += (text.empty() ? "\n" : "") + name + "=" +
+                    std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr) + "\n";
+    return text;
+}
+
+/// The text behind "\nkey=", up to the end of its line.
+std::optional<std::string> valueIn(const std::string &text, std::string_view key) {
+    const std::string begin = "\n" + std::string(key) + "=";
+    const std::size_t at = text.find(begin);
+    if (at == std::string::npos)
+        return std::nullopt;
+    const std::size_t from = at + begin.size();
+    return text.substr(from, text.find('\n', from) - from);
+}
+
 /// Shares of what adds up to a step; nested phases and communication hidden behind computing are left out.
 void takePhases(const Summary &summary, IndexedRun &row) {
-    double sum = 0;
-    for (const std::string_view phase : additivePhases())
-        if (const auto found = summary.phasesS.find(phase); found != summary.phasesS.end())
-            sum += found->second;
-    const auto share = [&](std::string_view phase) -> std::optional<double> {
-        const auto found = summary.phasesS.find(phase);
-        return found == summary.phasesS.end() || !(sum > 0) ? std::nullopt : std::optional(found->second / sum);
-    };
-    row.loadShare = share("load");
-    row.exposedShare = share("exposed");
+    row.loadShare = additiveShare(summary.phasesS, phase::load);
+    row.exposedShare = additiveShare(summary.phasesS, phase::exposed);
 }
 
 void takeSummary(const Summary &summary, IndexedRun &row) {
@@ -118,6 +134,7 @@ void takeSummary(const Summary &summary, IndexedRun &row) {
         row.samplesPerS = samples / *row.totalTrainingTimeS;
     if (!summary.epochs.empty())
         row.finalLoss = summary.epochs.back().loss;
+    row.metrics = metricsOf(summary);
     takePhases(summary, row);
 }
 
@@ -185,12 +202,23 @@ std::optional<std::string> IndexedRun::setting(const FieldSpec &field) const {
     static const RunConfig defaults;
     if (settings.empty())
         return std::nullopt;
-    const std::string begin = "\n" + std::string(field.key) + "=";
-    const std::size_t at = settings.find(begin);
-    if (at == std::string::npos)
-        return field.get(defaults);
-    const std::size_t from = at + begin.size();
-    return settings.substr(from, settings.find('\n', from) - from);
+    const std::optional<std::string> value = valueIn(settings, field.key);
+    return value ? *value : field.get(defaults);
+}
+
+std::optional<double> IndexedRun::metric(std::string_view name) const {
+    const std::optional<std::string> text = valueIn(metrics, name);
+    double value = 0;
+    return text && std::from_chars(text->data(), text->data() + text->size(), value).ec == std::errc()
+               ? std::optional(value)
+               : std::nullopt;
+}
+
+std::vector<std::string> IndexedRun::metricNames() const {
+    std::vector<std::string> out;
+    for (std::size_t at = metrics.find('\n'); at + 1 < metrics.size(); at = metrics.find('\n', at + 1))
+        out.push_back(metrics.substr(at + 1, metrics.find('=', at) - at - 1));
+    return out;
 }
 
 namespace detail {

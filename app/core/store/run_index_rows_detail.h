@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 // Inside the index only: a run's files as a row, and a row as SQL has it.
 #include <QSqlQuery>

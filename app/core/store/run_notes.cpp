@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/run_notes.h"
 
 #include <fcntl.h>

@@ -1,10 +1,9 @@
-// What a run amounts to, and reading one whole from its folder.
-#include <algorithm>
-#include <filesystem>
+// SPDX-License-Identifier: MIT
+#include "store/run_outcome.h"
 
-#include "ipc/file_system.h"
-#include "store/node_lines.h"
-#include "store/nodes_replay.h"
+#include <algorithm>
+
+#include "ipc/phase_sums.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -17,6 +16,8 @@ void takeSummary(const Summary &summary, RunOutcome &out) {
     out.perClassAccuracy = summary.perClassAccuracy;
     out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
+    for (const auto &[name, value] : summary.metrics)
+        out.metrics.try_emplace(name, value); // else what the log's frames come to
     if (!summary.backend.empty())
         out.backend = summary.backend;
 }
@@ -38,35 +39,30 @@ void takeEpochs(RunOutcome &out) {
         out.totalTrainingTimeS = sum;
 }
 
-std::map<std::string, double, std::less<>> slowestRank(const RunStore &store) {
-    std::map<std::string, double, std::less<>> slowest;
+PhaseSeconds slowestRank(const RunStore &store) {
+    PhaseSeconds slowest;
     double most = -1;
-    for (const auto &[rank, info] : store.ranks()) {
-        const PhaseTimes phases = store.phases(rank);
-        double sum = 0;
-        for (const std::string_view name : additivePhases())
-            if (const auto found = phases.find(name); found != phases.end())
-                sum += found->second.sumS;
+    for (const auto &[rank, info] : store.ranks().all()) {
+        const PhaseTimes phases = store.phases().of(rank);
+        const double sum = additiveSum(phases);
         if (sum <= most || phases.empty())
             continue;
         most = sum;
-        slowest.clear();
-        for (const auto &[name, time] : phases)
-            slowest[name] = time.sumS;
+        slowest = secondsOf(phases);
     }
     return slowest;
 }
 
-std::map<int, std::map<std::string, double, std::less<>>> rankPhases(const RunStore &store) {
-    std::map<int, std::map<std::string, double, std::less<>>> out;
-    for (const auto &[rank, info] : store.ranks())
-        for (const auto &[name, time] : store.phases(rank))
-            out[rank][name] = time.sumS;
+std::map<int, PhaseSeconds> rankPhases(const RunStore &store) {
+    std::map<int, PhaseSeconds> out;
+    for (const auto &[rank, info] : store.ranks().all())
+        if (const PhaseTimes phases = store.phases().of(rank); !phases.empty())
+            out.emplace(rank, secondsOf(phases));
     return out;
 }
 
 std::optional<double> launchTime(const RunStore &store, std::int64_t startWallUs) {
-    for (const StateChange &change : store.stateChanges())
+    for (const StateChange &change : store.messages().stateChanges())
         if (change.rank && change.state == RunState::Training && startWallUs > 0 && change.wallUs >= startWallUs)
             return double(change.wallUs - startWallUs) * 1e-6;
     return std::nullopt;
@@ -90,7 +86,7 @@ RunConditions conditionsOf(const RunStore &store) {
         out.freeCores = record->freeCores;
         out.program = programOf(*record);
     }
-    for (const auto &[rank, info] : store.ranks()) {
+    for (const auto &[rank, info] : store.ranks().all()) {
         if (!info.scheduling.empty())
             out.scheduling = out.scheduling.empty() || out.scheduling == info.scheduling ? info.scheduling : "mixed";
         if (!out.threads)
@@ -105,108 +101,55 @@ RunConditions conditionsOf(const RunStore &store) {
 
 } // namespace
 
-RunOutcome RunStore::outcome() const {
+RunOutcome outcomeOf(const RunStore &store) {
     RunOutcome out;
-    out.run = m_runId.toStdString();
-    if (m_record) {
-        out.name = m_record->name;
-        out.experiment = m_record->experiment;
-        out.recipe = m_record->recipe;
-        out.repeat = m_record->repeat;
-        out.config = workOf(*m_record);
-        out.processes = m_record->processes;
-        out.deviceNames = m_record->deviceNames;
-        out.startWallUs = m_record->startWallUs;
-        out.launchS = launchTime(*this, out.startWallUs);
-        out.script = isScript(*m_record);
-        out.nodes = std::max<int>(1, int(m_record->machines.size()));
-        for (const MachineRecord &machine : m_record->machines)
+    const RunLifecycle &life = store.lifecycle();
+    out.run = store.runId().toStdString();
+    if (const auto &record = store.record()) {
+        out.name = record->name;
+        out.experiment = record->experiment;
+        out.recipe = record->recipe;
+        out.repeat = record->repeat;
+        out.config = workOf(*record);
+        out.processes = record->processes;
+        out.deviceNames = record->deviceNames;
+        out.startWallUs = record->startWallUs;
+        out.launchS = launchTime(store, out.startWallUs);
+        out.script = isScript(*record);
+        out.nodes = std::max<int>(1, int(record->machines.size()));
+        for (const MachineRecord &machine : record->machines)
             out.hosts.push_back(machine.host);
         if (out.config) {
             out.oversubscribed = out.config->oversubscribe;
             out.backend = isDistributed(out.config->method) ? out.config->backend : "";
         }
     }
-    out.about = m_about;
-    out.state = state();
-    out.agentDied = m_link == LinkState::AgentDied && !(out.state && isFinal(*out.state));
-    out.reason = out.agentDied ? "agent died" : m_result ? m_result->reason : m_stateDetail;
-    for (const auto &[rank, info] : m_ranks) {
+    out.about = store.identity().about();
+    out.state = life.state();
+    out.agentDied = life.agentDied();
+    out.reason = out.agentDied ? "agent died" : life.reason();
+    for (const auto &[rank, info] : store.ranks().all()) {
         if (!info.backend.empty() && info.backend != "none")
             out.backend = info.backend;
         if (!info.host.empty() && std::find(out.hosts.begin(), out.hosts.end(), info.host) == out.hosts.end())
             out.hosts.push_back(info.host);
     }
     out.nodes = std::max<int>(out.nodes, int(out.hosts.size()));
-    out.epochs = m_epochs;
+    out.epochs = store.epochs().merged();
+    for (MergedEpoch &epoch : out.epochs)
+        epoch.metrics = store.metrics().ofEpoch(epoch.epoch);
+    out.metrics = store.metrics().ofRun();
     takeEpochs(out);
-    out.phasesS = slowestRank(*this);
-    out.rankPhasesS = rankPhases(*this);
-    out.conditions = conditionsOf(*this);
-    if (m_result) {
-        if (m_result->runTimeS > 0)
-            out.runTimeS = m_result->runTimeS;
-        if (m_result->summary)
-            takeSummary(*m_result->summary, out);
+    out.phasesS = slowestRank(store);
+    out.rankPhasesS = rankPhases(store);
+    out.conditions = conditionsOf(store);
+    if (const auto &result = life.result()) {
+        if (result->runTimeS > 0)
+            out.runTimeS = result->runTimeS;
+        if (result->summary)
+            takeSummary(*result->summary, out);
     }
     return out;
-}
-
-namespace {
-
-Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
-    Decoder decoder;
-    const auto take = [&](std::string_view line) {
-        if (const Result<Frame> frame = decoder.decode(line))
-            store.take(*frame);
-        else
-            store.countUndecodable();
-        if (onFrame)
-            onFrame();
-    };
-    const std::vector<int> nodes = nodesIn(folder);
-    if (nodes.size() < 2) { // knows of a torn tail, too
-        if (nodes.empty())
-            return {};
-        const Result<LogReadReport> report = readLog(folder.log(nodes.front()), 0, take);
-        if (!report)
-            return fail(report.error());
-        store.setGaps(report->gaps, report->damagedLines);
-        return {};
-    }
-    NodesReplay replay;
-    NodeLines lines;
-    replay.open(folder);
-    while (replay.slice([&](std::string_view line, int node) {
-        if (lines.check(line, node) == LineChecker::Verdict::Good)
-            take(line);
-    })) {
-    }
-    store.setGaps(lines.gaps(), lines.damagedLines());
-    return {};
-}
-
-} // namespace
-
-Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
-    const Result<std::string> config = realFileSystem().readAll(folder.config());
-    if (!config)
-        return fail(Error::failed("run " + store.runId().toStdString() + " can't be read: " + config.error().what,
-                                  "lockstepctl list shows the runs"));
-    const Result<RunRecord> record = runRecordFromJson(*config);
-    if (!record)
-        return fail(record.error());
-    store.setRecord(*record);
-    if (Result<void> read = readLogs(store, folder, onFrame); !read)
-        return read;
-    const RunStatus status = readRunStatus(folder);
-    if (status.result)
-        store.setResult(*status.result);
-    using Kind = RunStatus::Kind;
-    store.setLink(status.kind == Kind::Finished    ? LinkState::Finished
-                  : status.kind == Kind::AgentDied ? LinkState::AgentDied
-                                                   : LinkState::Idle);
-    return {};
 }
 
 } // namespace lockstep::core

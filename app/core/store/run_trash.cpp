@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/run_trash.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "store/training_clock.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/anatomy_view.h"
 
 #include <QFontMetricsF>
@@ -5,10 +6,10 @@
 
 #include <algorithm>
 
-#include "analysis/format.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 namespace {

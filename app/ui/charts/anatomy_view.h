@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QColor>
 #include <QList>
@@ -5,7 +6,7 @@
 
 #include <optional>
 
-#include "analysis/dp_anatomy.h"
+#include "analysis/causes/dp_anatomy.h"
 #include "app/ui/charts/bar_rows.h"
 #include "app/ui/charts/painted_chart.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/bar_chart.h"
 
 #include <QBarCategoryAxis>
@@ -13,10 +14,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/format.h"
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 

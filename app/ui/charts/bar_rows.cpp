@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/bar_rows.h"
 
 #include <QFontMetricsF>

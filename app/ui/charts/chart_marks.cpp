@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/chart_marks.h"
 
 #include <QPainter>

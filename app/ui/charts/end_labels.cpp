@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/end_labels.h"
 
 #include <QFontMetricsF>

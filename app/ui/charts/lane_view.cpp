@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/lane_view.h"
 
 #include <QFontMetricsF>
@@ -18,8 +19,8 @@ constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
 constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
-const char *columnOf(core::DeviceModel::Metric metric) {
-    using Metric = core::DeviceModel::Metric;
+const char *columnOf(core::DeviceMetric metric) {
+    using Metric = core::DeviceMetric;
     return metric == Metric::Utilisation ? "utilization"
            : metric == Metric::Memory    ? "memory_used_bytes"
            : metric == Metric::Power     ? "power_w"
@@ -69,7 +70,7 @@ LaneView::LaneView(const Theme &theme, QString name, QWidget *parent) : PaintedC
     setMouseTracking(true);
 }
 
-void LaneView::setMetric(core::DeviceModel::Metric metric, double full) {
+void LaneView::setMetric(core::DeviceMetric metric, double full) {
     if (!(full > 0))
         full = 1;
     if (metric == m_metric && full == m_full)
@@ -268,7 +269,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
 /// At the crosshair while there is one.
 QString LaneView::valueOf(const Lane &lane) const {
     const auto at = m_crosshair.constFind(lane.runId);
-    return at == m_crosshair.constEnd() ? lane.value : core::DeviceModel::text(sampleAt(lane.samples, *at), m_metric);
+    return at == m_crosshair.constEnd() ? lane.value : core::metricText(sampleAt(lane.samples, *at), m_metric);
 }
 
 void LaneView::paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QColor>
 #include <QHash>
@@ -8,7 +9,7 @@
 
 #include "app/ui/charts/chart_marks.h"
 #include "app/ui/charts/painted_chart.h"
-#include "models/device_model.h"
+#include "models/device_metric.h"
 
 namespace lockstep::ui {
 
@@ -38,8 +39,8 @@ public:
     void setLanes(const QList<Lane> &lanes, double fromS, double toS, const QString &axisTitle);
     [[nodiscard]] const QList<Lane> &lanes() const { return m_lanes; }
     /// What the lanes show, and the value of a full lane.
-    void setMetric(core::DeviceModel::Metric metric, double full);
-    [[nodiscard]] core::DeviceModel::Metric metric() const { return m_metric; }
+    void setMetric(core::DeviceMetric metric, double full);
+    [[nodiscard]] core::DeviceMetric metric() const { return m_metric; }
     /// x: seconds on the axis. Epochs' ends too close to be told apart are left out when painted.
     void setMarks(const QList<ChartMark> &marks);
     [[nodiscard]] const QList<ChartMark> &marks() const { return m_marks; }
@@ -85,7 +86,7 @@ private:
     [[nodiscard]] double timeAt(double x) const;
 
     QHash<QString, double> m_crosshair;
-    core::DeviceModel::Metric m_metric = core::DeviceModel::Metric::Utilisation;
+    core::DeviceMetric m_metric = core::DeviceMetric::Utilisation;
     double m_full = 1;
     QList<Lane> m_lanes;
     QList<ChartMark> m_marks;

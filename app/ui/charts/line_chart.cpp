@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/line_chart.h"
 
 #include <QAction>
@@ -12,11 +13,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/format.h"
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/end_labels.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QChartView>
 #include <QPixmap>
@@ -6,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/curve.h"
+#include "analysis/curves/curve.h"
 #include "app/ui/charts/chart_marks.h"
 #include "app/ui/charts/chart_source.h"
 

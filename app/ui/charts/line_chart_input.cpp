@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Pointer and keys of a LineChart: crosshair, zoom, pan.
 #include <QChart>
 #include <QHelpEvent>

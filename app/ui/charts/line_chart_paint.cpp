@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // How a LineChart paints itself: axes by Qt Charts into one picture, curves and words over them into another, the
 // crosshair over both.
 #include <QChart>
@@ -8,10 +9,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/format.h"
 #include "app/ui/charts/end_labels.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/theme/theme.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/painted_chart.h"
 
 #include <QHelpEvent>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/ticks.h"
 
 #include <QDateTime>
@@ -6,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/format.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/topology_view.h"
 
 #include <QFontMetricsF>
@@ -8,8 +9,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "analysis/format.h"
 #include "app/ui/theme/theme.h"
+#include "base/format.h"
 #include "models/cells.h"
 
 namespace lockstep::ui {
@@ -38,13 +39,6 @@ void paintArrow(QPainter *painter, const QLineF &line, const QColor &color) {
     head.lineTo(line.p2() - along * arrow - aside * arrow / 2);
     head.closeSubpath();
     painter->fillPath(head, color);
-}
-
-QString methodWords(const std::string &method) {
-    return method == "ddp" ? QObject::tr("ring all-reduce: each rank sends 2(N-1)/N of the gradients to the next one")
-           : method == "ps-sync"
-               ? QObject::tr("parameter server: every rank sends all gradients to rank 0 and gets all parameters back")
-               : QObject::tr("no traffic between ranks");
 }
 
 } // namespace
@@ -195,7 +189,7 @@ void TopologyView::paintNode(QPainter *painter, std::size_t index, const QRectF 
     for (int i = 0; i < shown; ++i) {
         const QRectF at = discOf(node.ranks[std::size_t(i)], area);
         const QColor fill = mix(p.raised, flowColor(), node.heard ? 0.74 : 0.2);
-        if (i > 0 && m_topology.method == "ddp") { // the ring goes on inside the node
+        if (i > 0 && m_topology.traffic == Traffic::Ring) { // the ring goes on inside the node
             painter->setPen(QPen(flowColor(), 2));
             painter->drawLine(QPointF(at.left() - discGap, at.center().y()), QPointF(at.left(), at.center().y()));
         }
@@ -264,7 +258,7 @@ QString TopologyView::hint(const QPointF &position) const {
                   "%7<br>%8")
             .arg(a, b, core::bandwidth(link.bandwidthThereBytesS), core::bytes(link.bytesThere),
                  core::bandwidth(link.bandwidthBackBytesS), core::bytes(link.bytesBack),
-                 core::shortTime(link.roundTripS), methodWords(m_topology.method), state);
+                 core::shortTime(link.roundTripS), QString::fromUtf8(sentenceOf(m_topology.traffic)), state);
     }
     return {};
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include "app/ui/charts/painted_chart.h"
 #include "nodes/topology.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/charts/waterfall.h"
 
 #include <QFontMetricsF>
@@ -6,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/format.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 namespace {

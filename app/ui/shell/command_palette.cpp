@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/command_palette.h"
 
 #include <QKeyEvent>

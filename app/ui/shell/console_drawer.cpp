@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/console_drawer.h"
 
 #include <QComboBox>
@@ -307,7 +308,7 @@ void ConsoleDrawer::refreshHead() {
 void ConsoleDrawer::refreshSources() {
     int ranks = 0;
     for (const core::RunStore *store : m_workspace.runs().stores())
-        for (const auto &[rank, info] : store->ranks())
+        for (const auto &[rank, info] : store->ranks().all())
             ranks = std::max(ranks, rank + 1);
     if (m_source->count() == ranks + 2)
         return;

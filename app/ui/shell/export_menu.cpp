@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/export_menu.h"
 
 #include <QClipboard>

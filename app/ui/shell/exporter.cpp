@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/exporter.h"
 
 #include <QFileInfo>
@@ -15,12 +16,8 @@ namespace {
 std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
     std::vector<core::ExportedCurve> out;
     for (int i = 0; i < workspace.runs().count(); ++i) {
-        const core::RunStore *store = workspace.runs().at(i);
-        core::ExportedCurve curve;
-        curve.run = store->runId().toStdString();
+        core::ExportedCurve curve = core::exportedCurve(*workspace.runs().at(i));
         curve.name = workspace.runs().label(i).toStdString();
-        curve.method = store->method().toStdString();
-        curve.points = store->loss().points();
         out.push_back(std::move(curve));
     }
     return out;

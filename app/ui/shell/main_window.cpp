@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/main_window.h"
 
 #include <QCloseEvent>
@@ -14,12 +15,12 @@
 
 #include <utility>
 
-#include "app/ui/pages/lab_page.h"
-#include "app/ui/pages/live_page.h"
-#include "app/ui/pages/nodes_page.h"
-#include "app/ui/pages/plan_page.h"
-#include "app/ui/pages/runs_page.h"
-#include "app/ui/pages/verdict_page.h"
+#include "app/ui/pages/lab/lab_page.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/nodes/nodes_page.h"
+#include "app/ui/pages/plan/plan_page.h"
+#include "app/ui/pages/runs/runs_page.h"
+#include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/export_menu.h"

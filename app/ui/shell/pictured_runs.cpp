@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/pictured_runs.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/queue_panel.h"
 
 #include <QGuiApplication>
@@ -155,11 +156,14 @@ void QueuePanel::refresh() {
                                   : tr("Lives on %1. As last seen: %2.").arg(strip.queueHost, strip.unknownWhy);
         m_note->setText(m_note->text().isEmpty() ? lives : lives + u' ' + m_note->text());
     }
+    const bool asking = m_workspace.asking(Deed::Stop) || m_workspace.asking(Deed::ChangeQueue);
+    if (asking)
+        m_note->setText(m_workspace.underWay().sentence());
     m_note->setVisible(!m_note->text().isEmpty());
     const int at = row();
     const QString state = at < 0 ? QString() : m_workspace.queue().index(at).data(core::StateRole).toString();
     const int place = at < 0 ? -1 : m_workspace.queue().placeAt(at);
-    const bool may = heldBy.isEmpty() && strip.unknownWhy.isEmpty();
+    const bool may = heldBy.isEmpty() && strip.unknownWhy.isEmpty() && !asking;
     m_up->setEnabled(may && place > 0);
     m_down->setEnabled(may && place >= 0 && at + 1 < m_workspace.queue().rowCount());
     m_skip->setEnabled(may && (place >= 0 || state == QLatin1String("running") || state == QLatin1String("launching")));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/rail.h"
 
 #include <QButtonGroup>

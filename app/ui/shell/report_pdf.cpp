@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/report_pdf.h"
 
 #include <cmath>
@@ -10,7 +11,7 @@
 #include <QTextCursor>
 #include <QTextDocument>
 
-#include "analysis/verdict.h"
+#include "analysis/compare/verdict.h"
 #include "app/ui/charts/chart_export.h"
 #include "app/ui/charts/chart_source.h"
 #include "export/report.h"

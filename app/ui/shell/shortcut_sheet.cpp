@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/shortcut_sheet.h"
 
 #include <QGridLayout>

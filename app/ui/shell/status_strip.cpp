@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/status_strip.h"
 
 #include <QAction>
@@ -6,6 +7,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
+#include <QToolButton>
 
 #include "app/ui/shell/queue_panel.h"
 #include "app/ui/shell/workspace.h"
@@ -35,21 +37,33 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     m_state = makeLabel({}, "secondary", this);
     m_message = makeLabel({}, "wrong", this);
     m_message->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_message->setWordWrap(true); // two lines fit
     m_message->hide();
+    m_dismiss = new QToolButton(this);
+    m_dismiss->setAutoRaise(true);
+    m_dismiss->setToolTip(tr("Dismiss this message"));
+    m_dismiss->setAccessibleName(tr("Dismiss the message"));
+    m_dismiss->hide();
+    connect(m_dismiss, &QToolButton::clicked, this, [this] { showMessage({}); });
     for (QLabel *label : {m_title, m_run, m_name, m_epoch})
         layout->addWidget(label);
     layout->addWidget(m_bar);
     for (QLabel *label : {m_percent, m_left, m_state})
         layout->addWidget(label);
     layout->addWidget(m_message, 1);
-    layout->addStretch(1);
+    layout->addWidget(m_dismiss);
+    layout->addStretch(); // takes what the message leaves
     buildButtons(layout);
     m_panel = new QueuePanel(m_theme, m_workspace, this);
     connect(&m_workspace, &Workspace::stripChanged, this, &StatusStrip::refresh);
     connect(&m_workspace, &Workspace::opened, this, &StatusStrip::refresh);
+    connect(&m_workspace.underWay(), &RequestsUnderWay::changed, this, [this] {
+        if (!m_workspace.underWay().sentence().isEmpty())
+            showMessage({}); // of an earlier try
+    });
     connect(&m_workspace, &Workspace::startingChanged, this, [this] {
         if (m_workspace.starting())
-            m_message->hide();
+            showMessage({});
         refresh();
     });
     connect(&m_theme, &Theme::changed, this, &StatusStrip::refresh);
@@ -105,6 +119,8 @@ void StatusStrip::showMessage(const QString &sentence) {
     m_message->setText(line);
     m_message->setToolTip(sentence);
     m_message->setVisible(!sentence.isEmpty());
+    m_dismiss->setVisible(!sentence.isEmpty());
+    refresh();
 }
 
 void StatusStrip::refresh() {
@@ -121,45 +137,53 @@ void StatusStrip::refresh() {
         set(m_title, any ? strip.title : tr("Nothing runs"));
     }
     const bool running = strip.active && !m_workspace.starting();
-    set(m_run, running ? strip.run : QString());
-    set(m_name, running && strip.name != strip.title ? strip.name : QString());
-    set(m_epoch, running ? strip.epoch : QString());
+    const QString happening = m_workspace.underWay().sentence();
+    const bool details = running && happening.isEmpty() && m_message->isHidden();
+    set(m_run, details ? strip.run : QString());
+    set(m_name, details && strip.name != strip.title ? strip.name : QString());
+    set(m_epoch, details ? strip.epoch : QString());
     m_bar->setVisible(running);
     m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
     set(m_percent, running && strip.fraction             ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
                    : running && !strip.unheard.isEmpty() ? QStringLiteral("-")
                                                          : QString());
     m_percent->setToolTip(strip.unheard);
-    set(m_left, running ? strip.left : QString());
+    set(m_left, details ? strip.left : QString());
     const QString elsewhere = m_workspace.runningElsewhere(), heldBy = m_workspace.heldBy();
     const bool paused = !strip.pausedBy.isEmpty();
     const QString lost = m_workspace.lostNodes();
-    set(m_state, !strip.unheard.isEmpty() && running ? strip.unheard
-                 : !lost.isEmpty() && running        ? lost
-                 : !heldBy.isEmpty() && strip.active ? tr("read-only: %1 controls it").arg(heldBy)
-                 : paused && !running                ? strip.state
-                 : paused && any && strip.active     ? tr("pauses after this run")
-                 : !any                              ? tr("choose what to run on Plan")
-                 : !elsewhere.isEmpty()              ? tr("press to watch it")
-                 : strip.epoch.isEmpty() || !running ? strip.state
-                                                     : QString());
+    set(m_state, !m_message->isHidden()                ? QString()
+                 : !happening.isEmpty()                ? happening
+                 : !strip.unheard.isEmpty() && running ? strip.unheard
+                 : !lost.isEmpty() && running          ? lost
+                 : !heldBy.isEmpty() && strip.active   ? tr("read-only: %1 controls it").arg(heldBy)
+                 : paused && !running                  ? strip.state
+                 : paused && any && strip.active       ? tr("pauses after this run")
+                 : !any                                ? tr("choose what to run on Plan")
+                 : !elsewhere.isEmpty()                ? tr("press to watch it")
+                 : strip.epoch.isEmpty() || !running   ? strip.state
+                                                       : QString());
     const QString link = m_workspace.linkSentence();
     setToolTip(link);
     m_stop->setVisible(strip.active);
-    m_trace->setEnabled(running);
-    m_stop->setEnabled(heldBy.isEmpty());
+    const bool stopping = m_workspace.asking(Deed::Stop);
+    m_trace->setEnabled(running && !m_workspace.asking(Deed::Trace));
+    m_stop->setEnabled(heldBy.isEmpty() && !stopping);
     m_pause->setVisible(strip.active && m_workspace.queue().rowCount() > 1);
-    m_pause->setEnabled(heldBy.isEmpty());
+    m_pause->setEnabled(heldBy.isEmpty() && !stopping && !m_workspace.asking(Deed::ChangeQueue));
     setWords(m_pause, paused ? tr("Go on") : tr("Pause"));
     m_pause->setToolTip(paused ? tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy)
                                : tr("The current run goes on, no further one starts (Ctrl+Shift+P)"));
     m_queue->setVisible(m_workspace.queue().rowCount() > 1);
     m_takeOver->setVisible(!heldBy.isEmpty() && (strip.active || strip.orphaned));
+    m_takeOver->setEnabled(!m_workspace.asking(Deed::TakeOver));
     m_takeOver->setToolTip(
         tr("Read-only here: %1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)")
             .arg(heldBy));
     m_takeUp->setVisible(strip.orphaned && !m_workspace.starting() && heldBy.isEmpty());
     const Palette &p = m_theme.palette();
+    if (!m_message->isHidden())
+        m_dismiss->setIcon(m_theme.icon(QStringLiteral("close"), p.textSecondary));
     m_dot = strip.orphaned                                    ? p.wrong
             : strip.active                                    ? p.good
             : strip.state.startsWith(QLatin1String("failed")) ? p.wrong

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QFrame>
 
@@ -5,6 +6,7 @@ class QAction;
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
+class QToolButton;
 
 namespace lockstep::ui {
 class ProgressBar;
@@ -12,7 +14,8 @@ class QueuePanel;
 class Theme;
 class Workspace;
 
-/// The strip on top: always tells what runs now, how far it is, how long it takes yet, and stops it.
+/// The strip on top: always tells what runs now, how far it is, how long it takes yet, and stops it. While something is asked of
+/// another machine, or was refused, that is said in place of the details.
 class StatusStrip : public QFrame {
     Q_OBJECT
 public:
@@ -43,6 +46,7 @@ private:
     QLabel *m_title, *m_run, *m_name, *m_epoch, *m_percent, *m_left, *m_state, *m_message;
     ProgressBar *m_bar;
     QAction *m_trace;
+    QToolButton *m_dismiss;
     QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver;
     QueuePanel *m_panel;
     QColor m_dot;

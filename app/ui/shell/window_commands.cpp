@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/window_commands.h"
 
 #include <QAbstractButton>

@@ -1,13 +1,18 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/shell/workspace.h"
 
 #include <QSysInfo>
 
 #include <algorithm>
 
-#include "analysis/format.h"
-#include "analysis/result_table.h"
+#include "analysis/compare/result_table.h"
+#include "app/ui/shell/request_words.h"
+#include "base/format.h"
 #include "export/export.h"
 #include "ipc/run_folder.h"
+#include "store/run_outcome.h"
+#include "store/run_progress.h"
+#include "store/unheard.h"
 
 namespace lockstep::ui {
 namespace {
@@ -55,6 +60,8 @@ Workspace::Workspace(QObject *parent) : QObject(parent), m_history(std::make_uni
     });
     connect(&m_strip, &core::ExperimentModel::changed, this, &Workspace::stripChanged);
     connect(&m_look, &QTimer::timeout, this, &Workspace::claim);
+    connect(&m_underWay, &RequestsUnderWay::changed, this, &Workspace::stripChanged);
+    connect(&m_underWay, &RequestsUnderWay::failed, this, &Workspace::failed);
     connect(&m_runHistory, &core::RunHistory::listed, m_history.get(),
             [this](const core::RunList &runs) { m_history->setRuns(*runs); });
 }
@@ -234,24 +241,34 @@ void Workspace::handleStart(std::unique_ptr<core::DetachedStart> start) {
 
 void Workspace::stop() {
     core::ExperimentFollower *follower = m_running ? m_running : m_open;
-    Result<void> asked;
     if (follower && !follower->experiment().over())
-        asked = follower->stop(me());
+        m_underWay.ask(Deed::Stop, idOf(*follower), tr("Stopping %1…").arg(currentsOf(*follower)),
+                       [&] { return follower->stop(me()); });
     else if (m_runFollower)
-        asked = m_runFollower->requestStop(me());
-    if (!asked)
-        Q_EMIT failed(QString::fromStdString(asked.error().message()));
+        m_underWay.ask(Deed::Stop, m_run->runId(),
+                       tr("Stopping %1…").arg(namedOn(m_run->identity().title(), m_runFollower->host())),
+                       [&] { return m_runFollower->requestStop(me()); });
 }
 
 void Workspace::trace(std::int64_t steps) {
     core::ExperimentFollower *follower = m_running ? m_running : m_open;
-    Result<void> asked;
+    const QString words = tr("Asking %1 for a trace…");
     if (follower && !follower->experiment().over())
-        asked = follower->trace(steps, me());
+        m_underWay.ask(Deed::Trace, idOf(*follower), words.arg(currentsOf(*follower)),
+                       [&] { return follower->trace(steps, me()); });
     else if (m_runFollower)
-        asked = m_runFollower->requestTrace(steps, me());
-    if (!asked)
-        Q_EMIT failed(QString::fromStdString(asked.error().message()));
+        m_underWay.ask(Deed::Trace, m_run->runId(),
+                       words.arg(namedOn(m_run->identity().title(), m_runFollower->host())),
+                       [&] { return m_runFollower->requestTrace(steps, me()); });
+}
+
+QString Workspace::stripId() const {
+    const core::ExperimentFollower *follower = m_strip.follower();
+    return follower ? idOf(*follower) : m_run ? m_run->runId() : QString();
+}
+
+bool Workspace::asking(Deed deed) const {
+    return m_underWay.has(deed, stripId());
 }
 
 /// The first window that watches a queue may change it; one that comes later asks first.
@@ -260,15 +277,16 @@ void Workspace::claim() {
     if (!m_mayControl || !follower || follower->experiment().over() || follower->readOnly() ||
         (follower->holder() && follower->holder()->isMe()))
         return;
-    (void)follower->control(me(), false); // a folder that can't be written shows when something is asked
+    (void)follower->claim(me()); // a folder that can't be written shows when something is asked
 }
 
 void Workspace::takeOver() {
     core::ExperimentFollower *follower = m_strip.follower();
     if (!follower)
         return;
-    if (const auto taken = follower->control(me(), true); !taken)
-        Q_EMIT failed(QString::fromStdString(taken.error().message()));
+    m_underWay.ask(Deed::TakeOver, idOf(*follower),
+                   tr("Taking control of %1…").arg(QString::fromStdString(follower->experiment().title)),
+                   [&] { return follower->takeOver(me()); });
 }
 
 QString Workspace::heldBy() const {
@@ -278,14 +296,13 @@ QString Workspace::heldBy() const {
 
 void Workspace::ask(core::QueueRequest request) {
     core::ExperimentFollower *follower = m_strip.follower();
-    if (!follower)
+    if (!follower || asking(Deed::Stop))
         return;
     claim();
     request.by = me().toStdString();
-    if (const auto asked = follower->ask(request); !asked) {
-        Q_EMIT failed(QString::fromStdString(asked.error().message()));
+    if (!m_underWay.ask(Deed::ChangeQueue, idOf(*follower), sentenceOf(request, *follower),
+                        [&] { return follower->ask(request); }))
         return;
-    }
     const bool goesOn =
         request.kind == core::QueueRequest::Kind::Retry || request.kind == core::QueueRequest::Kind::Resume;
     if (goesOn && follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
@@ -298,6 +315,8 @@ QString Workspace::whyNotTry() const {
     if (m_open->readOnly())
         return tr("This window is read-only: %1 controls the experiment; take over first")
             .arg(QString::fromStdString(m_open->holder()->title()));
+    if (m_underWay.has(Deed::ChangeQueue, openId()) || m_underWay.has(Deed::Stop, openId()))
+        return tr("The queue has not answered what was asked of it before");
     if (m_running && m_running != m_open)
         return tr("%1 runs now: both would be slower, and neither measure fair")
             .arg(QString::fromStdString(m_running->experiment().title));
@@ -314,15 +333,25 @@ void Workspace::tryRun(const core::SuggestedRun &run) {
     else if (requests.empty())
         return Q_EMIT failed(tr("%1: its runs are queued again already, or are another experiment's")
                                  .arg(QString::fromStdString(run.name)));
-    for (core::QueueRequest &request : requests) {
-        request.by = me().toStdString();
-        if (const auto asked = m_open->ask(request); !asked) {
-            Q_EMIT failed(QString::fromStdString(asked.error().message()));
-            if (&request == &requests.front())
-                return;
-            break; // what was taken before it still wants an owner
+    const auto askAll = [&]() -> core::Asked {
+        std::vector<std::unique_ptr<core::Request>> underWay;
+        for (core::QueueRequest &request : requests) {
+            request.by = me().toStdString();
+            core::Asked asked = m_open->ask(request);
+            if (!asked && &request == &requests.front())
+                return asked;
+            if (!asked) { // what was taken before it still wants an owner
+                Q_EMIT failed(QString::fromStdString(asked.error().message()));
+                break;
+            }
+            if (*asked)
+                underWay.push_back(std::move(*asked));
         }
-    }
+        return underWay.empty() ? core::Asked() : std::make_unique<core::RequestGroup>(std::move(underWay));
+    };
+    const QString words = tr("Queueing %1…").arg(namedOn(QString::fromStdString(run.name), m_open->queueHost()));
+    if (!m_underWay.ask(Deed::ChangeQueue, openId(), words, askAll))
+        return;
     lookForRunning();
     if (m_open->queueHost().isEmpty() && !core::isOwned(experiment.id)) // elsewhere that machine sees to it
         takeUp();
@@ -333,7 +362,7 @@ QString Workspace::openId() const {
 }
 
 QString Workspace::title() const {
-    return m_open ? QString::fromStdString(m_open->experiment().title) : m_run ? m_run->title() : QString();
+    return m_open ? QString::fromStdString(m_open->experiment().title) : m_run ? m_run->identity().title() : QString();
 }
 
 const core::Experiment *Workspace::experiment() const {
@@ -346,11 +375,11 @@ core::ExperimentModel::Strip Workspace::strip() const {
     core::ExperimentModel::Strip out;
     if (!m_run)
         return out;
-    out.unheard = m_run->whyUnheard();
-    const core::Progress progress = out.unheard.isEmpty() ? m_run->progress() : core::Progress();
-    out.title = m_run->title();
-    out.name = m_run->title();
-    out.state = out.unheard.isEmpty() ? m_run->stateSentence() : out.unheard;
+    out.unheard = core::whyUnheard(*m_run);
+    const core::Progress progress = out.unheard.isEmpty() ? core::progressOf(*m_run) : core::Progress();
+    out.title = m_run->identity().title();
+    out.name = m_run->identity().title();
+    out.state = out.unheard.isEmpty() ? m_run->lifecycle().sentence() : out.unheard;
     out.fraction = out.overall = progress.fraction;
     if (progress.epoch && progress.epochs)
         out.epoch = tr("epoch %1/%2").arg(*progress.epoch).arg(*progress.epochs);
@@ -363,7 +392,7 @@ core::ExperimentModel::Strip Workspace::strip() const {
 QString Workspace::stripMethod() const {
     const core::ExperimentFollower *follower = m_strip.follower();
     const core::RunStore *store = follower ? follower->current() : m_run.get();
-    return store ? store->method() : QString();
+    return store ? store->identity().method() : QString();
 }
 
 QString Workspace::linkSentence() const {
@@ -371,17 +400,17 @@ QString Workspace::linkSentence() const {
     const core::RunStore *store = follower ? follower->current() : m_run.get();
     if (!store)
         return {};
-    const QString own =
-        store->linkSentence().isEmpty()
-            ? QString::fromUtf8(core::toString(store->link()).data(), qsizetype(core::toString(store->link()).size()))
-            : store->linkSentence();
-    return store->links().empty() ? own : own + QStringLiteral("; ") + store->linksSentence();
+    const QString own = store->lifecycle().linkSentence().isEmpty()
+                            ? QString::fromUtf8(core::toString(store->lifecycle().link()).data(),
+                                                qsizetype(core::toString(store->lifecycle().link()).size()))
+                            : store->lifecycle().linkSentence();
+    return store->links().all().empty() ? own : own + QStringLiteral("; ") + store->links().sentence();
 }
 
 QString Workspace::lostNodes() const {
     const core::ExperimentFollower *follower = m_strip.follower();
     const core::RunStore *store = follower ? follower->current() : m_run.get();
-    return store && store->linkToNodeLost() ? store->linksSentence() : QString();
+    return store && core::linkToNodeLost(*store) ? store->links().sentence() : QString();
 }
 
 QString Workspace::runningElsewhere() const {
@@ -392,7 +421,7 @@ bool Workspace::complete() const {
     if (m_open && !m_open->experiment().over())
         return false;
     return std::all_of(m_runs.stores().begin(), m_runs.stores().end(), [](const core::RunStore *store) {
-        const core::LinkState link = store->link();
+        const core::LinkState link = store->lifecycle().link();
         return link == core::LinkState::Finished || link == core::LinkState::AgentDied ||
                link == core::LinkState::Failed;
     });
@@ -401,7 +430,7 @@ bool Workspace::complete() const {
 bool Workspace::settled() const {
     return !m_recompute.isActive() &&
            std::none_of(m_runs.stores().begin(), m_runs.stores().end(), [](const core::RunStore *store) {
-               const core::LinkState link = store->link();
+               const core::LinkState link = store->lifecycle().link();
                return link == core::LinkState::Idle || link == core::LinkState::Replaying ||
                       link == core::LinkState::Connecting;
            });
@@ -415,7 +444,7 @@ void Workspace::resultsDirty() {
 void Workspace::recompute() {
     std::vector<core::RunOutcome> outcomes;
     for (const core::RunStore *store : m_runs.stores())
-        outcomes.push_back(store->outcome());
+        outcomes.push_back(core::outcomeOf(*store));
     const core::ResultTable table =
         m_open ? core::resultTable(m_open->experiment(), outcomes) : core::resultTable(outcomes);
     core::Report report =

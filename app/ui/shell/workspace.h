@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QElapsedTimer>
 #include <QObject>
@@ -7,21 +8,19 @@
 #include <vector>
 
 #include "app/ui/shell/pictured_runs.h"
-#include "follow/experiment_follower.h"
+#include "app/ui/shell/requests_under_way.h"
 #include "follow/run_follower.h"
 #include "launch/detached_start.h"
 #include "models/alert_model.h"
 #include "models/console_model.h"
-#include "models/curve_model.h"
-#include "models/device_model.h"
-#include "models/epoch_model.h"
 #include "models/experiment_model.h"
 #include "models/judgement_model.h"
-#include "models/phase_model.h"
 #include "models/result_model.h"
+#include "models/run_curves.h"
 #include "models/run_list_model.h"
 #include "models/run_set.h"
 #include "models/target_model.h"
+#include "queue/experiment_follower.h"
 #include "store/run_history.h"
 #include "store/run_store.h"
 
@@ -47,7 +46,8 @@ public:
     [[nodiscard]] bool starting() const { return m_start != nullptr; }
     /// Takes up the queue of the experiment on the strip, whose owner is gone.
     void takeUp();
-    /// Stops what the strip shows.
+    /// Stops what the strip shows. This, trace(), takeOver() and ask() return at once: underWay() says what is happening, `failed`
+    /// why it did not. What is under way already is not asked twice.
     void stop();
     /// Has its run record the next steps for Perfetto; where they lie, its console tells.
     void trace(std::int64_t steps);
@@ -58,6 +58,8 @@ public:
     /// Asks the queue of the experiment on the strip; `failed` says why not. Queued again without an owner: it is taken up.
     void ask(core::QueueRequest request);
     void takeOver(); ///< control of the experiment on the strip, whoever holds it
+    [[nodiscard]] const RequestsUnderWay &underWay() const { return m_underWay; }
+    [[nodiscard]] bool asking(Deed deed) const; ///< it is under way for what the strip shows
     /// Whether this window may take control of what it follows; a picture of it must not.
     void setMayControl(bool may) { m_mayControl = may; }
     /// The experiment on the strip and its queue.
@@ -85,12 +87,9 @@ public:
     [[nodiscard]] bool settled() const;
 
     [[nodiscard]] core::RunSet &runs() { return m_runs; }
-    /// Those and pinned ones of other experiments: what the pictures (and the four models below) show.
+    /// Those and pinned ones of other experiments: what the pictures show.
     [[nodiscard]] PicturedRuns &pictured() { return m_pictured; }
-    [[nodiscard]] core::CurveModel &curves() { return m_curves; }
-    [[nodiscard]] core::EpochModel &epochs() { return m_epochs; }
-    [[nodiscard]] core::DeviceModel &devices() { return m_devices; }
-    [[nodiscard]] core::PhaseModel &phases() { return m_phases; }
+    [[nodiscard]] core::RunCurves &curves() { return m_curves; } ///< of pictured()
     [[nodiscard]] core::ConsoleModel &console() { return m_console; }
     [[nodiscard]] core::AlertModel &alerts() { return m_alerts; }
     [[nodiscard]] core::ResultModel &results() { return m_results; }
@@ -117,6 +116,7 @@ private:
     void recompute();
     void resultsDirty();
     void claim();
+    [[nodiscard]] QString stripId() const;
     void handleStart(std::unique_ptr<core::DetachedStart> start);
 
     // Models are declared after what they read, so that they go first.
@@ -126,13 +126,11 @@ private:
     std::unique_ptr<core::RunStore> m_run;
     std::unique_ptr<core::RunFollower> m_runFollower;
     std::unique_ptr<core::DetachedStart> m_start;
+    RequestsUnderWay m_underWay;
 
     core::RunSet m_runs{this};
     PicturedRuns m_pictured{m_runs};
-    core::CurveModel m_curves{&m_pictured.runs()};
-    core::EpochModel m_epochs{&m_pictured.runs()};
-    core::DeviceModel m_devices{&m_pictured.runs()};
-    core::PhaseModel m_phases{&m_pictured.runs()};
+    core::RunCurves m_curves{&m_pictured.runs()};
     core::ConsoleModel m_console{&m_runs};
     core::AlertModel m_alerts{&m_runs};
     core::ExperimentModel m_strip;

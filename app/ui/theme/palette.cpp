@@ -1,11 +1,10 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/theme/palette.h"
 
 #include <QString>
 
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/method_color.h"
 
 namespace lockstep::ui {
 
@@ -50,8 +49,11 @@ Palette darkPalette() {
 }
 
 QColor methodColor(const QString &method) {
-    const std::string_view name = core::methodColorName(method.toStdString());
-    return QColor(QString::fromLatin1(name.data(), qsizetype(name.size())));
+    return QColor(QString::fromUtf8(methodColorName(method.toStdString())));
+}
+
+QColor methodColor(Method method) {
+    return QColor(QString::fromUtf8(specOf(method).color));
 }
 
 namespace {

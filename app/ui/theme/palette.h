@@ -1,5 +1,8 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <QColor>
+
+#include "ipc/methods.h"
 
 namespace lockstep::ui {
 
@@ -19,8 +22,9 @@ struct Palette {
 [[nodiscard]] Palette darkPalette();
 
 /// Colour says method, the same in both themes and colour-blind safe (Okabe-Ito).
-/// `method` is a config's name: baseline, dp, ddp, ps-sync, ps-async, pipeline. Others get the baseline's grey.
+/// `method` is a config's name; names that are not in the method table get the baseline's grey.
 [[nodiscard]] QColor methodColor(const QString &method);
+[[nodiscard]] QColor methodColor(Method method);
 
 /// WCAG's contrast of two opaque colours, 1 to 21.
 [[nodiscard]] double contrastRatio(const QColor &a, const QColor &b);

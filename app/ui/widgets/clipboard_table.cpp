@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/widgets/clipboard_table.h"
 
 #include <QAction>

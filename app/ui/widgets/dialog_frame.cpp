@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/widgets/dialog_frame.h"
 
 #include <QDialog>

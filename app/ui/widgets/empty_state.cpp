@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/widgets/empty_state.h"
 
 #include <QLabel>

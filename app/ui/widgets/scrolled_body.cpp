@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/widgets/scrolled_body.h"
 
 #include <QScrollArea>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/widgets/tables.h"
 
 #include <QHeaderView>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "app/ui/widgets/wrapped_label.h"
 
 #include <algorithm>

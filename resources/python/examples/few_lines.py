@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A training loop of its own and one process: the lines marked `# +` show it in Lockstep.
 
     lockstep-agent run -- python3 few_lines.py
@@ -10,7 +11,7 @@ import sys
 import torch
 from torch import nn
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))  # not needed where the package is installed
 import lockstep  # noqa: E402  # +
 
 torch.manual_seed(1)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The published LeNet study on PyTorch's own tools: DistributedDataParallel, DataLoader, torchvision's transforms of
 PIL images. The lines that mention `run` are all that Lockstep needs; without it they do nothing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Stands in for libnvidia-ml.so.1: two GPUs of known figures, with nvml.h's names and layouts. FAKE_NVML_SLOW makes every
 // utilisation query take a second, as a GPU in trouble does.
 #include <unistd.h>

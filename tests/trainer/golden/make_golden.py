@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Writes the golden files beside it with PyTorch's own Python code. Needs torch alone (no numpy, no torchvision).
 
     .venv/bin/python tests/trainer/golden/make_golden.py

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Records what two real ranks needed for each step, for straggler_test: runs lockstep-trainer under DDP with --trace and
 reads each rank's own times from its trace, as trainer/strategies/ddp measures them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "trainer/comm/cuda/module.h"
 
 #include <cstdio>
@@ -5,7 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
-#include "trainer/comm/cuda/step_graphs.h"
+#include "trainer/comm/cuda/cuda_step_graphs.h"
 
 namespace lockstep::trainer {
 namespace {

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: MIT
 #pragma once
-// What lockstep-trainer asks of its CUDA half, a library of its own that is loaded when a run names GPUs: a rank on CPU
-// devices would otherwise carry CUDA's libraries, a quarter of its memory and a part of its start.
+// The functions of lockstep-trainer's CUDA half, a library that is loaded when a run uses GPUs. Without this split, a rank on CPU
+// devices would also load CUDA's libraries: a quarter of its memory and a part of its start-up time.
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@
 
 namespace lockstep::trainer {
 
-/// The one symbol the library gives; both sides are of one build. The library links torch and nothing of ours: a program gives
-/// no symbol to what it loads, so what is to be logged is handed back.
+/// The library's only symbol; both sides are of one build. The library links torch and none of our code, since a loaded library
+/// cannot use the executable's symbols. So it returns what is to be logged.
 struct CudaFunctions {
     /// UUIDs in CUDA's order; `troubles`: a sentence for each thing that could not be asked.
     std::vector<std::string> (*visibleGpus)(std::vector<std::string> &troubles);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 #include "launch/jobs/job_shape.h"
 
 #include <algorithm>
@@ -21,8 +22,8 @@ Result<JobShape> jobShape(const RunConfig &config, int nodes) {
     const int processes = processCount(config);
     const int wanted = std::max(1, nodes);
     if (wanted > 1 && !isDistributed(config.method))
-        return fail(Error::badArgument(std::string(toString(config.method)) + " is one process on one node, and " +
-                                           std::to_string(wanted) + " nodes are asked for",
+        return fail(Error::badArgument(std::string(toString(config.method)) + " is one process on one node, but " +
+                                           std::to_string(wanted) + " nodes are requested",
                                        "use the method ddp, or one node", "nodes"));
     if (wanted > processes)
         return fail(Error::badArgument(std::to_string(wanted) + " nodes are more than the run's " +
@@ -59,8 +60,8 @@ Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes
         for (const char *ours : {"{scripts}", "{recipe_folder}"})
             if (word.find(ours) != std::string::npos)
                 return fail(Error::badArgument(
-                    commentText(run.name) + " runs a Python file that lies on this machine (" + commentText(word) + ")",
-                    "copy it to where the job runs and name it there in the recipe's command"));
+                    commentText(run.name) + " runs a Python file of this machine (" + commentText(word) + ")",
+                    "copy it to the job's machines and use its path there in the recipe's command"));
     return words;
 }
 
@@ -91,7 +92,7 @@ std::string commentText(std::string_view text) {
     for (const char c : text.substr(0, longest))
         out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
     while (!out.empty() && text.size() > longest && (static_cast<unsigned char>(out.back()) & 0x80) != 0)
-        out.pop_back(); // no half of a character
+        out.pop_back(); // no partial UTF-8 character
     return out;
 }
 

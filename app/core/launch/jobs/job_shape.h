@@ -1,37 +1,38 @@
+// SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
 #include <vector>
 
-#include "launch/plan.h"
+#include "experiment/plan.h"
 
 namespace lockstep::core {
 
-/// The processes of one run, by node. Ranks are prefix sums: with {2, 1} node 1 begins at rank 2.
+/// A run's processes by node. Ranks are prefix sums: with {2, 1} node 1 begins at rank 2.
 struct JobShape {
     std::vector<int> processes; ///< at least one entry, each at least 1
     [[nodiscard]] int nodes() const { return int(processes.size()); }
     [[nodiscard]] int worldSize() const;
-    [[nodiscard]] bool even() const; ///< every node has as many
+    [[nodiscard]] bool even() const; ///< all nodes have the same number
 };
 
-/// A run's processes over `nodes` nodes, as evenly as they go, the first nodes having one more; of a run that names its
-/// nodes itself (RunConfig::nodes), those, and `nodes` is 0 or their number. BadArgument: more nodes than processes, or
-/// several nodes for a method of one process.
+/// Distributes a run's processes over `nodes` nodes as evenly as possible; the first nodes get one more. If the run
+/// names its nodes (RunConfig::nodes), those are used and `nodes` must be 0 or their number. BadArgument: more nodes
+/// than processes, or several nodes for a single-process method.
 [[nodiscard]] Result<JobShape> jobShape(const RunConfig &config, int nodes);
 
-/// The config as the trainers of a node with that many processes are given it where a scheduler hands devices out: its
-/// own, counted from 0. No interface, no cores of this machine for loading workers.
+/// The config for the trainers of a node with that many processes if a scheduler assigns the devices: they are
+/// numbered from 0, and interface and loading workers' cores of this machine are removed.
 [[nodiscard]] RunConfig configOfShare(const RunConfig &config, int processes);
 
-/// What stands in lockstep-trainer's place with its arguments: a script's words, or the trainer's. A script that comes
-/// with Lockstep or lies beside its recipe can't be told to another machine: BadArgument.
+/// The command that each process runs: the trainer or a script, with its arguments. BadArgument for a script that comes
+/// with Lockstep or lies next to its recipe: its path is meaningless on another machine.
 [[nodiscard]] Result<std::vector<std::string>> jobCommand(const PlannedRun &run, int processes);
 
-/// "DDP ×2, 'quoted'" as a name that schedulers take: lower-case letters, digits and '-', at most `longest` characters,
-/// beginning with a letter; never empty.
+/// "DDP ×2, 'quoted'" as a name that schedulers accept: lower-case letters, digits and '-', at most `longest`
+/// characters, starting with a letter; never empty.
 [[nodiscard]] std::string jobName(std::string_view title, std::size_t longest = 40);
 
-/// A title as the end of one comment line: no control characters, at most 200 bytes.
+/// A title that is safe in a comment line: no control characters, at most 200 bytes.
 [[nodiscard]] std::string commentText(std::string_view text);
 
 } // namespace lockstep::core

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Kubernetes manifests: a plain Indexed Job with its headless Service, and a PyTorchJob.
 #include <nlohmann/json.hpp>
 
@@ -9,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Blocks of YAML. Keys are ours and plain; every text is quoted.
+/// Emits block-style YAML. Keys are plain; every value is quoted.
 void writeYaml(const Json &value, int indent, std::string &out) {
     const std::string blanks(std::size_t(indent), ' ');
     const auto scalar = [&](const Json &one) {
@@ -44,7 +45,7 @@ std::string toYaml(const Json &document) {
     return out;
 }
 
-/// Kubernetes fills $(NAME) in a container's words in; $$ is a plain $.
+/// Kubernetes expands $(NAME) in a container's arguments; $$ escapes $.
 std::string containerWord(const std::string &word) {
     std::string out;
     for (const char c : word)
@@ -80,7 +81,7 @@ Json containerOf(const PlannedRun &run, const JobPlace &place, int processes, st
     Json mounts = Json::array();
     if (!place.claim.empty())
         mounts.push_back({{"name", "shared"}, {"mountPath", place.mount}});
-    if (processes > 1) // NCCL's and the loaders' shared memory: a pod's own 64 MiB is too little
+    if (processes > 1) // shared memory of NCCL and the loaders: a pod's default of 64 MiB is too little
         mounts.push_back({{"name", "shm"}, {"mountPath", "/dev/shm"}});
     if (!mounts.empty())
         container["volumeMounts"] = std::move(mounts);
@@ -90,7 +91,7 @@ Json containerOf(const PlannedRun &run, const JobPlace &place, int processes, st
 Json podSpec(const JobPlace &place, int processes, Json container) {
     Json spec = Json::object();
     spec["restartPolicy"] = "Never";
-    spec["terminationGracePeriodSeconds"] = 60; // for the checkpoint that ranks write when they are asked to end
+    spec["terminationGracePeriodSeconds"] = 60; // time for the checkpoint that ranks write on SIGTERM
     spec["containers"] = Json::array({std::move(container)});
     Json volumes = Json::array();
     if (!place.claim.empty())
@@ -124,13 +125,13 @@ Result<Manifest> prepare(const PlannedRun &run, const JobPlace &place) {
         return fail(shape.error());
     if (!shape->even())
         return fail(Error::badArgument(std::to_string(shape->worldSize()) + " ranks can't be shared evenly among " +
-                                           std::to_string(shape->nodes()) + " pods, which are all alike",
-                                       "ask for a number of nodes that divides the ranks", "nodes"));
+                                           std::to_string(shape->nodes()) + " pods, which are all the same",
+                                       "choose a number of nodes that divides the ranks", "nodes"));
     if (place.image.empty())
-        return fail(Error::badArgument("no container image is named", "give one with lockstep-trainer in it: --image",
+        return fail(Error::badArgument("no container image is given", "give one with lockstep-trainer in it: --image",
                                        "image"));
     if (!place.claim.empty() && !place.mount.starts_with('/'))
-        return fail(Error::badArgument("the mount \"" + commentText(place.mount) + "\" is no absolute path",
+        return fail(Error::badArgument("the mount \"" + commentText(place.mount) + "\" is not an absolute path",
                                        "write it like /shared", "mount"));
     Manifest out{
         *shape, shape->processes.front(), {}, place.name.empty() ? jobName("lockstep-" + run.name) : place.name};
@@ -142,7 +143,7 @@ Result<Manifest> prepare(const PlannedRun &run, const JobPlace &place) {
     return out;
 }
 
-/// torchrun with these words before the command; a method of one process needs none.
+/// Prefixes torchrun with these arguments; a single-process method needs none.
 std::vector<std::string> underTorchrun(const PlannedRun &run, const Manifest &manifest,
                                        std::vector<std::string> words) {
     std::vector<std::string> command = manifest.command;
@@ -150,7 +151,7 @@ std::vector<std::string> underTorchrun(const PlannedRun &run, const Manifest &ma
         return command;
     words.insert(words.begin(), "torchrun");
     if (pythonScript(command) == std::size_t(1))
-        command.erase(command.begin()); // torchrun brings its own Python
+        command.erase(command.begin()); // torchrun starts Python itself
     else
         words.emplace_back("--no-python");
     words.insert(words.end(), command.begin(), command.end());
@@ -160,7 +161,7 @@ std::vector<std::string> underTorchrun(const PlannedRun &run, const Manifest &ma
 } // namespace
 
 std::string yamlText(std::string_view utf8) {
-    // As JSON: what is no UTF-8 becomes U+FFFD, ASCII controls are escaped.
+    // As JSON: invalid UTF-8 becomes U+FFFD, ASCII controls are escaped.
     const std::string json = Json(std::string(utf8)).dump(-1, ' ', false, Json::error_handler_t::replace);
     std::string out;
     for (std::size_t i = 0; i < json.size(); ++i) {
@@ -210,7 +211,7 @@ Result<std::string> kubernetesJob(const PlannedRun &run, const JobPlace &place) 
          {{"completionMode", "Indexed"},
           {"completions", nodes},
           {"parallelism", nodes},
-          {"backoffLimit", 0}, // a rank that comes again alone finds no group
+          {"backoffLimit", 0}, // a rank restarted alone cannot rejoin its group
           {"template", {{"metadata", {{"labels", {{"lockstep/job", name}}}}}, {"spec", std::move(pod)}}}}}};
     if (nodes == 1)
         return toYaml(job);
@@ -231,7 +232,7 @@ Result<std::string> pyTorchJob(const PlannedRun &run, const JobPlace &place) {
     const int nodes = manifest->shape.nodes();
     Json pod = podSpec(place, manifest->processes,
                        containerOf(run, place, manifest->processes, underTorchrun(run, *manifest, {})));
-    pod.erase("restartPolicy"); // the replicas', below
+    pod.erase("restartPolicy"); // set per replica, below
     const auto replicas = [&](int count) {
         return Json{{"replicas", count}, {"restartPolicy", "Never"}, {"template", {{"spec", pod}}}};
     };

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "base/command_prefix.h"
 #include "ipc/command_template.h"
-#include "launch/command_prefix.h"
 #include "launch/jobs/exported_job.h"
 
 namespace lockstep::core {
@@ -20,8 +21,7 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
         return fail(shape.error());
     const bool ddp = isDistributed(run.config.method);
     if (shape->nodes() > 1 && place.masterAddress.empty())
-        return fail(Error::badArgument("the " + std::to_string(shape->nodes()) +
-                                           " nodes don't know where node 0 is to be reached",
+        return fail(Error::badArgument("the " + std::to_string(shape->nodes()) + " nodes need node 0's address",
                                        "give its name or address: --master-addr HOST", "master_addr"));
     std::string text;
     if (!place.frames.empty())
@@ -37,7 +37,7 @@ Result<std::string> torchrunLines(const PlannedRun &run, const JobPlace &place) 
         if (ddp) {
             words = {"torchrun"};
             if (pythonScript(*command) == std::size_t(1))
-                command->erase(command->begin()); // torchrun brings its own Python
+                command->erase(command->begin()); // torchrun starts Python itself
             else
                 words.emplace_back("--no-python");
             const auto add = [&](const char *flag, const std::string &value) {

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/causes/attribution.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "analysis/causes/phase_parts.h"
+#include "analysis/compare/result_table.h"
+#include "analysis/fairness/setting_factors.h"
+#include "base/format.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::size_t mostFactors = 6; ///< 64 controls, 720 orders
+constexpr std::size_t mostMissing = 6; ///< more would be a list nobody starts
+constexpr double worthTelling = 0.05;  ///< share of a training time in no phase that is said
+
+using TimePart = std::optional<double> TimeParts::*;
+
+/// A part that one of the two does not tell is told of neither: its time stays in the rest of both.
+double change(const TimeParts &reference, const TimeParts &run, TimePart part) {
+    return reference.*part && run.*part ? *(run.*part) - *(reference.*part) : 0;
+}
+
+/// Where one does not tell waiting from communicating, both are taken together.
+void joinWaiting(TimeParts &parts) {
+    if (parts.communicationS && parts.waitS)
+        *parts.communicationS += *parts.waitS;
+    parts.waitS.reset();
+}
+
+void noteUnreported(const Cell &cell, const TimeParts &own, const TimeParts &other, std::vector<std::string> &notes) {
+    const std::pair<TimePart, const char *> parts[] = {{&TimeParts::loadS, "loading"},
+                                                       {&TimeParts::computeS, "computing"},
+                                                       {&TimeParts::communicationS, "communication"}};
+    for (const auto &[part, name] : parts)
+        if (!(own.*part) && other.*part)
+            notes.push_back(cell.name + " reports no " + name + ": that time of both is unattributed.");
+    if (!own.waitS && own.communicationS)
+        notes.push_back(
+            cell.name +
+            " does not tell waiting for slower ranks from communication: imbalance is inside communication.");
+    const double share = own.restS / own.trainingS;
+    if (share > worthTelling)
+        notes.push_back(percent(share, 0).toStdString() + " of the training time of " + cell.name +
+                        " is in no phase that it reports.");
+}
+
+void addBars(const Cell &referenceCell, const Cell &runCell, TimeParts reference, TimeParts run, Attribution &out) {
+    noteUnreported(referenceCell, reference, run, out.notes);
+    noteUnreported(runCell, run, reference, out.notes);
+    if (!reference.waitS || !run.waitS) {
+        joinWaiting(reference);
+        joinWaiting(run);
+    }
+    const double total = out.runS - out.referenceS;
+    const std::array<double, 5> known = {change(reference, run, &TimeParts::loadS),
+                                         change(reference, run, &TimeParts::computeS),
+                                         change(reference, run, &TimeParts::communicationS),
+                                         change(reference, run, &TimeParts::waitS), run.startUpS - reference.startUpS};
+    double sum = 0;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        out.bars.push_back({Cause(i), known.at(i), known.at(i), known.at(i)});
+        sum += known.at(i);
+    }
+    const double rest = total - sum;
+    out.bars.push_back({Cause::Unattributed, rest, rest, rest});
+}
+
+/// The controls between two cells: names and times by which of the factors are the run's.
+class Lattice {
+public:
+    Lattice(const Cell &reference, const Cell &run, const std::vector<Cell> &others,
+            const std::vector<SettingFactor> &factors)
+        : m_count(factors.size()), m_nodes(std::size_t(1) << factors.size()) {
+        std::vector<RunConfig> wanted;
+        std::vector<bool> script;
+        for (std::uint32_t mask = 0; mask < m_nodes.size(); ++mask) {
+            wanted.push_back(configBetween(reference, run, factors, mask));
+            script.push_back(scriptBetween(reference, run, factors, mask));
+        }
+        for (const Cell &other : others) {
+            if (other.runs.empty() || !other.runs.front().config || other.name == reference.name ||
+                other.name == run.name)
+                continue;
+            for (std::uint32_t mask = 1; mask + 1 < m_nodes.size(); ++mask)
+                if (isScript(other) == script[mask] && isSameSetting(*other.runs.front().config, wanted[mask]))
+                    if (const auto parts = partsOf(other))
+                        m_nodes[mask] = {other.name, parts->runS};
+        }
+    }
+    void setEnds(double referenceS, double runS) {
+        m_nodes.front() = {"", referenceS};
+        m_nodes.back() = {"", runS};
+    }
+    [[nodiscard]] bool has(std::uint32_t mask) const { return m_nodes[mask].seconds.has_value(); }
+
+    /// Effects by factor over every order whose controls are all there; empty when there is no such order.
+    [[nodiscard]] std::vector<FactorEffect> effects(const std::vector<SettingFactor> &factors) const {
+        std::vector<FactorEffect> out;
+        for (const SettingFactor &factor : factors)
+            out.push_back({factor.key, factor.label, 0, INFINITY, -INFINITY, {}});
+        std::vector<std::set<std::string>> names(m_count);
+        std::vector<std::pair<std::size_t, double>> steps; // factor and its seconds, in the present order
+        long orders = 0;
+        const std::function<void(std::uint32_t)> go = [&](std::uint32_t mask) {
+            if (mask + 1 == m_nodes.size()) {
+                ++orders;
+                std::uint32_t at = 0;
+                for (const auto &[factor, seconds] : steps) {
+                    FactorEffect &effect = out[factor];
+                    effect.seconds += seconds;
+                    effect.low = std::min(effect.low, seconds);
+                    effect.high = std::max(effect.high, seconds);
+                    for (const std::uint32_t end : {at, at | std::uint32_t(1) << factor})
+                        if (!m_nodes[end].name.empty())
+                            names[factor].insert(m_nodes[end].name);
+                    at |= std::uint32_t(1) << factor;
+                }
+                return;
+            }
+            for (std::size_t i = 0; i < m_count; ++i) {
+                const std::uint32_t next = mask | std::uint32_t(1) << i;
+                if (next == mask || !has(next))
+                    continue;
+                steps.emplace_back(i, *m_nodes[next].seconds - *m_nodes[mask].seconds);
+                go(next);
+                steps.pop_back();
+            }
+        };
+        go(0);
+        if (orders == 0)
+            return {};
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            out[i].seconds /= double(orders);
+            out[i].controls.assign(names[i].begin(), names[i].end());
+        }
+        return out;
+    }
+
+private:
+    struct Node {
+        std::string name;
+        std::optional<double> seconds;
+    };
+    std::size_t m_count;
+    std::vector<Node> m_nodes;
+};
+
+/// One change by itself first, then all but one, then what lies between.
+std::vector<std::uint32_t> mostTellingFirst(std::size_t factors) {
+    std::vector<std::uint32_t> masks;
+    for (std::uint32_t mask = 1; mask + 1 < std::uint32_t(1) << factors; ++mask)
+        masks.push_back(mask);
+    std::ranges::stable_sort(masks, {}, [factors](std::uint32_t mask) {
+        const int changed = std::popcount(mask);
+        return changed == 1 ? 0 : changed + 1 == int(factors) ? 1 : 2;
+    });
+    return masks;
+}
+
+void addFactors(const Cell &reference, const Cell &run, const std::vector<Cell> &others, Attribution &out) {
+    const std::vector<SettingFactor> factors = factorsBetween(reference, run);
+    if (factors.size() < 2)
+        return;
+    if (factors.size() > mostFactors) {
+        out.notes.push_back(reference.name + " and " + run.name + " differ in " + std::to_string(factors.size()) +
+                            " settings: too many to tell apart by controls.");
+        return;
+    }
+    Lattice lattice(reference, run, others, factors);
+    lattice.setEnds(out.referenceS, out.runS);
+    out.factors = lattice.effects(factors);
+    for (const std::uint32_t mask : mostTellingFirst(factors.size()))
+        if (!lattice.has(mask) && out.missing.size() < mostMissing)
+            if (auto control = controlBetween(reference, run, factors, mask))
+                out.missing.push_back(std::move(*control));
+}
+
+} // namespace
+
+std::string_view toString(Cause cause) {
+    switch (cause) {
+    case Cause::DataLoading:
+        return "data loading";
+    case Cause::Compute:
+        return "device compute";
+    case Cause::Communication:
+        return "communication";
+    case Cause::Imbalance:
+        return "imbalance";
+    case Cause::StartUp:
+        return "outside training";
+    case Cause::Unattributed:
+        break;
+    }
+    return "unattributed";
+}
+
+double Attribution::secondsOf(Cause cause) const {
+    for (const AttributionBar &bar : bars)
+        if (bar.cause == cause)
+            return bar.seconds;
+    return 0;
+}
+
+double Attribution::trainingChangeS() const {
+    return runS - referenceS - secondsOf(Cause::StartUp);
+}
+
+double Attribution::unattributedShare() const {
+    const double whole = std::max(std::fabs(runS - referenceS), std::max(runS, referenceS) / 100);
+    return whole > 0 ? std::fabs(secondsOf(Cause::Unattributed)) / whole : 0;
+}
+
+std::optional<Attribution> attribute(const Cell &reference, const Cell &run, const std::vector<Cell> &others) {
+    const auto before = partsOf(reference), after = partsOf(run);
+    if (!before || !after)
+        return std::nullopt;
+    Attribution out;
+    out.reference = reference.name;
+    out.run = run.name;
+    out.referenceS = before->runS;
+    out.runS = after->runS;
+    addBars(reference, run, *before, *after, out);
+    addFactors(reference, run, others, out);
+    return out;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/causes/bottleneck.h"
+
+#include <algorithm>
+
+#include "analysis/causes/bottleneck_tips.h"
+#include "analysis/compare/result_table.h"
+#include "base/format.h"
+#include "ipc/median.h"
+
+namespace lockstep::core {
+namespace {
+
+// bottleneck.h tells them.
+constexpr double stragglerFrom = 0.10, inputFrom = 0.20, communicationFrom = 0.20, outsideFrom = 0.20,
+                 computeFrom = 0.50, busyGpuFrom = 0.60; // and launchFrom
+
+std::string share(double fraction) {
+    return percent(fraction, 0).toStdString();
+}
+std::string milliseconds(double seconds) {
+    return significant(seconds * 1e3).toStdString() + " ms";
+}
+std::string secondsText(double seconds) {
+    return core::seconds(seconds).toStdString();
+}
+
+std::string loadText(double fraction) {
+    return shareText(fraction, inputFrom);
+}
+
+template <class Get> std::optional<double> medianOver(const Cell &cell, Get get) {
+    std::vector<double> values;
+    for (const RunOutcome &run : cell.runs)
+        if (const std::optional<double> value = get(run))
+            values.push_back(*value);
+    return median(std::move(values));
+}
+
+/// How much of training time a GPU has a kernel running, mean over devices and epochs; absent on CPUs.
+std::optional<double> gpuBusy(const Cell &cell) {
+    return medianOver(cell, [](const RunOutcome &run) -> std::optional<double> {
+        if (!run.config || run.config->device != "cuda")
+            return std::nullopt;
+        double sum = 0, seconds = 0;
+        for (const MergedEpoch &epoch : run.epochs)
+            for (const DeviceUse &use : epoch.devices)
+                if (use.utilizationMean) {
+                    sum += *use.utilizationMean * epoch.durationS;
+                    seconds += epoch.durationS;
+                }
+        return seconds > 0 ? std::optional(sum / seconds) : std::nullopt;
+    });
+}
+
+std::string stepText(const Cell &cell, double seconds) {
+    const auto steps = stepsOf(cell);
+    return steps ? ", " + milliseconds(seconds / *steps) + " a step" : std::string();
+}
+
+std::string stragglerText(const Cell &cell, const TimeParts &parts) {
+    std::string out = "Waiting for slower ranks takes " + share(*parts.waitS / parts.trainingS) +
+                      " of training time (" + secondsText(*parts.waitS) + stepText(cell, *parts.waitS) + ")";
+    const auto slow = slowRankOf(cell);
+    return slow ? out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
+                      " more than the others, most of it in " + slow->phase + "."
+                : out + ": no one rank is slower, they wait for each other in turn.";
+}
+
+void takeLaunch(const Cell &cell, const TimeParts &parts, Bottleneck &out) {
+    const auto launch = launchShare(cell), busy = gpuBusy(cell);
+    const double outside = parts.restS / parts.trainingS;
+    if (launch && *launch > launchFrom) {
+        out.bound = Bound::Launch;
+        out.share = launch;
+        out.evidence = share(*launch) + " of the run passes before a rank trains (" +
+                       secondsText(*launch * parts.runS) + " of " + secondsText(parts.runS) +
+                       "): the run is too short for its start.";
+    } else if (busy && *busy < busyGpuFrom) {
+        out.bound = Bound::Launch;
+        out.share = 1 - *busy;
+        out.evidence = "The GPUs have a kernel running in " + share(*busy) +
+                       " of training time and wait neither for data nor for each other: kernels are too short for the "
+                       "host that launches them.";
+    } else if (outside >= outsideFrom) {
+        out.bound = Bound::Launch;
+        out.share = outside;
+        out.evidence = share(outside) + " of training time (" + secondsText(parts.restS) + stepText(cell, parts.restS) +
+                       ") is in no phase of a step: it goes into the loop around it.";
+    }
+}
+
+} // namespace
+
+std::string_view toString(Bound bound) {
+    switch (bound) {
+    case Bound::Input:
+        return "input-bound";
+    case Bound::Compute:
+        return "compute-bound";
+    case Bound::Communication:
+        return "communication-bound";
+    case Bound::Launch:
+        return "launch-bound";
+    case Bound::Straggler:
+        return "straggler-bound";
+    case Bound::Unknown:
+        break;
+    }
+    return "unknown";
+}
+
+std::string shareText(double share, double threshold) {
+    int digits = 0;
+    while (digits < 4 && share < threshold && percent(share, digits) == percent(threshold, digits))
+        ++digits;
+    return percent(share, digits).toStdString();
+}
+
+Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
+    Bottleneck out;
+    out.run = cell.name;
+    const auto parts = partsOf(cell);
+    if (!parts || !parts->loadS || !parts->computeS) {
+        out.evidence = !parts          ? "Unknown: it told no phases of its steps."
+                       : !parts->loadS ? "Unknown: it told no phase for loading."
+                                       : "Unknown: it told no phase for computing.";
+        return out;
+    }
+    const double training = parts->trainingS;
+    const struct {
+        Bound bound;
+        double share, from;
+    } waits[] = {{Bound::Straggler, parts->waitS.value_or(0) / training, stragglerFrom},
+                 {Bound::Input, *parts->loadS / training, inputFrom},
+                 {Bound::Communication, parts->communicationS.value_or(0) / training, communicationFrom}};
+    for (const auto &one : waits)
+        if (one.share >= one.from && one.share > out.share.value_or(0)) {
+            out.bound = one.bound;
+            out.share = one.share;
+        }
+    if (out.bound == Bound::Straggler)
+        out.evidence = stragglerText(cell, *parts);
+    else if (out.bound == Bound::Input)
+        out.evidence = "Loading takes " + share(*out.share) + " of training time (" + secondsText(*parts->loadS) +
+                       stepText(cell, *parts->loadS) + "), computing " + share(*parts->computeS / training) + ".";
+    else if (out.bound == Bound::Communication)
+        out.evidence = "Communication that nothing hides takes " + share(*out.share) + " of training time (" +
+                       secondsText(*parts->communicationS) + stepText(cell, *parts->communicationS) + "), computing " +
+                       share(*parts->computeS / training) +
+                       (parts->waitS ? "." : "; waiting for slower ranks is not told apart from it.");
+    else
+        takeLaunch(cell, *parts, out);
+    if (out.bound == Bound::Unknown && *parts->computeS / training >= computeFrom) {
+        out.bound = Bound::Compute;
+        out.share = *parts->computeS / training;
+        out.evidence = "Computing takes " + share(*out.share) + " of training time (" + secondsText(*parts->computeS) +
+                       stepText(cell, *parts->computeS) + "), loading " + loadText(*parts->loadS / training) + ".";
+    }
+    if (out.bound == Bound::Unknown)
+        out.evidence = "Unknown: nothing takes enough of training time to bound it (loading " +
+                       loadText(*parts->loadS / training) + ", computing " + share(*parts->computeS / training) + ").";
+    out.tips = tipsFor(cell, *parts, out, others);
+    return out;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/causes/bottleneck_tips.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/compare/result_table.h"
+#include "analysis/fairness/setting_factors.h"
+#include "base/format.h"
+#include "ipc/median.h"
+#include "nodes/topology.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::size_t mostTips = 4;
+constexpr double worthTrying = 1.03; ///< a gain below it is not told from noise
+constexpr double slowFrom = 1.05;    ///< own time of a slow rank ÷ the others'
+constexpr double unhidden =
+    0.3; ///< the smallest share of communication that can't hide behind backward: its last bucket
+
+/// Tips with what each could gain at most: the training time of now ÷ what would be left.
+class Tips {
+public:
+    Tips(const Cell &cell, const TimeParts &parts, const std::vector<Cell> &others)
+        : m_cell(cell), m_others(others), m_training(parts.trainingS) {
+        for (const Cell &other : others)
+            if (other.reference && !other.runs.empty() && other.runs.front().config)
+                m_reference = &other;
+    }
+
+    void add(const std::vector<std::string> &keys, const RunConfig &config, double gain, const std::string &why) {
+        if (gain >= worthTrying)
+            take(keys, config, gain, "At most " + significant(gain).toStdString() + "×: " + why + ".");
+    }
+    /// One that makes nothing faster: `why` says what it shows.
+    void addPlain(const std::vector<std::string> &keys, const RunConfig &config, const std::string &why) {
+        take(keys, config, 1, why);
+    }
+    /// The gain when `seconds` of training went away.
+    [[nodiscard]] double without(double seconds) const {
+        return seconds < m_training * 0.99 ? m_training / (m_training - seconds) : 100;
+    }
+    [[nodiscard]] std::string share(double seconds) const { return percent(seconds / m_training, 0).toStdString(); }
+
+    std::vector<SuggestedRun> take() {
+        std::ranges::stable_sort(m_tips, std::greater<>(), [](const auto &tip) { return tip.first; });
+        std::vector<SuggestedRun> out;
+        for (auto &[gain, run] : m_tips)
+            if (out.size() < mostTips)
+                out.push_back(std::move(run));
+        return out;
+    }
+
+private:
+    void take(const std::vector<std::string> &keys, RunConfig config, double gain, const std::string &why) {
+        const RunConfig &from = *m_cell.runs.front().config;
+        const bool samePlaces = config.workers == from.workers && config.devices == from.devices &&
+                                processCount(config) == processCount(from);
+        const bool shared = config.workers == from.workers && from.workerCores.empty(); // no cores of their own before
+        if (!samePlaces && !shared && !fitWorkerCores(m_cell, config))
+            return; // no core is free to load on
+        auto run = withChange(m_cell, keys, config, m_reference);
+        const auto isThere = [&](const Cell &other) {
+            return !other.runs.empty() && other.runs.front().config && isScript(other) == isScript(m_cell) &&
+                   isSameSetting(*other.runs.front().config, config);
+        };
+        if (!run || std::ranges::any_of(m_others, isThere))
+            return;
+        run->why = why;
+        m_tips.emplace_back(gain, std::move(*run));
+    }
+
+    const Cell &m_cell;
+    const std::vector<Cell> &m_others;
+    const Cell *m_reference = nullptr; ///< whose setting goes without saying in a name
+    double m_training;
+    std::vector<std::pair<double, SuggestedRun>> m_tips;
+};
+
+RunConfig onDevices(const RunConfig &config, std::vector<std::string> devices) {
+    RunConfig out = config;
+    if (devices.size() == 1)
+        out.method = Method::Baseline;
+    if (out.method == Method::Baseline)
+        out.backend = "auto";
+    out.devices = std::move(devices);
+    return out;
+}
+
+/// The same work on fewer devices: loading and computing take as much longer, communication is as it was, or gone.
+void addFewerDevices(const RunConfig &config, const TimeParts &parts, std::vector<std::string> devices, Tips &tips) {
+    if (devices.empty() || devices.size() >= config.devices.size())
+        return;
+    const double more = double(config.devices.size()) / double(devices.size());
+    const double left = (parts.loadS.value_or(0) + parts.computeS.value_or(0)) * more +
+                        (devices.size() > 1 ? parts.communicationS.value_or(0) : 0) + std::max(0.0, parts.restS);
+    const double lost = parts.communicationS.value_or(0) + parts.waitS.value_or(0);
+    tips.add({"method", "devices"}, onDevices(config, std::move(devices)), parts.trainingS / left,
+             "communication and waiting take " + tips.share(lost) +
+                 " of training time, more than the devices left out give");
+}
+
+/// Twice the loading threads, two to begin with, or as many as have a core that trains nothing.
+int moreWorkers(const Cell &cell, const RunConfig &config) {
+    const int wanted = config.workers == 0 ? 2 : std::min(2 * config.workers, 256);
+    const auto cores = coresBesideDevices(cell, config);
+    return cores ? std::min(wanted, int(cores->size()) / processCount(config)) : wanted;
+}
+
+void addLoading(const Cell &cell, const RunConfig &config, double loadS, Tips &tips) {
+    const double gain = tips.without(loadS);
+    const std::string why = "loading is " + tips.share(loadS);
+    if (config.loader == "item") {
+        RunConfig batch = config;
+        batch.loader = "batch";
+        tips.add({"loader"}, batch, gain, why + ", and an image at a time is the slow way");
+    }
+    if (const int workers = moreWorkers(cell, config); config.loader != "device" && workers > config.workers) {
+        RunConfig more = config;
+        more.workers = workers;
+        tips.add({"workers"}, more, gain, why + ", and workers load while the device computes");
+    }
+    if (config.loader != "device" && config.device == "cuda") {
+        RunConfig device = config;
+        device.loader = "device";
+        device.workers = 0;
+        device.workerCores.clear();
+        tips.add({"loader"}, device, gain, why + ", and on the device nothing is copied a step");
+    }
+}
+
+void addBatch(const RunConfig &config, double seconds, const std::string &why, Tips &tips) {
+    RunConfig larger = config;
+    (larger.batchPerDevice > 0 ? larger.batchPerDevice : larger.batchSize) *= 2;
+    tips.add({"batch_size"}, larger, tips.without(seconds / 2),
+             why + " and half as many steps halve it (it trains otherwise)");
+}
+
+void addScheduling(const RunConfig &config, double seconds, const std::string &why, Tips &tips) {
+    if (config.scheduling != "other" || config.device != "cpu")
+        return;
+    RunConfig scheduled = config;
+    scheduled.scheduling = "batch";
+    tips.add({"scheduling"}, scheduled, tips.without(seconds),
+             why + ", and under the policy batch a rank is not taken off its core while Gloo's threads wake");
+}
+
+/// Whether all gradients leave at once under that cap, so that it changes nothing.
+bool isOneBucket(const Cell &cell, const RunConfig &config) {
+    const auto bytes = isScript(cell) ? std::nullopt : gradientBytesOf(config.model);
+    const double each = config.precision == "fp64" ? 2 : 1; // of fp32's bytes
+    return bytes && *bytes * each <= std::min(firstBucketMb, config.bucketMb) * 1024 * 1024;
+}
+
+void addCommunication(const Cell &cell, const RunConfig &config, const TimeParts &parts, Tips &tips) {
+    const double seconds = *parts.communicationS;
+    const std::string why = "communication is " + tips.share(seconds);
+    if (knowsKey(config.method, "dp_replicas")) {
+        RunConfig persistent = config;
+        persistent.dpReplicas = "persistent";
+        tips.add({"dp_replicas"}, persistent, tips.without(seconds),
+                 why + ", and replicas that stay are not copied each step");
+        RunConfig ddp = config;
+        ddp.method = Method::Ddp;
+        ddp.dpReplicas = RunConfig().dpReplicas;
+        tips.add({"method"}, ddp, tips.without(seconds), why + ", and DDP overlaps it with backward");
+    } else {
+        if (specOf(config.method).traffic == Traffic::Server) {
+            RunConfig ring = config;
+            ring.method = Method::Ddp;
+            tips.add({"method"}, ring, tips.without(seconds),
+                     why + ", and an all-reduce does not go through one rank's link");
+        }
+        RunConfig buckets = config;
+        buckets.bucketMb = config.bucketMb > 1 ? 1 : config.bucketMb / 4;
+        if (!isOneBucket(cell, buckets)) // what backward could hide, less the last bucket, which comes when it is over
+            tips.add({"bucket_mb"}, buckets, tips.without(seconds * (1 - unhidden)),
+                     why + ", and smaller buckets leave while backward still runs");
+        addScheduling(config, seconds, why, tips);
+        if (config.backend == "gloo" && config.device == "cuda") {
+            RunConfig direct = config;
+            direct.backend = "auto";
+            tips.add({"backend"}, direct, tips.without(seconds), why + ", and NCCL does not go through the host");
+        }
+    }
+    addBatch(config, seconds, why, tips);
+}
+
+void addStraggler(const Cell &cell, const RunConfig &config, const TimeParts &parts, Tips &tips) {
+    const auto slow = slowRankOf(cell);
+    if (slow && slow->phase == phase::load)
+        addLoading(cell, config, *parts.waitS, tips);
+    std::vector<std::string> without = config.devices;
+    if (slow && std::size_t(slow->rank) < without.size())
+        without.erase(without.begin() + slow->rank);
+    else if (!without.empty())
+        without.pop_back();
+    addFewerDevices(config, parts, std::move(without), tips);
+    addScheduling(config, *parts.waitS, "waiting is " + tips.share(*parts.waitS), tips);
+}
+
+void addLaunch(const RunConfig &config, const TimeParts &parts, const Bottleneck &found, bool startsLate, Tips &tips) {
+    if (startsLate) {
+        RunConfig longer = config;
+        longer.epochs = std::min(config.epochs * 4, 1'000'000);
+        const double times = double(longer.epochs) / double(std::max(1, config.epochs));
+        const double share = *found.share * parts.runS / (parts.runS + (times - 1) * parts.trainingS);
+        tips.addPlain({"epochs"}, longer,
+                      "The start is " + percent(*found.share, 0).toStdString() + " of the run's time; with " +
+                          std::to_string(longer.epochs) + " epochs it would be " + percent(share, 0).toStdString() +
+                          ", so that training weighs more. No epoch gets faster.");
+        return;
+    }
+    if (config.device == "cuda" && knowsKey(config.method, "cuda_graph") && !config.cudaGraph) {
+        RunConfig graph = config;
+        graph.cudaGraph = true;
+        tips.add({"cuda_graph"}, graph, tips.without(*found.share * parts.trainingS),
+                 "the time around kernels is " + tips.share(*found.share * parts.trainingS) +
+                     ", and a CUDA graph launches a step's kernels at once");
+    }
+    addBatch(config, *found.share * parts.trainingS,
+             "the time around kernels is " + tips.share(*found.share * parts.trainingS), tips);
+    addFewerDevices(config, parts, {config.devices.front()}, tips);
+}
+
+/// More devices only where some other run shows that the machine has them.
+void addCompute(const RunConfig &config, const TimeParts &parts, const std::vector<Cell> &others, Tips &tips) {
+    const double seconds = *parts.computeS;
+    const std::string why = "computing is " + tips.share(seconds);
+    std::vector<std::string> most = config.devices;
+    for (const Cell &other : others)
+        if (!other.runs.empty() && other.runs.front().config && other.runs.front().config->device == config.device &&
+            other.runs.front().config->coresPerDevice == config.coresPerDevice &&
+            other.runs.front().config->devices.size() > most.size())
+            most = other.runs.front().config->devices;
+    if (most.size() > config.devices.size()) {
+        RunConfig wide = config;
+        wide.method = Method::Ddp;
+        wide.devices = most;
+        const double part = double(config.devices.size()) / double(most.size());
+        tips.add({"method", "devices"}, wide, tips.without((seconds + *parts.loadS) * (1 - part)),
+                 why + " and is shared by " + std::to_string(most.size()) + " devices");
+    }
+    if (config.device == "cuda" && config.precision == "fp32") {
+        RunConfig half = config;
+        half.precision = "bf16";
+        tips.add({"precision"}, half, tips.without(seconds / 2),
+                 why + ", and bf16 moves half the bytes (it trains otherwise)");
+    }
+    if (!config.channelsLast && config.device == "cuda") {
+        RunConfig last = config;
+        last.channelsLast = true;
+        tips.add({"channels_last"}, last, tips.without(seconds),
+                 why + ", and some devices convolve faster in NHWC order");
+    }
+}
+
+} // namespace
+
+std::optional<double> stepsOf(const Cell &cell) {
+    if (cell.runs.empty() || !cell.runs.front().config || cell.runs.front().epochs.empty())
+        return std::nullopt;
+    const RunOutcome &run = cell.runs.front();
+    const double batch = double(std::max<std::int64_t>(1, globalBatch(*run.config)));
+    double steps = 0;
+    for (const MergedEpoch &epoch : run.epochs)
+        steps += std::ceil(double(epoch.samples) / batch);
+    return steps > 0 ? std::optional(steps) : std::nullopt;
+}
+
+std::optional<double> launchShare(const Cell &cell) {
+    std::vector<double> values;
+    for (const RunOutcome &run : cell.runs)
+        if (run.launchS && run.runTimeS && *run.runTimeS > 0)
+            values.push_back(*run.launchS / *run.runTimeS);
+    return median(std::move(values));
+}
+
+std::optional<SlowRank> slowRankOf(const Cell &cell) {
+    if (cell.runs.empty())
+        return std::nullopt;
+    std::vector<const RunOutcome *> runs;
+    for (const RunOutcome &run : cell.runs)
+        runs.push_back(&run);
+    std::ranges::sort(runs, {}, [](const RunOutcome *run) { return run->runTimeS.value_or(0); });
+    const RunOutcome &run = *runs[(runs.size() - 1) / 2];
+    std::optional<SlowRank> out;
+    double most = 0;
+    for (const auto &[rank, phases] : run.rankPhasesS)
+        if (const auto own = ownTime(run, rank); own && *own > most) {
+            most = *own;
+            out = SlowRank{rank, 0, {}};
+        }
+    const auto medianOfOthers = [&](auto get) {
+        std::vector<double> values;
+        for (const auto &[rank, phases] : run.rankPhasesS)
+            if (rank != out->rank)
+                values.push_back(get(rank));
+        return median(std::move(values));
+    };
+    if (!out)
+        return std::nullopt;
+    const auto others = medianOfOthers([&](int rank) { return ownTime(run, rank).value_or(0); });
+    if (!others || *others <= 0 || most < slowFrom * *others)
+        return std::nullopt;
+    out->moreS = most - *others;
+    double largest = 0;
+    for (const std::string_view phase : {phase::load, phase::h2d, phase::forward, phase::backward, phase::optimizer}) {
+        const double more = phaseOf(run, out->rank, phase) -
+                            medianOfOthers([&](int rank) { return phaseOf(run, rank, phase); }).value_or(0);
+        if (more > largest) {
+            largest = more;
+            out->phase = phase;
+        }
+    }
+    return out;
+}
+
+std::vector<SuggestedRun> tipsFor(const Cell &cell, const TimeParts &parts, const Bottleneck &found,
+                                  const std::vector<Cell> &others) {
+    if (cell.runs.empty() || !cell.runs.front().config || found.bound == Bound::Unknown)
+        return {};
+    const RunConfig &config = *cell.runs.front().config;
+    Tips tips(cell, parts, others);
+    if (found.bound == Bound::Input)
+        addLoading(cell, config, *parts.loadS, tips);
+    else if (found.bound == Bound::Communication) {
+        addCommunication(cell, config, parts, tips);
+        addFewerDevices(config, parts, {config.devices.front()}, tips);
+    } else if (found.bound == Bound::Straggler)
+        addStraggler(cell, config, parts, tips);
+    else if (found.bound == Bound::Launch)
+        addLaunch(config, parts, found, launchShare(cell).value_or(0) > launchFrom, tips);
+    else
+        addCompute(config, parts, others, tips);
+    return tips.take();
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What to try next about a bottleneck. For bottleneck.cpp.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/causes/bottleneck.h"
+#include "analysis/causes/phase_parts.h"
+
+namespace lockstep::core {
+
+/// Steps of the whole run, of one rank: images ÷ global batch, rounded up an epoch; absent without a config.
+[[nodiscard]] std::optional<double> stepsOf(const Cell &cell);
+
+/// The rank that the others wait for.
+struct SlowRank {
+    int rank = 0;
+    double moreS = 0;  ///< its own time above the median of the others
+    std::string phase; ///< where most of that is
+};
+/// In the repeat in the middle; absent when no rank's own time is 5 % above the others'.
+[[nodiscard]] std::optional<SlowRank> slowRankOf(const Cell &cell);
+
+/// Of a run's time, how much passes until a rank trains: median over repeats; absent where it is not told.
+[[nodiscard]] std::optional<double> launchShare(const Cell &cell);
+inline constexpr double launchFrom = 0.50; ///< the share from which it bounds a run
+
+/// Most promising first, at most four, none that `others` hold.
+[[nodiscard]] std::vector<SuggestedRun> tipsFor(const Cell &cell, const TimeParts &parts, const Bottleneck &found,
+                                                const std::vector<Cell> &others);
+
+} // namespace lockstep::core

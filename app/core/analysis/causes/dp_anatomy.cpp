@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/causes/dp_anatomy.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+std::vector<DpStage> stagesOf(const RunStore &store, bool persistent) {
+    const std::int64_t steps = store.phases().steps(0);
+    const PhaseTimes phases = store.phases().of(0);
+    std::vector<DpStage> out;
+    if (steps <= 0 || !phases.contains(phase::parallelForward))
+        return out;
+    for (const std::string_view name :
+         {phase::load, phase::h2d, phase::scatter, phase::replicate, phase::parallelForward, phase::gather,
+          phase::lossOnDevice0, phase::parallelBackward, phase::reduce, phase::optimizer, phase::other})
+        if (const auto found = phases.find(name); found != phases.end())
+            out.push_back({std::string(name), found->second.sumS / double(steps),
+                           name == phase::parallelForward || name == phase::parallelBackward ||
+                               (persistent && name == phase::optimizer)});
+    return out;
+}
+
+std::optional<double> meanUse(const RunStore &store, const std::string &device) {
+    double sum = 0;
+    int epochs = 0;
+    for (const MergedEpoch &epoch : store.epochs().merged())
+        for (const DeviceUse &use : epoch.devices)
+            if (use.device == device && use.utilizationMean) {
+                sum += *use.utilizationMean;
+                ++epochs;
+            }
+    return epochs > 0 ? std::optional(sum / epochs) : std::nullopt;
+}
+
+std::map<std::string, double, std::less<>> ownTimes(const RunStore &store, const std::string &device) {
+    std::map<std::string, double, std::less<>> out;
+    for (const ReplicaTime &replica : store.phases().replicas())
+        if (replica.device == device && store.phases().replicaSteps() > 0)
+            for (const auto &[name, time] : replica.phases)
+                out.emplace(name, time.sumS / double(store.phases().replicaSteps()));
+    return out;
+}
+
+} // namespace
+
+std::optional<DpAnatomy> dpAnatomy(const RunStore &store) {
+    const MethodSpec *method = findMethod(store.identity().method().toStdString());
+    if (!method || !hasReplicas(*method))
+        return std::nullopt;
+    DpAnatomy out;
+    out.stages = stagesOf(store, store.record()->config->dpReplicas == "persistent");
+    if (out.stages.empty())
+        return std::nullopt;
+    for (const DpStage &stage : out.stages) {
+        out.stepS += stage.seconds;
+        out.parallelS += stage.everyDevice ? stage.seconds : 0;
+    }
+    std::vector<std::int64_t> samples;
+    if (const auto rank = store.ranks().all().find(0); rank != store.ranks().all().end())
+        samples = rank->second.replicaBatch;
+    const auto batch = double(std::accumulate(samples.begin(), samples.end(), std::int64_t(0)));
+    const std::vector<std::string> names = store.devices().names();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        DpDevice device{names[i], {}, {}, ownTimes(store, names[i]), meanUse(store, names[i])};
+        if (i < samples.size() && batch > 0) {
+            device.samples = samples[i];
+            device.share = double(samples[i]) / batch;
+        }
+        out.devices.push_back(std::move(device));
+    }
+    return out;
+}
+
+std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
+    if (!isDistributed(store.identity().method().toStdString()))
+        return std::nullopt;
+    const std::int64_t steps = store.phases().steps(rank);
+    const PhaseTimes phases = store.phases().of(rank);
+    DpAnatomy out;
+    const auto perStep = [&](std::string_view name) {
+        const auto found = phases.find(name);
+        return found == phases.end() || steps <= 0 ? std::nullopt : std::optional(found->second.sumS / double(steps));
+    };
+    for (const std::string_view name : additivePhases())
+        if (auto seconds = perStep(name)) {
+            if (name == phase::exposed)
+                if (const auto wait = perStep(phase::wait); wait && *wait <= *seconds) {
+                    out.stages.push_back({std::string(phase::wait), *wait, false});
+                    *seconds -= *wait;
+                }
+            out.stages.push_back({std::string(name), *seconds, false});
+        }
+    if (out.stages.empty())
+        return std::nullopt;
+    for (const DpStage &stage : out.stages)
+        out.stepS += stage.seconds;
+    out.parallelS = out.stepS;
+    const std::vector<std::string> names = store.devices().names();
+    DpDevice device;
+    device.device = rank < int(names.size()) ? names[std::size_t(rank)] : "rank " + std::to_string(rank);
+    if (!names.empty()) // the sampler gives each rank as much
+        device.share = 1.0 / double(names.size());
+    device.utilization = meanUse(store, device.device);
+    out.devices = {device};
+    return out;
+}
+
+std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs) {
+    std::vector<StepAnatomy> out;
+    std::set<std::string> told;
+    bool any = false;
+    for (const RunStore *run : runs) {
+        const std::string name = run->record() ? run->record()->name : run->runId().toStdString();
+        const std::string method = run->identity().method().toStdString();
+        if (told.contains(name))
+            continue;
+        if (auto whole = dpAnatomy(*run)) {
+            any = true;
+            told.insert(name);
+            out.push_back({name, method, std::move(*whole)});
+        }
+        for (const auto &[rank, info] : run->ranks().all())
+            if (auto one = ddpAnatomy(*run, rank))
+                out.push_back({told.insert(name).second ? name : std::string(), method, std::move(*one)});
+    }
+    return any ? out : std::vector<StepAnatomy>();
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/causes/watching.h"
+
+#include <QStringList>
+
+#include "base/format.h"
+
+namespace lockstep::core {
+namespace {
+
+/// What the viewers' time can have cost the training. With every core taken by ranks, each second that viewers run is a
+/// second that some rank does not; ranks wait for each other, so it may delay all of them, but by no more than that (caches
+/// and the kernel's choice of moment aside, which is why it says "about").
+QString costText(double share, std::optional<int> freeCores, bool over) {
+    const QString is = over ? QStringLiteral("was") : QStringLiteral("is");
+    if (!freeCores)
+        return QStringLiteral("whether a core %1 free of ranks is unknown").arg(is);
+    if (*freeCores == 1)
+        return QStringLiteral("1 core %1 free of ranks for that").arg(is);
+    if (*freeCores > 1)
+        return QStringLiteral("%1 cores %2 free of ranks for that")
+            .arg(*freeCores)
+            .arg(over ? QStringLiteral("were") : QStringLiteral("are"));
+    return QStringLiteral("no core %1 free of ranks, so training %1 slower by at most about %2 meanwhile (inferred)")
+        .arg(is, percent(share, 1));
+}
+
+} // namespace
+
+QString watchingText(const Watching &watching, std::optional<int> freeCores, double runTimeS) {
+    QStringList parts;
+    if (const auto share = viewersShare(watching))
+        parts << QStringLiteral("viewers took %1 of a core for %2 of the run's %3, %4")
+                     .arg(percent(share, 1), seconds(watching.watchedS), seconds(runTimeS),
+                          costText(*share, freeCores, true));
+    else
+        parts << QStringLiteral("nobody watched on its machine");
+    if (watching.agentCpuS && runTimeS > 0)
+        parts << QStringLiteral("the agent took %1 of a core").arg(percent(*watching.agentCpuS / runTimeS, 1));
+    if (watching.queueCpuS && runTimeS > 0)
+        parts << QStringLiteral("the queue's owner %1").arg(percent(*watching.queueCpuS / runTimeS, 1));
+    if (watching.ranksWaitedS)
+        parts << QStringLiteral("the ranks' threads waited %1 for a core, for whatever ran there")
+                     .arg(seconds(watching.ranksWaitedS));
+    return parts.join(QStringLiteral("; "));
+}
+
+QString surroundingsText(const Surroundings &around) {
+    QStringList parts;
+    if (!(around.measuredS > 0))
+        return {};
+    if (around.otherCpuS)
+        parts << QStringLiteral("other processes took %1 of a core")
+                     .arg(percent(*around.otherCpuS / around.measuredS, 1));
+    if (around.stolenS && *around.stolenS > 0)
+        parts << QStringLiteral("the hypervisor gave %1 of a core to others")
+                     .arg(percent(*around.stolenS / around.measuredS, 1));
+    QStringList reasons;
+    for (const std::string &reason : around.throttle)
+        reasons << QString::fromStdString(reason);
+    if (around.throttledS && *around.throttledS > 0)
+        parts << QStringLiteral("clocks or quota held it down for %1 of the time (%2)")
+                     .arg(percent(*around.throttledS / around.measuredS, 1), reasons.join(QStringLiteral(", ")));
+    else if (!reasons.isEmpty())
+        parts << QStringLiteral("it was held down: ") + reasons.join(QStringLiteral(", "));
+    return parts.join(QStringLiteral("; "));
+}
+
+QString watchingNowText(std::optional<double> share, std::optional<int> freeCores) {
+    if (!share)
+        return {};
+    return QStringLiteral("Watching takes %1 of a core; %2").arg(percent(share, 1), costText(*share, freeCores, false));
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/cell.h"
+
+#include <algorithm>
+
+namespace lockstep::core {
+
+std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes) {
+    std::vector<Cell> cells;
+    for (const ResultRow &row : table.rows) {
+        if (row.published)
+            continue;
+        Cell cell{row.name, {}, row.reference, row.command};
+        for (const RunOutcome &outcome : outcomes)
+            if (outcome.state == RunState::Done && std::ranges::find(row.runs, outcome.run) != row.runs.end())
+                cell.runs.push_back(outcome);
+        std::ranges::stable_sort(cell.runs, {}, &RunOutcome::startWallUs);
+        if (!cell.runs.empty())
+            cells.push_back(std::move(cell));
+    }
+    return cells;
+}
+
+} // namespace lockstep::core

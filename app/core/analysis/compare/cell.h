@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+#include "analysis/compare/result_table.h"
+#include "store/run_data.h"
+
+namespace lockstep::core {
+
+/// All done repeats of one setting: what comparisons are made of.
+struct Cell {
+    std::string name;             ///< as its row in the result table, "DDP ×2"
+    std::vector<RunOutcome> runs; ///< done ones, oldest first
+    bool reference = false;
+    std::vector<std::string> command = {}; ///< a script's, with its placeholders, where a recipe told it
+};
+
+/// The cells of a table's measured rows, in its order; a row without a done run is left out.
+[[nodiscard]] std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
+
+/// A run that would settle something, and can be started as it stands.
+struct SuggestedRun {
+    std::string name; ///< "baseline, 4 workers"
+    std::string why;  ///< one sentence: what it would show
+    RunConfig config;
+    std::vector<std::string> command = {}; ///< as PlannedRun's: a script with placeholders; empty: lockstep-trainer
+    /// Runs to be made again in their place (a retry of their entries); empty: a further run. `experiment`: whose they are;
+    /// empty: unknown, or of several. `alone`: with no run beside them.
+    std::vector<std::string> again = {};
+    std::string experiment = {};
+    bool alone = false;
+    bool operator==(const SuggestedRun &) const = default;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/judgement.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/compare/row_figures.h"
+#include "analysis/compare/verdict.h"
+#include "base/format.h"
+#include "ipc/median.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr double attributedEnough = 0.05; ///< more than that unattributed is a reservation
+
+std::vector<double> valuesOf(const Cell &cell, std::optional<double> (*get)(const RunOutcome &)) {
+    std::vector<double> out;
+    for (const RunOutcome &run : cell.runs)
+        if (const std::optional<double> value = get(run))
+            out.push_back(*value);
+    return out;
+}
+
+std::optional<double> trainingOf(const RunOutcome &run) {
+    return run.totalTrainingTimeS;
+}
+std::optional<double> wholeOf(const RunOutcome &run) {
+    return run.runTimeS;
+}
+/// The median epoch after the first, which warms up; absent with one epoch.
+std::optional<double> laterEpochOf(const RunOutcome &run) {
+    std::vector<double> durations;
+    for (const MergedEpoch &epoch : run.epochs)
+        if (epoch.complete && epoch.epoch > 1)
+            durations.push_back(epoch.durationS);
+    return median(std::move(durations));
+}
+std::optional<double> accuracyOf(const RunOutcome &run) {
+    return run.testAccuracy;
+}
+std::optional<double> lossOf(const RunOutcome &run) {
+    return run.finalLoss;
+}
+
+int devicesOf(const Cell &cell, const ResultTable &table) {
+    for (const ResultRow &row : table.rows)
+        if (!row.published && row.name == cell.name)
+            return std::max(1, row.devices);
+    return 1;
+}
+
+std::optional<double> differenceOf(const Cell &reference, const Cell &run,
+                                   std::optional<double> (*get)(const RunOutcome &)) {
+    const auto before = median(valuesOf(reference, get)), after = median(valuesOf(run, get));
+    return before && after ? std::optional(*after - *before) : std::nullopt;
+}
+
+/// Whether more than the device count differs in a way that changes the speed of a device: then no efficiency is reported. Loading
+/// workers usually come with each device in DDP, so they do not count as a difference until they lift efficiency over 100 %.
+bool hasOtherMeans(const std::vector<FairnessFinding> &findings) {
+    static constexpr std::array<std::string_view, 7> means = {"program",   "loader",  "augment",         "device",
+                                                              "precision", "threads", "cores_per_device"};
+    return std::ranges::any_of(findings, [](const FairnessFinding &finding) {
+        return finding.weight == FairnessWeight::Decisive && std::ranges::find(means, finding.key) != means.end();
+    });
+}
+
+std::optional<double> efficiencyOf(double factor, int devices, const std::vector<FairnessFinding> &findings) {
+    const double each = factor / devices;
+    const bool workers = std::ranges::any_of(findings, [](const FairnessFinding &f) { return f.key == "workers"; });
+    return devices < 2 || hasOtherMeans(findings) || (workers && each > 1) ? std::nullopt : std::optional(each);
+}
+
+PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, const std::vector<std::string> &varies,
+                        const std::vector<Cell> &cells) {
+    PairJudgement out;
+    out.reference = reference.name;
+    out.run = run.name;
+    out.devices = devices;
+    out.training = speedUpOf(valuesOf(reference, trainingOf), valuesOf(run, trainingOf));
+    out.epoch = speedUpOf(valuesOf(reference, laterEpochOf), valuesOf(run, laterEpochOf));
+    out.wholeRun = speedUpOf(valuesOf(reference, wholeOf), valuesOf(run, wholeOf));
+    out.accuracyDifference = differenceOf(reference, run, accuracyOf);
+    out.lossDifference = differenceOf(reference, run, lossOf);
+    out.fairness = fairnessOf(reference, run, varies, cells);
+    if (out.training)
+        out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
+    out.attribution = attribute(reference, run, cells);
+    return out;
+}
+
+std::string listed(const std::vector<std::string> &names) {
+    constexpr std::size_t most = 3;
+    std::string out;
+    for (std::size_t i = 0; i < names.size() && i < most; ++i)
+        out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    return names.size() > most ? out + " and " + std::to_string(names.size() - most) + " more" : out;
+}
+
+/// A sentence for each thing, with the runs it is true of.
+class Reservations {
+public:
+    /// `ofSeveral`: what is said in the sentence's place when it is true of several runs, whose values may be unlike.
+    void add(const std::string &key, const std::string &run, const std::string &sentence,
+             const std::string &ofSeveral = {}) {
+        for (Entry &entry : m_entries)
+            if (entry.key == key)
+                return entry.runs.push_back(run);
+        m_entries.push_back({key, sentence, ofSeveral.empty() ? sentence : ofSeveral, {run}});
+    }
+    [[nodiscard]] std::vector<std::string> take() const {
+        std::vector<std::string> out;
+        for (const Entry &entry : m_entries)
+            out.push_back(listed(entry.runs) + ": " + (entry.runs.size() > 1 ? entry.ofSeveral : entry.sentence));
+        return out;
+    }
+
+private:
+    struct Entry {
+        std::string key, sentence, ofSeveral;
+        std::vector<std::string> runs;
+    };
+    std::vector<Entry> m_entries;
+};
+
+std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs) {
+    Reservations out;
+    for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable})
+        for (const PairJudgement &pair : pairs)
+            for (const FairnessFinding &finding : pair.fairness)
+                if (finding.weight == weight)
+                    out.add(finding.key, pair.run, finding.sentence,
+                            finding.label + " unlike " + pair.reference + "'s (" + finding.reference +
+                                "), see each comparison.");
+    for (const Cell &cell : cells) {
+        if (int(cell.runs.size()) < repeatsForInterval)
+            out.add("repeats", cell.name,
+                    "fewer than 3 repeats, so no interval can be given and a few percent can be chance.");
+        if (std::ranges::any_of(cell.runs, &RunOutcome::oversubscribed))
+            out.add("oversubscribed", cell.name, "devices shared cores, so its times are not comparable.");
+    }
+    for (const PairJudgement &pair : pairs) {
+        if (!pair.attribution)
+            continue;
+        const bool apart = pair.training && (pair.training->isDifferent() || !pair.training->hasInterval());
+        if (const double share = pair.attribution->unattributedShare(); apart && share > attributedEnough)
+            out.add("unattributed", pair.run,
+                    "more than 5 % of the difference from " + pair.reference + " can't be attributed (" +
+                        percent(share, 0).toStdString() + " of " + pair.run + "'s).");
+        for (const std::string &note : pair.attribution->notes)
+            out.add(note, pair.run, note);
+    }
+    return out.take();
+}
+
+} // namespace
+
+Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
+                const std::vector<std::string> &varies) {
+    Judgement out;
+    out.reference = table.reference;
+    const std::vector<Cell> cells = cellsOf(table, outcomes);
+    const auto reference = std::ranges::find_if(cells, &Cell::reference);
+    for (const Cell &cell : cells) {
+        if (reference != cells.end() && !cell.reference)
+            out.pairs.push_back(judgePair(*reference, cell, devicesOf(cell, table), varies, cells));
+        out.bottlenecks.push_back(bottleneckOf(cell, cells));
+    }
+    out.sentence = verdictSentence(table, cells, out.pairs);
+    out.reservations = reservationsOf(cells, out.pairs);
+    return out;
+}
+
+ResultTable judged(ResultTable table, const Judgement &judgement) {
+    table.verdict = judgement.sentence;
+    table.reservations = judgement.reservations;
+    for (const PairJudgement &pair : judgement.pairs)
+        for (ResultRow &row : table.rows)
+            if (!row.published && row.name == pair.run) {
+                takePair(pair, row);
+                row.efficiency = pair.efficiency;
+                for (const FairnessFinding &finding : pair.fairness)
+                    if (finding.weight != FairnessWeight::Minor)
+                        row.notes.push_back("unfair against " + pair.reference + " (" +
+                                            std::string(toString(finding.weight)) + "): " + finding.label + " " +
+                                            finding.run + " instead of " + finding.reference);
+            }
+    return table;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The whole verdict of some runs, as the window, lockstepctl and every export show it: one code path.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/causes/attribution.h"
+#include "analysis/causes/bottleneck.h"
+#include "analysis/compare/result_table.h"
+#include "analysis/compare/statistics.h"
+#include "analysis/fairness/fairness.h"
+
+namespace lockstep::core {
+
+/// One run against the reference.
+struct PairJudgement {
+    std::string reference, run; ///< names of cells
+    int devices = 1;
+    std::optional<SpeedUp> training; ///< by training time: sum of epoch durations
+    std::optional<SpeedUp> epoch;    ///< by the median epoch after the first
+    std::optional<SpeedUp> wholeRun; ///< launch to exit
+    /// Training speed-up ÷ devices; absent for one device, and where another program, loader or such stands between them.
+    std::optional<double> efficiency;
+    std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
+    std::vector<FairnessFinding> fairness;
+    std::optional<Attribution> attribution;
+};
+
+struct Judgement {
+    std::string reference;
+    std::string sentence; ///< a manager reads it, an engineer checks it; empty until something can be said
+    std::vector<std::string> reservations; ///< a sentence each: what keeps the sentence from being taken at its word
+    std::vector<PairJudgement> pairs;
+    std::vector<Bottleneck> bottlenecks; ///< one a cell
+};
+
+/// `varies`: the recipe's. 1,000 runs in under a second.
+[[nodiscard]] Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
+                              const std::vector<std::string> &varies);
+/// The table with what the judgement says of it: its sentence, its reservations, and an unfair row's note. Every export shows
+/// them.
+[[nodiscard]] ResultTable judged(ResultTable table, const Judgement &judgement);
+/// Indented JSON, keys with units; unknown is null.
+[[nodiscard]] std::string toJson(const Judgement &judgement);
+
+} // namespace lockstep::core

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// A judgement as JSON: the same numbers as on screen.
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/judgement.h"
+#include "ipc/json_or_null.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json jsonOf(const std::optional<SpeedUp> &speedUp) {
+    if (!speedUp)
+        return nullptr;
+    return {{"factor", speedUp->factor},
+            {"low", orNull(speedUp->low)},
+            {"high", orNull(speedUp->high)},
+            {"different", speedUp->hasInterval() ? Json(speedUp->isDifferent()) : Json(nullptr)},
+            {"reference_repeats", speedUp->referenceRepeats},
+            {"run_repeats", speedUp->runRepeats}};
+}
+
+Json jsonOf(const SuggestedRun &run) {
+    Json json = {{"name", run.name}, {"why", run.why}, {"config", Json::parse(toJson(run.config))}};
+    if (!run.command.empty())
+        json["command"] = run.command;
+    if (!run.again.empty()) // runs made again in their place
+        json["again"] = run.again;
+    return json;
+}
+
+template <class T> Json listOf(const std::vector<T> &all, Json (*toJson)(const T &)) {
+    Json json = Json::array();
+    for (const T &one : all)
+        json.push_back(toJson(one));
+    return json;
+}
+
+Json jsonOf(const FairnessFinding &finding) {
+    return {{"key", finding.key},
+            {"label", finding.label},
+            {"reference", finding.reference},
+            {"run", finding.run},
+            {"weight", std::string(toString(finding.weight))},
+            {"sentence", finding.sentence},
+            {"control", finding.control ? jsonOf(*finding.control) : Json(nullptr)}};
+}
+
+Json jsonOf(const AttributionBar &bar) {
+    return {{"cause", std::string(toString(bar.cause))},
+            {"change_s", bar.seconds},
+            {"low_s", bar.low},
+            {"high_s", bar.high}};
+}
+
+Json jsonOf(const FactorEffect &factor) {
+    return {{"key", factor.key},   {"label", factor.label}, {"change_s", factor.seconds},
+            {"low_s", factor.low}, {"high_s", factor.high}, {"controls", factor.controls}};
+}
+
+Json jsonOf(const std::optional<Attribution> &attribution) {
+    if (!attribution)
+        return nullptr;
+    return {{"reference", attribution->reference},
+            {"run", attribution->run},
+            {"reference_s", attribution->referenceS},
+            {"run_s", attribution->runS},
+            {"bars", listOf(attribution->bars, jsonOf)},
+            {"unattributed_share", attribution->unattributedShare()},
+            {"factors", listOf(attribution->factors, jsonOf)},
+            {"missing_controls", listOf(attribution->missing, jsonOf)},
+            {"notes", attribution->notes}};
+}
+
+Json jsonOf(const PairJudgement &pair) {
+    return {{"reference", pair.reference},
+            {"run", pair.run},
+            {"devices", pair.devices},
+            {"speed_up_training", jsonOf(pair.training)},
+            {"speed_up_epoch", jsonOf(pair.epoch)},
+            {"speed_up_run", jsonOf(pair.wholeRun)},
+            {"efficiency", orNull(pair.efficiency)},
+            {"accuracy_difference", orNull(pair.accuracyDifference)},
+            {"loss_difference", orNull(pair.lossDifference)},
+            {"fairness", listOf(pair.fairness, jsonOf)},
+            {"attribution", jsonOf(pair.attribution)}};
+}
+
+Json jsonOf(const Bottleneck &bottleneck) {
+    return {{"run", bottleneck.run},
+            {"bound", std::string(toString(bottleneck.bound))},
+            {"share", orNull(bottleneck.share)},
+            {"evidence", bottleneck.evidence},
+            {"tips", listOf(bottleneck.tips, jsonOf)}};
+}
+
+} // namespace
+
+std::string toJson(const Judgement &judgement) {
+    const Json json = {{"reference", judgement.reference.empty() ? Json(nullptr) : Json(judgement.reference)},
+                       {"sentence", judgement.sentence.empty() ? Json(nullptr) : Json(judgement.sentence)},
+                       {"reservations", judgement.reservations},
+                       {"pairs", listOf(judgement.pairs, jsonOf)},
+                       {"bottlenecks", listOf(judgement.bottlenecks, jsonOf)}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/result_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/compare/row_figures.h"
+#include "analysis/history/run_facts.h"
+#include "base/format.h"
+#include "experiment/plan.h"
+#include "experiment/run_names.h"
+#include "ipc/metrics.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr const char *measuredHere = "measured here";
+
+std::string stateOf(const std::vector<const ExperimentEntry *> &entries) {
+    const auto any = [&](EntryState state) {
+        return std::any_of(entries.begin(), entries.end(), [&](const auto *entry) { return entry->state == state; });
+    };
+    if (any(EntryState::Running) || any(EntryState::Launching))
+        return "running";
+    for (const EntryState state : {EntryState::Queued, EntryState::Failed, EntryState::Stopped, EntryState::NotRun})
+        if (any(state))
+            return std::string(toString(state));
+    return "done";
+}
+
+void addNote(std::vector<std::string> &notes, const std::string &note) {
+    if (!note.empty() && std::find(notes.begin(), notes.end(), note) == notes.end())
+        notes.push_back(note);
+}
+
+ResultRow experimentRow(const std::vector<const ExperimentEntry *> &entries, const std::vector<RunOutcome> &outcomes) {
+    const ExperimentEntry &first = *entries.front();
+    ResultRow row;
+    row.name = first.planned.name;
+    row.kind = measuredHere;
+    row.planned = int(entries.size());
+    row.command = first.planned.command;
+    row.state = stateOf(entries);
+    if (row.state == toString(EntryState::NotRun))
+        row.kind = "not run here";
+    takeConfig(first.planned.config, row);
+    std::vector<const RunOutcome *> runs;
+    for (const ExperimentEntry *entry : entries) {
+        for (const RunOutcome &outcome : outcomes)
+            if (!entry->run.empty() && outcome.run == entry->run) {
+                runs.push_back(&outcome);
+                row.runs.push_back(outcome.run);
+            }
+        if (entry->state == EntryState::NotRun || entry->state == EntryState::Stopped)
+            addNote(row.notes, entry->reason);
+    }
+    addNote(row.notes, first.planned.note);
+    takeOutcomes(runs, row);
+    for (const ExperimentEntry *entry : entries)
+        if (entry->state == EntryState::Failed && runs.empty())
+            addNote(row.notes, entry->reason);
+    return row;
+}
+
+void takePublishedEpochs(const PublishedRun &run, ResultRow &row) {
+    for (const PublishedEpoch &printed : run.epochs) {
+        if (!printed.durationS)
+            continue;
+        MergedEpoch epoch;
+        epoch.epoch = printed.epoch;
+        epoch.loss = printed.loss;
+        epoch.durationS = *printed.durationS;
+        epoch.complete = true;
+        row.epochs.push_back(std::move(epoch));
+    }
+    takeEpochFigures(row);
+    if (!run.epochs.empty())
+        row.finalLoss = run.epochs.back().loss;
+}
+
+ResultRow publishedRow(const PublishedRun &run, const Published &published) {
+    ResultRow row;
+    row.name = run.name;
+    row.published = true;
+    row.kind = "published, " + published.machine + (run.timeKind.empty() ? "" : ", " + run.timeKind);
+    row.method = run.method;
+    row.devices = run.devices;
+    row.backend = run.backend;
+    row.workers = run.workers;
+    row.state = "published";
+    row.publishedTimeS = run.timeS;
+    row.printedSpeedUp = run.printedSpeedUp;
+    row.testAccuracy = run.testAccuracy;
+    row.perClassAccuracy = run.perClassAccuracy;
+    row.utilisation = run.utilisation;
+    takePublishedEpochs(run, row);
+    addNote(row.notes, run.note);
+    return row;
+}
+
+void addPublished(const Recipe &recipe, ResultTable &table) {
+    if (!recipe.published)
+        return;
+    const Published &published = *recipe.published;
+    std::optional<double> reference;
+    for (const PublishedRun &run : published.runs)
+        if (run.name == published.reference)
+            reference = run.timeS;
+    for (const PublishedRun &run : published.runs) {
+        ResultRow row = publishedRow(run, published);
+        if (reference && run.timeS && *run.timeS > 0) {
+            row.speedUpTraining = *reference / *run.timeS;
+            row.efficiency = *row.speedUpTraining / std::max(1, run.devices);
+        }
+        row.reference = run.name == published.reference;
+        table.rows.push_back(std::move(row));
+    }
+    for (const std::string &contradiction : published.contradictions)
+        addNote(table.notes, contradiction);
+}
+
+/// Speed-up = the reference's measured time ÷ the run's; efficiency = speed-up ÷ devices, of several.
+void computeSpeedUps(ResultTable &table) {
+    const auto reference = std::find_if(table.rows.begin(), table.rows.end(), [&](const ResultRow &row) {
+        return !row.published && row.name == table.reference;
+    });
+    if (reference == table.rows.end())
+        return;
+    reference->reference = true;
+    const std::optional<double> training = reference->totalTrainingTimeS, whole = reference->runTimeS;
+    for (ResultRow &row : table.rows) {
+        if (row.published)
+            continue;
+        if (training && row.totalTrainingTimeS && *row.totalTrainingTimeS > 0)
+            row.speedUpTraining = *training / *row.totalTrainingTimeS;
+        if (whole && row.runTimeS && *row.runTimeS > 0)
+            row.speedUpRun = *whole / *row.runTimeS;
+        if (row.speedUpTraining && row.devices > 1)
+            row.efficiency = *row.speedUpTraining / row.devices;
+    }
+}
+
+using Group = std::vector<const RunOutcome *>;
+
+std::string nameOf(const RunOutcome &outcome) {
+    return outcome.name.empty() ? outcome.run : outcome.name;
+}
+
+/// Runs of a script often share its name: what they said of themselves tells them apart, "train.py, workers 2".
+std::string nameApart(const Group &group, const std::vector<Group> &all) {
+    std::string name = nameOf(*group.front());
+    const RunFacts own = factsOf(*group.front());
+    for (const auto &[key, value] : own) {
+        const auto unlike = [&, &key = key, &value = value](const Group &other) {
+            const RunFacts facts = factsOf(*other.front());
+            const auto found = facts.find(key);
+            return nameOf(*other.front()) == nameOf(*group.front()) && found != facts.end() && found->second != value;
+        };
+        if (!group.front()->config && std::any_of(all.begin(), all.end(), unlike))
+            name += ", " + key + " " + value;
+    }
+    return name;
+}
+
+std::string thousands(std::int64_t number) {
+    std::string digits = std::to_string(number), out;
+    for (std::size_t i = 0; i < digits.size(); ++i)
+        out += (i > 0 && (digits.size() - i) % 3 == 0 ? "," : "") + std::string(1, digits[i]);
+    return out;
+}
+
+std::string dataText(const RunConfig &config, bool quick) {
+    std::string text = config.dataset == "fashion-mnist" ? "Fashion-MNIST"
+                       : config.dataset == "mnist"       ? "MNIST"
+                                                         : config.dataset;
+    text += config.trainSamples > 0 ? ", first " + thousands(config.trainSamples) + " training samples"
+                                    : ", the whole training set";
+    text += ", " + std::to_string(config.epochs) + (config.epochs == 1 ? " epoch" : " epochs");
+    return text + (quick ? " (quick)" : "");
+}
+
+} // namespace
+
+std::vector<std::string> metricNames(const ResultTable &table) {
+    std::vector<std::string> out;
+    for (const ResultRow &row : table.rows)
+        for (const auto &[name, value] : row.metrics)
+            if (std::ranges::find(out, name) == out.end())
+                out.push_back(name);
+    std::ranges::sort(out, metricBefore);
+    return out;
+}
+
+std::string methodOf(const ResultTable &table, const std::string &name) {
+    const auto row =
+        std::ranges::find_if(table.rows, [&](const ResultRow &each) { return !each.published && each.name == name; });
+    return row == table.rows.end() ? std::string() : row->method;
+}
+
+ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes) {
+    ResultTable table;
+    table.title = experiment.title;
+    table.reference = experiment.reference;
+    std::vector<std::string> order;
+    std::map<std::string, std::vector<const ExperimentEntry *>> groups;
+    for (const ExperimentEntry &entry : experiment.entries) {
+        auto &group = groups[entry.planned.name];
+        if (group.empty())
+            order.push_back(entry.planned.name);
+        group.push_back(&entry);
+    }
+    for (const std::string &name : order)
+        table.rows.push_back(experimentRow(groups[name], outcomes));
+    computeSpeedUps(table);
+    if (std::any_of(table.rows.begin(), table.rows.end(), [](const ResultRow &row) { return row.repeats == 1; }))
+        addNote(table.notes, "Figures of one repeat: small differences may be chance.");
+    for (const std::string &note : experiment.recipe.notes)
+        addNote(table.notes, note);
+    addPublished(experiment.recipe, table);
+    if (!experiment.entries.empty())
+        table.datasetNote = dataText(experiment.entries.front().planned.config, experiment.quick);
+    return table;
+}
+
+ResultTable resultTable(const std::vector<RunOutcome> &outcomes) {
+    ResultTable table;
+    table.title = "Runs side by side";
+    std::vector<Group> groups;
+    for (const RunOutcome &outcome : outcomes) {
+        const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto &group) {
+            return group.front()->name == outcome.name && group.front()->config == outcome.config &&
+                   group.front()->about == outcome.about && group.front()->processes == outcome.processes;
+        });
+        if (same == groups.end())
+            groups.push_back({&outcome});
+        else
+            same->push_back(&outcome);
+    }
+    std::map<std::string, int> seen;
+    for (const Group &group : groups) {
+        ResultRow row;
+        row.name = nameApart(group, groups);
+        if (const int again = ++seen[row.name]; again > 1) // the same name with another config
+            row.name += " #" + std::to_string(again);
+        row.kind = measuredHere;
+        row.planned = int(group.size());
+        const auto state = group.back()->state;
+        row.state = group.back()->agentDied ? "failed" : state ? std::string(toString(*state)) : "starting";
+        if (group.front()->config)
+            takeConfig(*group.front()->config, row);
+        else
+            takeAbout(*group.front(), row);
+        for (const RunOutcome *run : group)
+            row.runs.push_back(run->run);
+        takeOutcomes(group, row);
+        table.rows.push_back(std::move(row));
+    }
+    for (const ResultRow &row : table.rows)
+        if (table.reference.empty() && row.method == toString(Method::Baseline))
+            table.reference = row.name;
+    if (table.reference.empty() && !table.rows.empty())
+        table.reference = table.rows.front().name;
+    computeSpeedUps(table);
+    return table;
+}
+
+std::vector<Difference> differences(const RunConfig &a, const RunConfig &b) {
+    std::vector<Difference> out;
+    for (const FieldSpec &field : runConfigFields()) {
+        if (field.perProcess || field.get(a) == field.get(b))
+            continue;
+        out.push_back(
+            {std::string(field.key), std::string(field.label), field.get(a), field.get(b), isMeant(field.key)});
+    }
+    return out;
+}
+
+} // namespace lockstep::core

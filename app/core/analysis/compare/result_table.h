@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/statistics.h"
+#include "experiment/experiment.h"
+#include "experiment/recipe.h"
+#include "store/run_data.h"
+
+namespace lockstep::core {
+
+/// One line of the verdict's table: all repeats of one run, or one published figure. Absent is unknown.
+struct ResultRow {
+    std::string name; ///< "DDP ×2"
+    bool published = false;
+    std::string kind; ///< "measured here", "not run here", or "published, 8 × H100, sum of epoch durations"
+    std::string method, backend, loader, augment, model, dataset, device;
+    int devices = 1;
+    std::optional<int> workers;         ///< per process
+    int repeats = 0;                    ///< done ones, the medians' base
+    int planned = 0;                    ///< as many were asked for
+    std::string state;                  ///< "done", "running", "queued", "failed", "stopped", "not run"
+    std::vector<MergedEpoch> epochs;    ///< median duration and loss per epoch over repeats
+    std::optional<double> firstEpochS;  ///< median of the first epoch
+    std::optional<double> epochMedianS; ///< median of the later epochs (of the first when there is one only)
+    std::vector<double> trainingTimesS; ///< total training time of each done repeat
+    std::optional<double> totalTrainingTimeS, runTimeS; ///< medians over repeats
+    std::optional<double> publishedTimeS;               ///< its kind is in `kind`
+    std::optional<double> speedUpTraining, speedUpRun;  ///< reference's measured time ÷ this one's
+    std::optional<double> efficiency; ///< speedUpTraining ÷ devices, of several; once judged as PairJudgement's
+    /// Against the reference, of ours alone and once judged (judgement.h): by training time, by the median epoch after the
+    /// first, launch to exit; with their 95 % intervals where both have three repeats.
+    std::optional<SpeedUp> trainingInterval, epochInterval, runInterval;
+    std::optional<double> accuracyDifference, lossDifference; ///< likewise: median less the reference's
+    std::optional<double> printedSpeedUp;                     ///< published: as printed, beside the computed one
+    std::optional<double> testAccuracy, finalLoss;            ///< medians
+    MetricValues metrics;                                     ///< medians, over all ranks (ipc/metrics.h)
+    std::vector<double> perClassAccuracy;                     ///< of the median run
+    std::vector<DeviceUse> devicesUse;                        ///< each device, mean over epochs and repeats
+    std::string utilisation;                                  ///< "cpu:0 97 %, cpu:1 95 %"
+    std::vector<std::string> hosts;
+    int nodes = 1;
+    std::map<std::string, double, std::less<>> phasesS;
+    std::vector<std::string> notes;   ///< "not comparable: oversubscribed", "not run: needs 8, has 2", …
+    std::vector<std::string> runs;    ///< run ids
+    std::vector<std::string> command; ///< a recipe's script with its placeholders; empty: lockstep-trainer, or unknown
+    bool reference = false;
+};
+
+struct ResultTable {
+    std::string title;
+    std::vector<ResultRow> rows; ///< ours in plan order, then published
+    std::string reference;
+    std::vector<std::string> notes;        ///< the recipe's, contradictions
+    std::string verdict;                   ///< the judgement's sentence; empty: not judged
+    std::vector<std::string> reservations; ///< what keeps it from being taken at its word
+    std::string datasetNote;               ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"
+};
+
+/// Metrics that any row knows, in the order of metricBefore().
+[[nodiscard]] std::vector<std::string> metricNames(const ResultTable &table);
+
+/// Of our run of that name; empty where there is none.
+[[nodiscard]] std::string methodOf(const ResultTable &table, const std::string &name);
+
+/// Of an experiment; `outcomes` as far as there are, matched by run id.
+[[nodiscard]] ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutcome> &outcomes);
+/// Of any runs side by side: grouped by name and config; the first baseline (else the first) is the reference.
+[[nodiscard]] ResultTable resultTable(const std::vector<RunOutcome> &outcomes);
+
+/// A field in which two configs differ.
+struct Difference {
+    std::string key, label, a, b;
+    bool meant = false; ///< method, devices, backend: what a contrast is about
+    bool operator==(const Difference &) const = default;
+};
+[[nodiscard]] std::vector<Difference> differences(const RunConfig &a, const RunConfig &b);
+
+} // namespace lockstep::core

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/row_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/compare/judgement.h"
+#include "analysis/history/run_facts.h"
+#include "base/format.h"
+#include "ipc/median.h"
+
+namespace lockstep::core {
+namespace {
+
+bool isDone(const RunOutcome &outcome) {
+    return outcome.state == RunState::Done && !outcome.agentDied;
+}
+
+template <class Get> std::optional<double> medianOf(const std::vector<const RunOutcome *> &runs, Get get) {
+    std::vector<double> values;
+    for (const RunOutcome *run : runs)
+        if (const std::optional<double> value = get(*run))
+            values.push_back(*value);
+    return median(std::move(values));
+}
+
+MetricValues medians(const std::vector<const MetricValues *> &repeats) {
+    std::map<std::string, std::vector<double>> values;
+    for (const MetricValues *repeat : repeats)
+        for (const auto &[name, value] : *repeat)
+            values[name].push_back(value);
+    MetricValues out;
+    for (const auto &[name, found] : values)
+        out.emplace(name, *median(found));
+    return out;
+}
+
+/// Each epoch's median duration, loss and metrics over the repeats.
+std::vector<MergedEpoch> medianEpochs(const std::vector<const RunOutcome *> &runs) {
+    std::size_t count = 0;
+    for (const RunOutcome *run : runs)
+        count = std::max(count, run->epochs.size());
+    std::vector<MergedEpoch> out;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::vector<double> durations, losses;
+        std::vector<const MetricValues *> metrics;
+        const MergedEpoch *any = nullptr;
+        for (const RunOutcome *run : runs) {
+            if (i >= run->epochs.size() || !run->epochs[i].complete)
+                continue;
+            any = &run->epochs[i];
+            durations.push_back(any->durationS);
+            metrics.push_back(&any->metrics);
+            if (any->loss)
+                losses.push_back(*any->loss);
+        }
+        if (!any)
+            break;
+        MergedEpoch epoch = *any;
+        epoch.durationS = *median(durations);
+        epoch.loss = median(losses);
+        epoch.metrics = medians(metrics);
+        out.push_back(std::move(epoch));
+    }
+    return out;
+}
+
+/// Mean of means: each device over the epochs of all repeats, weighted by duration.
+std::vector<DeviceUse> deviceUse(const std::vector<const RunOutcome *> &runs) {
+    struct Sums {
+        double use = 0, useS = 0, memory = 0, memoryS = 0;
+        std::optional<double> useMax, memoryMax;
+    };
+    std::vector<std::string> order;
+    std::map<std::string, Sums> sums;
+    const auto larger = [](std::optional<double> a, std::optional<double> b) {
+        return a && b ? std::optional(std::max(*a, *b)) : a ? a : b;
+    };
+    for (const RunOutcome *run : runs)
+        for (const MergedEpoch &epoch : run->epochs)
+            for (const DeviceUse &use : epoch.devices) {
+                if (!sums.contains(use.device))
+                    order.push_back(use.device);
+                Sums &sum = sums[use.device];
+                if (use.utilizationMean) {
+                    sum.use += *use.utilizationMean * epoch.durationS;
+                    sum.useS += epoch.durationS;
+                }
+                if (use.memoryMeanBytes) {
+                    sum.memory += *use.memoryMeanBytes * epoch.durationS;
+                    sum.memoryS += epoch.durationS;
+                }
+                sum.useMax = larger(sum.useMax, use.utilizationMax);
+                sum.memoryMax = larger(sum.memoryMax, use.memoryMaxBytes);
+            }
+    std::vector<DeviceUse> out;
+    for (const std::string &device : order) {
+        const Sums &sum = sums[device];
+        DeviceUse use;
+        use.device = device;
+        if (sum.useS > 0)
+            use.utilizationMean = sum.use / sum.useS;
+        if (sum.memoryS > 0)
+            use.memoryMeanBytes = sum.memory / sum.memoryS;
+        use.utilizationMax = sum.useMax;
+        use.memoryMaxBytes = sum.memoryMax;
+        out.push_back(std::move(use));
+    }
+    return out;
+}
+
+std::string useText(const std::vector<DeviceUse> &devices) {
+    std::string text;
+    for (const DeviceUse &use : devices)
+        if (use.utilizationMean)
+            text += (text.empty() ? "" : ", ") + use.device + " " + percent(use.utilizationMean, 0).toStdString();
+    return text;
+}
+
+} // namespace
+
+void takeConfig(const RunConfig &config, ResultRow &row) {
+    row.method = toString(config.method);
+    row.devices = deviceCount(config);
+    row.loader = config.loader;
+    row.augment = config.augment;
+    row.model = config.model;
+    row.dataset = config.dataset;
+    row.device = config.device;
+    row.workers = config.workers;
+    row.backend = isDistributed(config.method) ? config.backend : "";
+}
+
+void takeAbout(const RunOutcome &outcome, ResultRow &row) {
+    const auto text = [&](std::string_view key) {
+        const auto said = outcome.about.find(key);
+        return said == outcome.about.end() ? std::string() : said->second;
+    };
+    row.method = text("method");
+    row.loader = text("loader");
+    row.augment = text("augment");
+    row.model = text("model");
+    row.dataset = text("dataset");
+    bool whole = false;
+    if (const int workers = QString::fromStdString(text("workers")).toInt(&whole); whole && workers >= 0)
+        row.workers = workers;
+    if (!outcome.deviceNames.empty())
+        row.device = outcome.deviceNames.front().starts_with("cpu") ? "cpu" : "cuda";
+    // A device a process, as PyTorch's DDP has it; one process that is not a baseline may use all the run was given.
+    const bool all = outcome.processes == 1 && row.method != toString(Method::Baseline);
+    row.devices = std::max(1, all ? int(outcome.deviceNames.size()) : outcome.processes);
+    row.backend = isDistributed(row.method) ? outcome.backend : "";
+}
+
+void takeEpochFigures(ResultRow &row) {
+    std::vector<double> later;
+    for (const MergedEpoch &epoch : row.epochs) {
+        if (epoch.epoch == 1)
+            row.firstEpochS = epoch.durationS;
+        else
+            later.push_back(epoch.durationS);
+    }
+    row.epochMedianS = later.empty() ? row.firstEpochS : median(later);
+}
+
+/// The figures of the repeats that are done; of a run still going, what it has so far.
+void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
+    std::vector<const RunOutcome *> runs;
+    for (const RunOutcome *run : all)
+        if (isDone(*run))
+            runs.push_back(run);
+    row.repeats = int(runs.size());
+    if (runs.empty() && !all.empty())
+        runs = {all.back()};
+    if (runs.empty())
+        return;
+    row.epochs = medianEpochs(runs);
+    takeEpochFigures(row);
+    for (const RunOutcome *run : runs)
+        if (isDone(*run) && run->totalTrainingTimeS)
+            row.trainingTimesS.push_back(*run->totalTrainingTimeS);
+    row.totalTrainingTimeS = medianOf(runs, [](const RunOutcome &r) { return r.totalTrainingTimeS; });
+    row.runTimeS = medianOf(runs, [](const RunOutcome &r) { return isDone(r) ? r.runTimeS : std::nullopt; });
+    row.testAccuracy = medianOf(runs, [](const RunOutcome &r) { return r.testAccuracy; });
+    row.finalLoss = medianOf(runs, [](const RunOutcome &r) { return r.finalLoss; });
+    std::vector<const MetricValues *> metrics;
+    for (const RunOutcome *run : runs)
+        metrics.push_back(&run->metrics);
+    row.metrics = medians(metrics);
+    const RunOutcome *middle = runs.front(); // the run nearest the median speaks for what has no median
+    for (const RunOutcome *run : runs)
+        if (run->testAccuracy && row.testAccuracy && middle->testAccuracy &&
+            std::fabs(*run->testAccuracy - *row.testAccuracy) < std::fabs(*middle->testAccuracy - *row.testAccuracy))
+            middle = run;
+    row.perClassAccuracy = middle->perClassAccuracy;
+    row.phasesS = middle->phasesS;
+    row.hosts = middle->hosts;
+    row.nodes = middle->nodes;
+    if (!middle->backend.empty() && isDistributed(row.method))
+        row.backend = middle->backend;
+    row.devicesUse = deviceUse(runs);
+    row.utilisation = useText(row.devicesUse);
+    for (const RunOutcome *run : all)
+        for (const std::string &contradiction : contradictions(*run))
+            if (std::find(row.notes.begin(), row.notes.end(), contradiction) == row.notes.end())
+                row.notes.push_back(contradiction);
+    for (const RunOutcome *run : all)
+        if (run->oversubscribed) {
+            row.notes.emplace_back("not comparable: oversubscribed");
+            break;
+        }
+    for (const RunOutcome *run : all)
+        if (run->agentDied || run->state == RunState::Failed)
+            row.notes.push_back("repeat " + std::to_string(run->repeat) + " failed: " + run->reason);
+}
+
+void takePair(const PairJudgement &pair, ResultRow &row) {
+    row.trainingInterval = pair.training;
+    row.epochInterval = pair.epoch;
+    row.runInterval = pair.wholeRun;
+    row.accuracyDifference = pair.accuracyDifference;
+    row.lossDifference = pair.lossDifference;
+}
+
+std::string rangeText(const std::optional<SpeedUp> &speedUp) {
+    if (!speedUp || !speedUp->hasInterval())
+        return {};
+    return (significant(speedUp->low) + u'-' + significant(speedUp->high)).toStdString();
+}
+
+std::string withRange(std::optional<double> factor, const std::optional<SpeedUp> &speedUp) {
+    const std::string range = factor ? rangeText(speedUp) : std::string();
+    return significant(factor).toStdString() + (range.empty() ? "" : " (" + range + ")");
+}
+
+std::string signedText(std::optional<double> difference) {
+    if (!difference || *difference == 0 || std::isnan(*difference))
+        return significant(difference).toStdString();
+    return (*difference < 0 ? "−" : "+") + significant(std::fabs(*difference)).toStdString();
+}
+
+std::string pointsText(std::optional<double> difference) {
+    if (!difference)
+        return "-";
+    const QString size = QString::number(std::fabs(*difference) * 100, 'f', 2);
+    const std::string sign = size.toDouble() == 0 ? "" : *difference < 0 ? "−" : "+";
+    return sign + size.toStdString();
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/result_table.h"
+
+namespace lockstep::core {
+struct PairJudgement;
+
+/// What the config says of a row.
+void takeConfig(const RunConfig &config, ResultRow &row);
+/// What a script said of itself; what it did not say stays unknown.
+void takeAbout(const RunOutcome &outcome, ResultRow &row);
+/// The first epoch and the median of the later ones, from row.epochs.
+void takeEpochFigures(ResultRow &row);
+/// Medians over the repeats that are done; of a run still going, what it has so far.
+void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row);
+/// What the judgement says of a run beside its reference: intervals, and what accuracy and loss differ by.
+void takePair(const PairJudgement &pair, ResultRow &row);
+
+[[nodiscard]] std::string rangeText(const std::optional<SpeedUp> &speedUp); ///< "1.70-1.78"; empty without an interval
+/// "1.74 (1.70-1.78)", "1.74" without an interval, "-" without a factor.
+[[nodiscard]] std::string withRange(std::optional<double> factor, const std::optional<SpeedUp> &speedUp);
+
+/// A difference: "+0.0123", "−0.0123", "-" when unknown; of shares of 1 in points, "+0.30".
+[[nodiscard]] std::string signedText(std::optional<double> difference);
+[[nodiscard]] std::string pointsText(std::optional<double> difference);
+
+} // namespace lockstep::core

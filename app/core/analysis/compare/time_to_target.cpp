@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/time_to_target.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/format.h"
+
+namespace lockstep::core {
+namespace {
+
+bool isMet(const Target &target, double value) {
+    return target.kind == Target::Kind::Accuracy ? value >= target.value : value <= target.value;
+}
+
+bool isBetter(const Target &target, double value, double than) {
+    return target.kind == Target::Kind::Accuracy ? value > than : value < than;
+}
+
+std::optional<double> valueOf(const MergedEpoch &epoch, const Target &target) {
+    const std::optional<double> value = target.kind == Target::Kind::Loss ? epoch.loss
+                                        : epoch.eval                      ? std::optional(epoch.eval->accuracy)
+                                                                          : std::nullopt;
+    return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::string shown(const Target &target, double value) {
+    return (target.kind == Target::Kind::Accuracy ? percent(value) : significant(value)).toStdString();
+}
+
+/// The time at which a share of the repeats got there: those that did not come last.
+std::optional<double> medianOf(const std::vector<TargetHit> &hits) {
+    std::vector<double> times;
+    for (const TargetHit &hit : hits)
+        if (hit.seconds)
+            times.push_back(*hit.seconds);
+    std::ranges::sort(times);
+    const std::size_t upper = hits.size() / 2, lower = (hits.size() - 1) / 2;
+    if (hits.empty() || upper >= times.size())
+        return std::nullopt;
+    return (times[lower] + times[upper]) / 2;
+}
+
+std::string reachedText(const TimeToTarget &out) {
+    std::set<int> epochs;
+    for (const TargetHit &hit : out.repeats)
+        if (hit.seconds)
+            epochs.insert(hit.epoch);
+    const int first = *epochs.begin(), last = *epochs.rbegin();
+    if (last == 1)
+        return "by the end of epoch 1";
+    if (first == 1)
+        return "by the end of epoch 1, or interpolated up to epoch " + std::to_string(last);
+    return "interpolated between epochs " + std::to_string(first - 1) + " and " + std::to_string(last);
+}
+
+std::string howText(const TimeToTarget &out, const Target &target, std::size_t epochs) {
+    if (out.repeats.empty())
+        return target.kind == Target::Kind::Accuracy ? "no epoch was evaluated" : "no epoch told its loss";
+    std::string text = out.reached > 0 ? reachedText(out) : std::string();
+    if (out.reached == int(out.repeats.size()))
+        return text;
+    text += (text.empty() ? "" : "; ") + std::string("not reached");
+    if (out.reached > 0)
+        text += " in " + std::to_string(int(out.repeats.size()) - out.reached) + " of " +
+                std::to_string(out.repeats.size()) + " repeats";
+    return text + ": best " + shown(target, *out.best) + " in " + std::to_string(epochs) +
+           (epochs == 1 ? " epoch" : " epochs");
+}
+
+TimeToTarget timeOf(const Cell &cell, const Target &target) {
+    TimeToTarget out;
+    out.cell = cell.name;
+    std::size_t epochs = 0;
+    for (const RunOutcome &run : cell.runs) {
+        const TargetHit hit = hitOf(run, target);
+        if (!hit.best)
+            continue;
+        epochs = std::max(epochs, run.epochs.size());
+        out.repeats.push_back(hit);
+        if (!out.best || isBetter(target, *hit.best, *out.best))
+            out.best = hit.best;
+        if (!hit.seconds)
+            continue;
+        ++out.reached;
+        out.fastest = std::min(out.fastest.value_or(*hit.seconds), *hit.seconds);
+        out.slowest = std::max(out.slowest.value_or(*hit.seconds), *hit.seconds);
+    }
+    out.seconds = medianOf(out.repeats);
+    out.how = howText(out, target, epochs);
+    return out;
+}
+
+std::vector<double> times(const TimeToTarget &cell) {
+    std::vector<double> out;
+    for (const TargetHit &hit : cell.repeats)
+        if (hit.seconds)
+            out.push_back(*hit.seconds);
+    return out;
+}
+
+bool allReached(const TimeToTarget &cell) {
+    return cell.reached > 0 && cell.reached == int(cell.repeats.size());
+}
+
+} // namespace
+
+std::string toText(const Target &target) {
+    return (target.kind == Target::Kind::Accuracy ? "test accuracy " : "training loss ") + shown(target, target.value);
+}
+
+TargetHit hitOf(const RunOutcome &run, const Target &target) {
+    TargetHit out;
+    double start = 0;  // of training time, where this epoch begins
+    double before = 0; // the last value known, at `beforeAt`
+    std::optional<double> beforeAt;
+    for (const MergedEpoch &epoch : run.epochs) {
+        if (!epoch.complete)
+            break;
+        const double end = start + epoch.durationS;
+        if (const auto value = valueOf(epoch, target)) {
+            if (!out.best || isBetter(target, *value, *out.best))
+                out.best = value;
+            if (!out.seconds && isMet(target, *value)) {
+                out.epoch = epoch.epoch;
+                // `before` misses the target and `value` meets it, so the two differ.
+                out.seconds =
+                    beforeAt ? *beforeAt + (target.value - before) / (*value - before) * (end - *beforeAt) : end;
+            }
+            before = *value;
+            beforeAt = end;
+        }
+        start = end;
+    }
+    return out;
+}
+
+std::vector<TimeToTarget> timesToTarget(const std::vector<Cell> &cells, const Target &target) {
+    std::vector<TimeToTarget> out;
+    out.reserve(cells.size());
+    for (const Cell &cell : cells)
+        out.push_back(timeOf(cell, target));
+    const auto marked = std::ranges::find(cells, true, &Cell::reference);
+    const std::size_t reference = marked == cells.end() ? 0 : std::size_t(marked - cells.begin());
+    for (TimeToTarget &one : out)
+        if (&one != &out[reference] && allReached(one) && allReached(out[reference]))
+            one.speedUp = speedUpOf(times(out[reference]), times(one));
+    return out;
+}
+
+std::optional<Target> suggestedTarget(const std::vector<Cell> &cells, Target::Kind kind) {
+    std::optional<double> worst;
+    const bool accuracy = kind == Target::Kind::Accuracy;
+    for (const TimeToTarget &cell : timesToTarget(cells, {kind, accuracy ? 2.0 : -1.0})) // out of reach: best is told
+        for (const TargetHit &hit : cell.repeats)
+            if (hit.best)
+                worst = !worst ? *hit.best : accuracy ? std::min(*worst, *hit.best) : std::max(*worst, *hit.best);
+    if (!worst || !std::isfinite(*worst) || *worst <= 0)
+        return std::nullopt;
+    if (accuracy)
+        return Target{kind, std::floor(*worst * 100) / 100};
+    const double digit = std::pow(10, std::floor(std::log10(*worst)) - 1);
+    return Target{kind, std::ceil(*worst / digit - 1e-9) * digit};
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// How long training takes until a target is reached, across cells.
+//
+// The clock is training time: epoch durations, evaluation and start-up left out. Test accuracy is known at the end of each
+// epoch; an epoch's training loss is the mean over the epoch and taken as its end's. Between two such ends k and k+1 with
+// values v and w the target x is met, if x lies between them, at t(k) + (x - v) / (w - v) · d(k+1): linear interpolation,
+// and said to be. Met at the end of epoch 1, it was met at some time before it: that end is given, as "by". The first time
+// counts, even if the curve falls back later.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/cell.h"
+#include "analysis/compare/statistics.h"
+
+namespace lockstep::core {
+
+struct Target {
+    enum class Kind { Accuracy, Loss }; ///< accuracy 0..1, met from below; loss met from above
+    Kind kind = Kind::Accuracy;
+    double value = 0;
+    bool operator==(const Target &) const = default;
+};
+[[nodiscard]] std::string toText(const Target &target); ///< "test accuracy 90.00 %", "training loss 0.500"
+
+/// One repeat's way to the target.
+struct TargetHit {
+    std::optional<double> seconds; ///< absent: not reached
+    int epoch = 0;                 ///< the epoch by whose end it was met, from 1; 0: not reached
+    std::optional<double> best;    ///< the best value there was
+    bool operator==(const TargetHit &) const = default;
+};
+
+struct TimeToTarget {
+    std::string cell;
+    std::vector<TargetHit> repeats; ///< of the repeats with values at all, oldest first
+    int reached = 0;                ///< how many of them
+    std::optional<double>
+        seconds; ///< median, a repeat that did not get there counting as the last; absent: it lies there
+    std::optional<double> fastest, slowest; ///< of those that got there
+    std::optional<double> best;             ///< the best value of any repeat
+    /// "interpolated between epochs 3 and 4", "by the end of epoch 1", "not reached: best 88.12 % in 10 epochs", …
+    std::string how;
+    std::optional<SpeedUp> speedUp; ///< reference's time ÷ this one's; only where all repeats of both got there
+    bool operator==(const TimeToTarget &) const = default;
+};
+
+[[nodiscard]] TargetHit hitOf(const RunOutcome &run, const Target &target);
+/// In the order of the cells; the one marked as reference (else the first) is what speed-ups are measured from.
+[[nodiscard]] std::vector<TimeToTarget> timesToTarget(const std::vector<Cell> &cells, const Target &target);
+/// A target that all cells reached: the worst of their best values, accuracy rounded down to a whole percent, loss up to two
+/// digits. Absent: no cell has such values.
+[[nodiscard]] std::optional<Target> suggestedTarget(const std::vector<Cell> &cells, Target::Kind kind);
+/// {"target": {…}, "cells": [{…}]}, keys with units; unknown is null.
+[[nodiscard]] std::string toJson(const Target &target, const std::vector<TimeToTarget> &cells);
+
+} // namespace lockstep::core

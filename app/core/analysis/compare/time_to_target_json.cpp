@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/time_to_target.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json valueOrNull(const std::optional<double> &value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json speedUpJson(const SpeedUp &speedUp) {
+    return {{"factor", speedUp.factor}, {"low", valueOrNull(speedUp.low)}, {"high", valueOrNull(speedUp.high)}};
+}
+
+} // namespace
+
+std::string toJson(const Target &target, const std::vector<TimeToTarget> &cells) {
+    Json out;
+    out["target"] = {{"kind", target.kind == Target::Kind::Accuracy ? "test_accuracy" : "training_loss"},
+                     {"value", target.value}};
+    out["clock"] = "training time, evaluation and start-up left out";
+    out["cells"] = Json::array();
+    for (const TimeToTarget &cell : cells) {
+        Json one = {{"run", cell.cell},
+                    {"repeats", cell.repeats.size()},
+                    {"reached", cell.reached},
+                    {"median_s", valueOrNull(cell.seconds)},
+                    {"fastest_s", valueOrNull(cell.fastest)},
+                    {"slowest_s", valueOrNull(cell.slowest)},
+                    {"best", valueOrNull(cell.best)},
+                    {"how", cell.how}};
+        one["speed_up"] = cell.speedUp ? speedUpJson(*cell.speedUp) : Json(nullptr);
+        out["cells"].push_back(std::move(one));
+    }
+    return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace lockstep::core

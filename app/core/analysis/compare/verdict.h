@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What is said of measured runs in a sentence; the same on screen, in a terminal and in every export.
+#include <string>
+#include <vector>
+
+#include "analysis/compare/cell.h"
+#include "analysis/compare/judgement.h"
+
+namespace lockstep::core {
+
+struct VerdictText {
+    std::string sentence; ///< empty until it can be said; runs that can't be told apart from the reference are named
+    std::string speedUps; ///< the sentence's speed-ups with their intervals and no more, for where room is scarce
+    std::string spread;   ///< what its intervals are, or why there are none
+};
+/// The judgement's sentence where the table was judged (judgement.h); else what its times alone say.
+[[nodiscard]] VerdictText verdictText(const ResultTable &table);
+
+/// The judgement's sentence: speed-ups with intervals and efficiency, the main cause of the largest gain and loss, the
+/// control that has the cause without the method, and whether a published cause holds here. Of more than four runs those
+/// that matter: the fastest, and the best of each method.
+[[nodiscard]] std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
+                                          const std::vector<PairJudgement> &pairs);
+
+/// The pairs whose cause the sentence tells: the largest gain and the largest loss, of those that are told apart. Null: none.
+struct ExplainedPairs {
+    const PairJudgement *gain = nullptr, *loss = nullptr;
+};
+[[nodiscard]] ExplainedPairs explainedPairs(const std::vector<PairJudgement> &pairs);
+
+} // namespace lockstep::core

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/fairness/fairness.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "analysis/fairness/fairness_detail.h"
+#include "analysis/fairness/setting_factors.h"
+#include "experiment/plan.h"
+#include "experiment/run_names.h"
+
+namespace lockstep::core {
+namespace {
+
+using fairness::Settled;
+using fairness::Unlike;
+
+/// Cores of loading threads are numbers that a plan chose: any will do where both have some.
+bool isSameWork(const RunConfig &a, const RunConfig &b) {
+    if (a.method != b.method || a.workers != b.workers || a.batchSize != b.batchSize || a.devices != b.devices)
+        return false; // quickly told: a thousand cells are looked through for each pair
+    RunConfig own = b;
+    own.saveFinal = a.saveFinal;
+    if (!a.workerCores.empty() && !b.workerCores.empty())
+        own.workerCores = a.workerCores;
+    return own == a;
+}
+
+const Cell *cellOf(const RunConfig &config, bool script, const std::vector<Cell> &cells) {
+    const auto found = std::find_if(cells.begin(), cells.end(), [&](const Cell &cell) {
+        return !cell.runs.empty() && cell.runs.front().config && isSameWork(config, *cell.runs.front().config) &&
+               isScript(cell) == script;
+    });
+    return found == cells.end() ? nullptr : &*found;
+}
+
+/// Keys that adopt() may change for a key.
+std::vector<std::string> adoptedKeys(const std::string &key) {
+    return key == "batch_size"               ? std::vector<std::string>{"batch_size", "batch_per_device"}
+           : key == "lr" || key == "lr_rule" ? std::vector<std::string>{"lr", "lr_rule"}
+           : key == "workers"                ? std::vector<std::string>{"workers", "worker_cores"}
+                                             : std::vector<std::string>{key};
+}
+
+/// "baseline, item loader" with the batch loader is "baseline, batch loader".
+void renameControl(SuggestedRun &control, const RunConfig &before, std::string_view key) {
+    const std::string old = ", " + settingText(before, key), now = ", " + settingText(control.config, key);
+    const std::size_t at = control.name.find(old);
+    const bool whole =
+        at != std::string::npos && (at + old.size() == control.name.size() || control.name[at + old.size()] == ',');
+    if (whole)
+        control.name.replace(at, old.size(), now);
+    else
+        control.name += now;
+}
+
+/// One run settles all differences of its kind at once: `base`'s cell with the other's settings. Where that is one of the two
+/// itself, nothing but these settings differs, and there is no third run to compare with.
+void addControl(const Cell &base, const Cell &other, Settled kind, const std::vector<Cell> &others,
+                std::vector<Unlike> &differences) {
+    const auto &from = base.runs.front().config, &to = other.runs.front().config;
+    if (!from || !to)
+        return;
+    SuggestedRun control{base.name, "Against it, " + other.name + " differs by what was meant only.", *from,
+                         base.command};
+    std::vector<std::string> adopted;
+    for (const Unlike &one : differences) {
+        if (one.settled != kind)
+            continue;
+        for (std::string &key : adoptedKeys(one.finding.key))
+            adopted.push_back(std::move(key));
+        fairness::adopt(control.config, *to, one.finding.key);
+        renameControl(control, *from, one.finding.key == "lr_rule" ? "lr" : one.finding.key);
+    }
+    const bool script = isScript(base);
+    if (adopted.empty() || isSameWork(control.config, *from) ||
+        (isSameWork(control.config, *to) && isScript(other) == script) || !validate(control.config).empty() ||
+        !takesChange(base, adopted, control.config))
+        return;
+    const Cell *there = cellOf(control.config, script, others);
+    for (Unlike &one : differences) {
+        if (one.settled != kind)
+            continue;
+        if (there)
+            one.finding.sentence += " " + there->name + " is the one to compare with.";
+        else
+            one.finding.control = control;
+    }
+}
+
+} // namespace
+
+std::string_view toString(FairnessWeight weight) {
+    switch (weight) {
+    case FairnessWeight::Minor:
+        return "minor";
+    case FairnessWeight::Notable:
+        return "notable";
+    case FairnessWeight::Decisive:
+        break;
+    }
+    return "decisive";
+}
+
+std::vector<FairnessFinding> fairnessOf(const Cell &reference, const Cell &run, const std::vector<std::string> &varies,
+                                        const std::vector<Cell> &others) {
+    if (reference.runs.empty() || run.runs.empty())
+        return {};
+    const fairness::Pair pair{reference, run, varies, others,
+                              fairness::differInMethod(reference.runs.front(), run.runs.front())};
+    std::vector<Unlike> all = fairness::settingDifferences(pair);
+    for (Unlike &one : fairness::conditionDifferences(pair, all))
+        all.push_back(std::move(one));
+    addControl(reference, run, Settled::ByReference, others, all);
+    addControl(run, reference, Settled::ByRun, others, all);
+    std::vector<FairnessFinding> out;
+    for (Unlike &one : all)
+        out.push_back(std::move(one.finding));
+    std::ranges::stable_sort(out, std::ranges::greater{}, &FairnessFinding::weight);
+    return out;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+// What was measured, or recorded of the machines: thresholds and their reasons stand in fairness.h.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "analysis/compare/result_table.h"
+#include "analysis/fairness/fairness_detail.h"
+#include "analysis/history/run_facts.h"
+#include "base/format.h"
+#include "experiment/run_names.h"
+#include "ipc/median.h"
+
+namespace lockstep::core::fairness {
+namespace {
+
+using enum FairnessWeight;
+using Unlikes = std::vector<Unlike>;
+using Figure = std::function<std::optional<double>(const RunOutcome &)>;
+
+constexpr double namedCores = 0.05, notableCores = 0.1, decisiveCores = 0.5, namedFreeCores = 0.5;
+constexpr double namedBeside = 0.1, notableBeside = 0.25; ///< other runs at the same time, mean over the run
+constexpr double namedThrottle = 0.02, notableThrottle = 0.05, decisiveThrottle = 0.3;
+constexpr double namedAccuracy = 0.01, decisiveAccuracy = 0.03;
+constexpr double namedSamples = 0.0001, notableSamples = 0.005, decisiveSamples = 0.05;
+
+std::vector<double> figures(const Cell &cell, const Figure &figure) {
+    std::vector<double> out;
+    for (const RunOutcome &run : cell.runs)
+        if (const auto value = figure(run))
+            out.push_back(*value);
+    return out;
+}
+
+/// Over the repeats that know it.
+std::optional<double> mean(const std::vector<double> &values) {
+    if (values.empty())
+        return std::nullopt;
+    double sum = 0;
+    for (const double value : values)
+        sum += value;
+    return sum / double(values.size());
+}
+
+double variance(const std::vector<double> &values) {
+    if (values.size() < 2)
+        return 0;
+    const double middle = *mean(values);
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - middle) * (value - middle);
+    return squares / double(values.size() - 1);
+}
+
+FairnessWeight weightOf(double apart, double notable, double decisive) {
+    return apart >= decisive ? Decisive : apart >= notable ? Notable : Minor;
+}
+
+/// "Its 3 repeats run again in their place."
+std::string againText(std::size_t repeats, std::size_t all) {
+    if (all == 1)
+        return "It runs again in its place";
+    const std::string of =
+        repeats == all ? "Its " + std::to_string(all) : std::to_string(repeats) + " of its " + std::to_string(all);
+    return of + (repeats == 1 ? " repeats runs again in its place" : " repeats run again in their place");
+}
+
+/// These repeats of the cell once more, in the place of what was measured.
+std::optional<SuggestedRun> again(const Cell &cell, const std::vector<const RunOutcome *> &repeats,
+                                  const std::string &how, const std::string &then) {
+    if (repeats.empty() || !repeats.front()->config)
+        return std::nullopt;
+    SuggestedRun out{cell.name + ", again " + how, againText(repeats.size(), cell.runs.size()) + ": " + then,
+                     *repeats.front()->config, cell.command};
+    out.experiment = repeats.front()->experiment;
+    for (const RunOutcome *run : repeats) {
+        out.again.push_back(run->run);
+        if (run->experiment != out.experiment)
+            out.experiment.clear();
+    }
+    return out;
+}
+
+/// The disturbed repeats again, under the conditions of the other cell: those whose figure is from `from` on.
+std::optional<SuggestedRun> undisturbed(const Cell &cell, const Figure &figure, double from, const std::string &how) {
+    std::vector<const RunOutcome *> repeats;
+    for (const RunOutcome &run : cell.runs)
+        if (const auto value = figure(run); value && *value >= from)
+            repeats.push_back(&run);
+    if (repeats.empty()) // by a hair
+        for (const RunOutcome &run : cell.runs)
+            repeats.push_back(&run);
+    return again(cell, repeats, how, "then both were run under the same conditions.");
+}
+
+// --- Processor time that was somebody else's ------------------------------------------------------------------------
+
+struct Guest {
+    const char *key, *label, *who, *cure;
+    Figure cores; ///< cores' worth, mean over the run
+};
+
+std::optional<double> shareOf(std::optional<double> partS, double wholeS) {
+    return partS && wholeS > 0 ? std::optional(*partS / wholeS) : std::nullopt;
+}
+
+/// Cores that no rank was bound to; a run on GPUs alone leaves its host free.
+double freeCores(const RunOutcome &run) {
+    if (run.conditions.freeCores)
+        return *run.conditions.freeCores;
+    return run.config && run.config->device != "cpu" ? 1e9 : 0;
+}
+
+void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlikes &out) {
+    const auto excess = [&](const RunOutcome &run) -> std::optional<double> {
+        const auto taken = guest.cores(run);
+        return taken ? std::optional(std::max(0.0, *taken - (onFreeCores ? freeCores(run) : 0))) : std::nullopt;
+    };
+    const auto a = mean(figures(pair.reference, guest.cores)), b = mean(figures(pair.run, guest.cores));
+    const auto excessA = mean(figures(pair.reference, excess)), excessB = mean(figures(pair.run, excess));
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*excessA - *excessB);
+    const bool inTheWay = apart >= namedCores;
+    if (!inTheWay && std::fabs(*a - *b) < namedFreeCores)
+        return;
+    const auto text = [](double cores) { return percent(cores, 0).toStdString() + " of a core"; };
+    const bool worseIsRun = inTheWay ? *excessB > *excessA : *b > *a;
+    const Cell &worse = worseIsRun ? pair.run : pair.reference;
+    Unlike one = difference(guest.key, guest.label, text(*a), text(*b),
+                            inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor, pair,
+                            inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " +
+                                           worse.name + " by up to about " + percent(apart, 0).toStdString()
+                                     : "it ran on cores that were free, but shared caches, memory and the clock");
+    const auto least = inTheWay ? std::min(*excessA, *excessB) : std::min(*a, *b);
+    one.finding.control = inTheWay ? undisturbed(worse, excess, least + namedCores, guest.cure)
+                                   : undisturbed(worse, guest.cores, least + namedFreeCores, guest.cure);
+    out.push_back(std::move(one));
+}
+
+void compareGuests(const Pair &pair, Unlikes &out) {
+    const auto around = [](auto member) {
+        return [member](const RunOutcome &run) -> std::optional<double> {
+            const auto &told = run.conditions.surroundings;
+            return told ? shareOf((*told).*member, told->measuredS) : std::nullopt;
+        };
+    };
+    compareGuest(pair,
+                 {"load", "Other load on the machine", "other processes", "on a quiet machine",
+                  around(&Surroundings::otherCpuS)},
+                 true, out);
+    compareGuest(pair,
+                 {"stolen", "Time that the hypervisor gave to others", "other guests of the hypervisor",
+                  "when the host is quiet", around(&Surroundings::stolenS)},
+                 false, out);
+    compareGuest(pair,
+                 {"watching", "Viewers' own work", "watching", "without viewers on its machine",
+                  [](const RunOutcome &run) -> std::optional<double> {
+                      const auto &watching = run.conditions.watching;
+                      // Nobody watched is known, and no time; watched and not measured is unknown.
+                      if (!watching || !run.runTimeS || (watching->watchedS > 0 && !watching->viewersCpuS))
+                          return std::nullopt;
+                      return shareOf(watching->viewersCpuS.value_or(0), *run.runTimeS);
+                  }},
+                 true, out);
+}
+
+// --- Runs of ours beside it -----------------------------------------------------------------------------------------
+
+/// How many other known runs went on its machines meanwhile, mean over its time; absent when its time or place is unknown.
+std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
+    if (!run.runTimeS || *run.runTimeS <= 0 || run.startWallUs <= 0 || run.hosts.empty())
+        return std::nullopt;
+    const double begin = double(run.startWallUs) * 1e-6, end = begin + *run.runTimeS;
+    double sum = 0;
+    const auto add = [&](const Cell &cell) {
+        for (const RunOutcome &other : cell.runs) {
+            const bool itself = other.run == run.run && other.startWallUs == run.startWallUs;
+            if (itself || !other.runTimeS)
+                continue;
+            const double from = double(other.startWallUs) * 1e-6;
+            const double together = std::min(end, from + *other.runTimeS) - std::max(begin, from);
+            if (together > 0 && std::ranges::any_of(other.hosts, [&](const std::string &host) {
+                    return std::ranges::find(run.hosts, host) != run.hosts.end();
+                }))
+                sum += together;
+        }
+    };
+    add(pair.reference);
+    add(pair.run);
+    for (const Cell &cell : pair.others)
+        if (&cell != &pair.reference && &cell != &pair.run)
+            add(cell);
+    return sum / *run.runTimeS;
+}
+
+void compareSideBySide(const Pair &pair, Unlikes &out) {
+    const Figure beside = [&](const RunOutcome &run) { return besideOf(run, pair); };
+    const auto a = mean(figures(pair.reference, beside)), b = mean(figures(pair.run, beside));
+    if (!a || !b || std::fabs(*a - *b) < namedBeside)
+        return;
+    const auto text = [](double runs) {
+        return runs < namedBeside / 2 ? std::string("none") : significant(runs, 2).toStdString() + " on average";
+    };
+    const Cell &worse = *b > *a ? pair.run : pair.reference;
+    Unlike one =
+        difference("side_by_side", "Other runs side by side", text(*a), text(*b),
+                   std::fabs(*a - *b) >= notableBeside ? Notable : Minor, pair,
+                   "runs side by side have cores of their own, but share the memory's bandwidth, the caches and "
+                   "the clock, and " +
+                       worse.name + " had more of that to share");
+    one.finding.control = undisturbed(worse, beside, std::min(*a, *b) + namedBeside, "one at a time");
+    if (one.finding.control)
+        one.finding.control->alone = true;
+    out.push_back(std::move(one));
+}
+
+// --- Clocks ---------------------------------------------------------------------------------------------------------
+
+std::string throttleText(double share, const Cell &cell) {
+    std::set<std::string> reasons;
+    for (const RunOutcome &run : cell.runs)
+        if (run.conditions.surroundings)
+            reasons.insert(run.conditions.surroundings->throttle.begin(), run.conditions.surroundings->throttle.end());
+    std::string text = percent(share, 0).toStdString() + " of the time";
+    for (const std::string &reason : reasons)
+        text += (&reason == &*reasons.begin() ? " (" : ", ") + reason;
+    return text + (reasons.empty() ? "" : ")");
+}
+
+/// Heat is counted by the kernel in events, not in seconds.
+bool wasHot(const RunOutcome &run) {
+    const auto &around = run.conditions.surroundings;
+    return around && std::ranges::find(around->throttle, "processor too hot") != around->throttle.end();
+}
+
+void compareThrottling(const Pair &pair, Unlikes &out) {
+    const Figure share = [](const RunOutcome &run) -> std::optional<double> {
+        const auto &around = run.conditions.surroundings;
+        return around ? shareOf(around->throttledS.value_or(0), around->measuredS) : std::nullopt;
+    };
+    const auto a = mean(figures(pair.reference, share)), b = mean(figures(pair.run, share));
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*a - *b);
+    const bool hotA = std::ranges::any_of(pair.reference.runs, wasHot),
+               hotB = std::ranges::any_of(pair.run.runs, wasHot);
+    if (apart < namedThrottle && hotA == hotB)
+        return;
+    const Cell &worse = *b > *a || (hotB && !hotA) ? pair.run : pair.reference;
+    Unlike one =
+        difference("throttling", "Held down", throttleText(*a, pair.reference), throttleText(*b, pair.run),
+                   std::max(hotA != hotB ? Notable : Minor, weightOf(apart, notableThrottle, decisiveThrottle)), pair,
+                   worse.name + " was not given its full speed");
+    const double from = std::min(*a, *b) + namedThrottle;
+    const Figure held = [&](const RunOutcome &run) -> std::optional<double> {
+        return hotA != hotB && wasHot(run) ? std::optional(from) : share(run);
+    };
+    one.finding.control = undisturbed(worse, held, from, "once it has cooled or its limit is lifted");
+    out.push_back(std::move(one));
+}
+
+// --- What was done and learnt ---------------------------------------------------------------------------------------
+
+void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
+    for (const char *cause : {"dataset", "train_samples", "epochs"})
+        if (names(settings, cause) || pair.isVaried(cause))
+            return;
+    const Figure seen = [](const RunOutcome &run) -> std::optional<double> {
+        double sum = 0;
+        for (const MergedEpoch &epoch : run.epochs)
+            sum += epoch.complete ? double(epoch.samples) : NAN;
+        return sum > 0 ? std::optional(sum) : std::nullopt;
+    };
+    const auto a = median(figures(pair.reference, seen)), b = median(figures(pair.run, seen));
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*a - *b) / std::max(*a, *b);
+    if (apart < namedSamples)
+        return;
+    out.push_back(difference("samples", "Samples seen", std::to_string(std::int64_t(*a)),
+                             std::to_string(std::int64_t(*b)), weightOf(apart, notableSamples, decisiveSamples), pair,
+                             "the one with fewer had " + percent(apart, 2).toStdString() + " less to do"));
+}
+
+/// How much accuracy still moved between a run's last two epochs, median over repeats: so far apart honest runs may be whose
+/// training is cut short.
+double settling(const Cell &cell) {
+    std::vector<double> moves;
+    for (const RunOutcome &run : cell.runs) {
+        std::vector<double> told;
+        for (const MergedEpoch &epoch : run.epochs)
+            if (epoch.eval)
+                told.push_back(epoch.eval->accuracy);
+        if (told.size() >= 2)
+            moves.push_back(std::fabs(told.back() - told[told.size() - 2]));
+    }
+    return median(moves).value_or(0);
+}
+
+const std::set<std::string_view> &lessonKeys() {
+    static const std::set<std::string_view> keys = {
+        "model",   "dataset",  "train_samples", "epochs",       "batch_size", "augment",   "optimizer",       "lr",
+        "lr_rule", "momentum", "dropout",       "weight_decay", "seed",       "precision", "batch_per_device"};
+    return keys;
+}
+
+/// Whether the recipe had them learn unlike things on purpose: another accuracy is what it looks for then.
+bool isAnotherLesson(const Pair &pair) {
+    const RunFacts a = factsOf(pair.a()), b = factsOf(pair.b());
+    return std::ranges::any_of(pair.varies, [&](const std::string &key) {
+        const auto one = a.find(key), other = b.find(key);
+        return lessonKeys().contains(key) && one != a.end() && other != b.end() && one->second != other->second;
+    });
+}
+
+/// Settings that were named as unlike and change what is learnt: "Batch size (global), Dropout".
+std::string lessonsNamed(const Unlikes &settings) {
+    std::string out;
+    for (const Unlike &one : settings)
+        if (lessonKeys().contains(one.finding.key) && one.finding.key != "seed") // chance, and not so much of it
+            out += (out.empty() ? "" : ", ") + one.finding.label;
+    return out;
+}
+
+void compareAccuracy(const Pair &pair, const Unlikes &settings, Unlikes &out) {
+    if (isAnotherLesson(pair))
+        return;
+    const Figure accuracy = [](const RunOutcome &run) { return run.testAccuracy; };
+    const auto of = figures(pair.reference, accuracy), other = figures(pair.run, accuracy);
+    const auto a = median(of), b = median(other);
+    if (!a || !b)
+        return;
+    const double apart = std::fabs(*a - *b), deviation = std::sqrt((variance(of) + variance(other)) / 2);
+    const std::string named = lessonsNamed(settings);
+    const double moved = std::max(settling(pair.reference), settling(pair.run));
+    if (apart < std::max(namedAccuracy, moved) || apart < 3 * deviation)
+        return;
+    out.push_back(difference("accuracy", "Test accuracy", percent(*a).toStdString(), percent(*b).toStdString(),
+                             apart >= std::max(decisiveAccuracy, 3 * moved) ? Decisive : Notable, pair,
+                             named.empty() ? "the same work would end closer, so something else differs too"
+                                           : "what is learnt depends on what is named besides (" + named + ")"));
+}
+
+/// Whether all of one's repeats began before the other's first. Half of the earlier ones once more, and they begin and end it.
+void compareOrder(const Pair &pair, Unlikes &out) {
+    const auto ends = [](const Cell &cell) {
+        const auto [first, last] = std::ranges::minmax_element(cell.runs, {}, &RunOutcome::startWallUs);
+        return std::pair(first->startWallUs, last->startWallUs);
+    };
+    if (pair.reference.runs.size() < 2 || pair.run.runs.size() < 2)
+        return; // of one run each, one is always first
+    const auto [firstA, lastA] = ends(pair.reference);
+    const auto [firstB, lastB] = ends(pair.run);
+    if (firstA <= 0 || firstB <= 0 || (lastA >= firstB && lastB >= firstA))
+        return;
+    const bool referenceFirst = lastA < firstB;
+    Unlike one = difference("order", "Order of the repeats", referenceFirst ? "all first" : "all last",
+                            referenceFirst ? "all last" : "all first", Notable, pair,
+                            "a machine that drifts meanwhile looks like a gain or a loss");
+    const Cell &earlier = referenceFirst ? pair.reference : pair.run,
+               &later = referenceFirst ? pair.run : pair.reference;
+    std::vector<const RunOutcome *> half;
+    for (std::size_t i = earlier.runs.size() / 2; i < earlier.runs.size(); ++i)
+        half.push_back(&earlier.runs[i]);
+    one.finding.control =
+        again(earlier, half, "after " + later.name,
+              "then it has repeats on both sides of " + later.name + "'s, and a drift shows in both.");
+    out.push_back(std::move(one));
+}
+
+} // namespace
+
+bool names(const std::vector<Unlike> &differences, std::string_view key) {
+    return std::any_of(differences.begin(), differences.end(),
+                       [&](const Unlike &one) { return one.finding.key == key; });
+}
+
+Unlike difference(std::string key, std::string label, std::string reference, std::string run, FairnessWeight weight,
+                  const Pair &pair, const std::string &consequence) {
+    Unlike out;
+    out.finding = {std::move(key), std::move(label), std::move(reference), std::move(run), weight, {}, {}};
+    FairnessFinding &finding = out.finding;
+    finding.sentence = finding.label + " " + finding.reference + " in " + pair.reference.name + ", " + finding.run +
+                       " in " + pair.run.name + ": " + consequence + ".";
+    return out;
+}
+
+std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings) {
+    Unlikes out;
+    compareMachines(pair, settings, out);
+    comparePrograms(pair, out);
+    compareAccuracy(pair, settings, out);
+    compareSamples(pair, settings, out);
+    compareThrottling(pair, out);
+    compareGuests(pair, out);
+    compareSideBySide(pair, out);
+    compareOrder(pair, out);
+    return out;
+}
+
+} // namespace lockstep::core::fairness

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// What two configs (or what two scripts said of themselves) tell: one rule a key.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/fairness/fairness_detail.h"
+#include "analysis/history/run_facts.h"
+#include "base/format.h"
+#include "experiment/run_names.h"
+#include "ipc/phase_sums.h"
+
+namespace lockstep::core::fairness {
+namespace {
+
+using enum FairnessWeight;
+
+constexpr const char *otherWork = "the two do unlike work, so that their times can't be set against each other";
+constexpr const char *otherMeans = "the two have unlike means for the same work, so that a gain may be theirs";
+constexpr const char *otherCode = "the same work is done in another way, which takes another time";
+constexpr const char *otherLearning = "times can be compared, what was learnt can't";
+
+struct Rule {
+    std::string_view key;
+    FairnessWeight weight;
+    const char *consequence;
+    Settled settled = Settled::ByReference;
+};
+
+/// Keys that are not here and no exception below: notable, done in another way.
+constexpr std::array<Rule, 25> rules{{
+    {"model", Decisive, otherWork},
+    {"dataset", Decisive, otherWork},
+    {"train_samples", Decisive, otherWork},
+    {"epochs", Decisive, otherWork},
+    {"batch_size", Decisive, "the same samples take another number of steps, so that the times are of unlike work"},
+    {"augment", Decisive, "one prepares more an image than the other, so that a gain may be data loading's"},
+    {"loader", Decisive, "images are prepared by other code, so that a gain may be data loading's"},
+    {"precision", Decisive, "arithmetic in another number format takes another time and rounds otherwise"},
+    {"device", Decisive, otherMeans, Settled::ByNeither},
+    {"cores_per_device", Decisive, otherMeans},
+    {"threads", Decisive, otherMeans},
+    {"oversubscribe", Decisive, "devices that share a core are no devices of their own", Settled::ByNeither},
+    {"scheduling", Notable, "ranks wake on their cores by another rule, which moves the time of every all-reduce"},
+    {"optimizer", Notable, "another update costs another time and learns otherwise"},
+    {"lr", Notable, otherLearning},
+    {"lr_rule", Notable, otherLearning},
+    {"worker_cores", Notable, "loading threads share the cores that train in one and not in the other"},
+    {"trace", Minor, "recording a trace costs the recorded steps a little", Settled::ByRun},
+    {"checkpoint_dir", Minor, "one writes checkpoints between epochs", Settled::ByRun},
+    {"momentum", Minor, otherLearning},
+    {"weight_decay", Minor, otherLearning},
+    {"dropout", Notable, "dropping costs time and learns otherwise"},
+    {"seed", Minor, "other weights and another order of samples: hardly moves a time, moves an accuracy by chance"},
+    {"init", Notable, "the two start from unlike parameters: what was learnt can't be compared", Settled::ByRun},
+    {"resume", Notable, "one goes on from a checkpoint: what was learnt can't be compared", Settled::ByRun},
+}};
+
+template <class List> bool holds(const List &list, std::string_view key) {
+    return std::find(list.begin(), list.end(), key) != list.end();
+}
+
+Rule ruleOf(std::string_view key) {
+    const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule &rule) { return rule.key == key; });
+    return found != rules.end() ? *found : Rule{key, Notable, otherCode};
+}
+
+double effectiveRate(const RunConfig &config) {
+    return effectiveLr(config, deviceCount(config));
+}
+
+std::string numberText(double value) {
+    return QString::number(value, 'g', 6).toStdString();
+}
+
+/// A key's value in effect, as it is compared and shown; empty: not told.
+std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_view key) {
+    if (key == "batch_per_device") // the batch size says it
+        return {};
+    if (run.config) {
+        const RunConfig &config = *run.config;
+        if (key == "lr_rule")
+            return config.lrRule == "none" ? "none, " + numberText(config.lr)
+                                           : config.lrRule + ", " + numberText(effectiveRate(config));
+        if (key == "threads") {
+            const std::string asked = effectiveValue(*findField(key), config);
+            const auto told = run.conditions.threads;
+            return told ? std::to_string(*told) : !asked.empty() ? asked : "as the device has";
+        }
+        if (key == "scheduling" && !run.conditions.scheduling.empty())
+            return run.conditions.scheduling;
+        if (key == "checkpoint_dir")
+            return config.checkpointDir.empty() ? "none" : "written";
+        if (key == "batch_size" || !appliesTo(*findField(key), config))
+            return effectiveValue(*findField(key), config);
+    }
+    const auto found = facts.find(key);
+    return found == facts.end() ? std::string() : found->second.empty() ? "none" : found->second;
+}
+
+/// Whether a key can matter between these two at all.
+bool applies(const Pair &pair, std::string_view key) {
+    const auto &a = pair.a().config, &b = pair.b().config;
+    if (!a || !b)
+        return true;
+    if (key ==
+        "worker_cores") // which cores is the plan's choice, and cores of unlike numbers of workers are unlike by themselves
+        return a->workers == b->workers && a->workers > 0 && a->workerCores.empty() != b->workerCores.empty();
+    const bool sameRate = std::fabs(effectiveRate(*a) - effectiveRate(*b)) <= 1e-12 * effectiveRate(*a);
+    if (key == "lr")
+        return !sameRate;
+    if (key == "lr_rule") { // where rates are alike before the rule and not after it, with steps that are alike
+        return a->lr == b->lr && !sameRate && (a->lrRule != b->lrRule || globalBatch(*a) == globalBatch(*b));
+    }
+    return true;
+}
+
+std::optional<double> loadShare(const Cell &cell) {
+    std::optional<double> most;
+    for (const RunOutcome &run : cell.runs)
+        if (const auto load = additiveShare(run.phasesS, phase::load))
+            most = std::max(most.value_or(0), *load);
+    return most;
+}
+
+/// The weight of unlike loading workers is what loading costs where there are fewer of them.
+void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &consequence) {
+    const auto a = loadShare(pair.reference), b = loadShare(pair.run);
+    consequence = "a gain may be data loading's, which more workers hide";
+    finding.weight = Decisive;
+    if (!a || !b)
+        return;
+    const double most = std::max(*a, *b);
+    finding.weight = most < 0.02 ? Minor : most < 0.10 ? Notable : Decisive;
+    const std::string shares = percent(*a, 1).toStdString() + " and " + percent(*b, 1).toStdString();
+    consequence = "loading takes " + shares + " of the training time, so " +
+                  (finding.weight == Minor ? "it can explain next to nothing of a difference"
+                                           : "a gain may be data loading's, which more workers hide");
+}
+
+} // namespace
+
+bool differInMethod(const RunOutcome &a, const RunOutcome &b) {
+    const RunFacts mine = factsOf(a), other = factsOf(b);
+    return std::ranges::any_of(std::array<std::string_view, 2>{"method", "devices"}, [&](std::string_view meant) {
+        const auto one = mine.find(meant), two = other.find(meant);
+        return one != mine.end() && two != other.end() && one->second != two->second;
+    });
+}
+
+bool Pair::isVaried(std::string_view key) const {
+    // Changed together with the method or the devices, a setting that is varied elsewhere hides what each of them does.
+    if (differsInMethod)
+        return false;
+    return holds(varies, key) || (key == "batch_size" && holds(varies, "batch_per_device")) ||
+           (key == "lr_rule" && holds(varies, "lr"));
+}
+
+std::string labelOf(std::string_view key) {
+    const FieldSpec *field = findField(key);
+    return field ? std::string(field->label) : std::string(key);
+}
+
+void adopt(RunConfig &from, const RunConfig &to, std::string_view key) {
+    if (key == "batch_size") {
+        from.batchPerDevice = 0;
+        from.batchSize = globalBatch(to);
+    } else if (key == "lr" || key == "lr_rule") {
+        from.lr = effectiveRate(to);
+        from.lrRule = "none";
+    } else if (key == "workers") {
+        from.workers = to.workers;
+        from.workerCores = to.workerCores;
+    } else if (const FieldSpec *field = findField(key)) {
+        (void)field->set(from, field->get(to)); // it came from a config, so it is allowed
+    }
+}
+
+std::vector<Unlike> settingDifferences(const Pair &pair) {
+    std::vector<Unlike> out;
+    const RunFacts a = factsOf(pair.a()), b = factsOf(pair.b());
+    for (const FieldSpec &field : runConfigFields()) {
+        const std::string_view key = field.key;
+        if (field.effect == FieldEffect::None || field.effect == FieldEffect::Means || pair.isVaried(key) ||
+            !applies(pair, key))
+            continue;
+        const std::string one = valueOf(pair.a(), a, key), other = valueOf(pair.b(), b, key);
+        if (one == other || one.empty() || other.empty())
+            continue;
+        const Rule rule = ruleOf(key);
+        Unlike difference{{std::string(key), labelOf(key), one, other, rule.weight, {}, {}}, rule.settled};
+        if ((key == "scheduling" || key == "threads") &&
+            field.get(pair.a().config.value_or(RunConfig())) == field.get(pair.b().config.value_or(RunConfig())))
+            difference.settled = Settled::ByNeither; // asked for alike and not granted alike
+        std::string consequence = rule.consequence;
+        if (key == "workers")
+            weighWorkers(pair, difference.finding, consequence);
+        difference.finding.sentence = difference.finding.label + " " + one + " in " + pair.reference.name + ", " +
+                                      other + " in " + pair.run.name + ": " + consequence + ".";
+        out.push_back(std::move(difference));
+    }
+    return out;
+}
+
+} // namespace lockstep::core::fairness

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/fairness/setting_factors.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "experiment/plan.h"
+#include "experiment/run_names.h"
+
+namespace lockstep::core {
+namespace {
+
+struct SettingGroup {
+    const char *key;
+    std::vector<std::string> keys;
+};
+
+/// A baseline has one device, so method and devices can't be changed one by one.
+const std::vector<SettingGroup> &groups() {
+    static const std::vector<SettingGroup> all = {
+        {"method", {"method", "devices", "device", "cores_per_device", "backend", "dp_replicas", "interface", "nodes"}},
+        {"workers", {"workers", "worker_cores"}},
+        {"batch_size", {"batch_size", "batch_per_device"}},
+        {"optimizer", {"optimizer", "lr", "lr_rule", "momentum", "weight_decay"}}};
+    return all;
+}
+
+/// What does not move the time of an epoch: another seed, other files, epochs that an earlier run has done.
+bool isTimeless(const FieldSpec &field) {
+    using enum FieldEffect;
+    return field.effect == None || field.effect == Chance || field.effect == Start;
+}
+
+bool contains(const std::vector<std::string> &keys, std::string_view key) {
+    return std::ranges::find(keys, key) != keys.end();
+}
+
+std::string valueOf(const RunConfig &config, std::string_view key) {
+    return findField(key)->get(config);
+}
+
+std::string spaced(std::string_view key) {
+    std::string out(key);
+    std::ranges::replace(out, '_', ' ');
+    return out;
+}
+
+std::string toldValue(const RunConfig &config, std::string_view key) {
+    const std::string value = valueOf(config, key);
+    return value.empty() ? "unset" : value;
+}
+
+/// Which cores loading workers have is a plan's choice; whether they have some is a setting.
+bool differIn(const RunConfig &a, const RunConfig &b, const std::string &key) {
+    const bool chosen = key == "worker_cores" && !a.workerCores.empty() && !b.workerCores.empty();
+    return !chosen && valueOf(a, key) != valueOf(b, key);
+}
+
+/// "4 workers", "batch loader", "fp64"
+std::string shortText(const RunConfig &config, std::string_view key) {
+    if (key == "method")
+        return runTitle(config) + (config.device == "cpu" ? "" : " on " + config.device);
+    return settingText(config, key); // which cores loading workers have is no name's matter
+}
+
+std::string labelOf(const RunConfig &reference, const RunConfig &run, const SettingFactor &factor) {
+    if (factor.key == "workers" && reference.workers != run.workers)
+        return std::to_string(run.workers) + (run.workers == 1 ? " loading worker" : " loading workers") +
+               " instead of " + std::to_string(reference.workers);
+    if (factor.key == "optimizer") {
+        std::string changed;
+        for (const std::string &key : factor.keys)
+            if (valueOf(reference, key) != valueOf(run, key))
+                changed += (changed.empty() ? "" : ", ") + spaced(key) + " " + valueOf(run, key) + " instead of " +
+                           valueOf(reference, key);
+        return changed;
+    }
+    return factor.ofRun + " instead of " + factor.ofReference;
+}
+
+SettingFactor factorOf(const char *key, std::vector<std::string> keys, const RunConfig &reference,
+                       const RunConfig &run) {
+    SettingFactor out{key, std::move(keys), {}, shortText(run, key), shortText(reference, key)};
+    if (out.ofRun == out.ofReference) // e.g. DDP ×2 on other devices, or over another backend
+        for (const std::string &one : out.keys)
+            if (valueOf(reference, one) != valueOf(run, one)) {
+                out.ofRun += ", " + spaced(one) + " " + toldValue(run, one);
+                out.ofReference += ", " + spaced(one) + " " + toldValue(reference, one);
+            }
+    out.label = labelOf(reference, run, out);
+    return out;
+}
+
+/// A script changes with a key only where its command asks for it.
+bool asksFor(const std::vector<std::string> &command, const std::vector<std::string> &keys, const RunConfig &from,
+             const RunConfig &to) {
+    return std::ranges::all_of(keys, [&](const std::string &key) {
+        if (valueOf(from, key) == valueOf(to, key) || key == "worker_cores")
+            return true; // cores are the agent's to bind
+        return std::ranges::any_of(
+            command, [&](const std::string &word) { return word.find("{" + key + "}") != std::string::npos; });
+    });
+}
+
+bool bitOf(const std::vector<SettingFactor> &factors, std::uint32_t mask, std::string_view key) {
+    for (std::size_t i = 0; i < factors.size(); ++i)
+        if (factors[i].key == key)
+            return (mask >> i & 1) != 0;
+    return false;
+}
+
+} // namespace
+
+bool isScript(const Cell &cell) {
+    return !cell.command.empty() ||
+           (!cell.runs.empty() && (cell.runs.front().script || !cell.runs.front().about.empty()));
+}
+
+bool isSameSetting(const RunConfig &a, const RunConfig &b) {
+    return a == b || std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
+               return isTimeless(field) || effectiveValue(field, a) == effectiveValue(field, b);
+           });
+}
+
+std::vector<SettingFactor> factorsBetween(const Cell &reference, const Cell &run) {
+    std::vector<SettingFactor> out;
+    if (reference.runs.empty() || run.runs.empty() || !reference.runs.front().config || !run.runs.front().config)
+        return out;
+    const RunConfig &a = *reference.runs.front().config, &b = *run.runs.front().config;
+    if (isScript(reference) != isScript(run)) {
+        const auto word = [](const Cell &cell) { return isScript(cell) ? "the script" : "lockstep-trainer"; };
+        out.push_back(
+            {"program", {}, std::string(word(run)) + " instead of " + word(reference), word(run), word(reference)});
+    }
+    const auto differs = [&](const std::string &key) { return differIn(a, b, key); };
+    for (const SettingGroup &group : groups())
+        if (std::ranges::any_of(group.keys, differs))
+            out.push_back(factorOf(group.key, group.keys, a, b));
+    for (const FieldSpec &field : runConfigFields()) {
+        const std::string key(field.key);
+        const bool grouped =
+            std::ranges::any_of(groups(), [&](const SettingGroup &group) { return contains(group.keys, key); });
+        if (!grouped && !isTimeless(field) && differs(key))
+            out.push_back(factorOf(key.c_str(), {key}, a, b));
+    }
+    return out;
+}
+
+RunConfig configBetween(const Cell &reference, const Cell &run, const std::vector<SettingFactor> &factors,
+                        std::uint32_t mask) {
+    RunConfig out = *reference.runs.front().config;
+    for (std::size_t i = 0; i < factors.size(); ++i)
+        if (mask >> i & 1)
+            for (const std::string &key : factors[i].keys)
+                (void)findField(key)->set(out, valueOf(*run.runs.front().config, key)); // it came from a valid config
+    return out;
+}
+
+bool scriptBetween(const Cell &reference, const Cell &run, const std::vector<SettingFactor> &factors,
+                   std::uint32_t mask) {
+    return bitOf(factors, mask, "program") ? isScript(run) : isScript(reference);
+}
+
+std::optional<SuggestedRun> controlBetween(const Cell &reference, const Cell &run,
+                                           const std::vector<SettingFactor> &factors, std::uint32_t mask) {
+    SuggestedRun out;
+    out.config = configBetween(reference, run, factors, mask);
+    const bool bound = !out.config.workerCores.empty() && coresBesideDevices(reference, out.config);
+    if (bound &&
+        !fitWorkerCores(reference, out.config)) // cores that were free for loading in one may train in the control
+        return std::nullopt;
+    if (!validate(out.config).empty())
+        return std::nullopt;
+    if (scriptBetween(reference, run, factors, mask)) {
+        // How a script is told its method stands in the words of its command: take it from the cell whose method it is.
+        const Cell &model = bitOf(factors, mask, "method") ? run : reference;
+        if (!isScript(model) || model.command.empty())
+            return std::nullopt;
+        const RunConfig &from = *model.runs.front().config;
+        for (const SettingFactor &factor : factors)
+            if (factor.key != "method" && !asksFor(model.command, factor.keys, from, out.config))
+                return std::nullopt;
+        out.command = model.command;
+    }
+    out.name = runTitle(out.config) + (out.command.empty() ? "" : " (script)");
+    for (std::size_t i = 0; i < factors.size(); ++i)
+        if (factors[i].key != "method" && factors[i].key != "program")
+            out.name += ", " + (mask >> i & 1 ? factors[i].ofRun : factors[i].ofReference);
+    std::string changed, left;
+    int changes = 0;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        std::string &text = mask >> i & 1 ? changed : left;
+        text += (text.empty() ? "" : " and ") + factors[i].label;
+        changes += int(mask >> i & 1);
+    }
+    out.why = "Shows what " + changed + (changes > 1 ? " do together" : " does by itself") + ", without " + left + ".";
+    return out;
+}
+
+bool takesChange(const Cell &cell, const std::vector<std::string> &changedKeys, const RunConfig &config) {
+    return !isScript(cell) ||
+           (!cell.command.empty() && asksFor(cell.command, changedKeys, *cell.runs.front().config, config));
+}
+
+std::optional<SuggestedRun> withChange(const Cell &cell, const std::vector<std::string> &changedKeys,
+                                       const RunConfig &config, const Cell *reference) {
+    if (isSameSetting(*cell.runs.front().config, config) || !validate(config).empty() ||
+        !takesChange(cell, changedKeys, config))
+        return std::nullopt;
+    SuggestedRun out{runTitle(config), {}, config, cell.command};
+    for (const std::string &key : changedKeys)
+        if (key != "method" && key != "devices")
+            out.name += ", " + shortText(config, key);
+    if (reference) {
+        Cell made{{}, {RunOutcome()}, false, cell.command};
+        made.runs.front().config = config;
+        for (const SettingFactor &factor : factorsBetween(*reference, made))
+            if (factor.key != "method" && factor.key != "program" &&
+                std::ranges::none_of(factor.keys, [&](const auto &key) { return contains(changedKeys, key); }))
+                out.name += ", " + factor.ofRun;
+    }
+    out.name += isScript(cell) ? " (script)" : "";
+    return out;
+}
+
+std::optional<CoreList> coresBesideDevices(const Cell &cell, const RunConfig &config) {
+    if (!config.nodes.empty() || cell.runs.empty() || cell.runs.front().conditions.machines.size() != 1)
+        return std::nullopt;
+    const std::string &allowed = cell.runs.front().conditions.machines.front().allowedCores;
+    auto cores = parseCores(allowed);
+    if (allowed.empty() || !cores)
+        return std::nullopt;
+    return coresBesideDevices(config, *cores);
+}
+
+bool fitWorkerCores(const Cell &cell, RunConfig &config) {
+    config.workerCores.clear();
+    auto left = coresBesideDevices(cell, config);
+    if (config.workers == 0 || !left)
+        return true;
+    const std::size_t wanted = std::size_t(config.workers) * std::size_t(processCount(config));
+    if (left->size() < wanted)
+        return false;
+    left->resize(wanted);
+    config.workerCores = formatCores(*left);
+    return true;
+}
+
+} // namespace lockstep::core

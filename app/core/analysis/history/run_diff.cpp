@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/history/run_diff.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/result_table.h"
+#include "analysis/compare/row_figures.h"
+#include "base/format.h"
+#include "ipc/metrics.h"
+#include "store/run_outcome.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+QString textOrDash(std::string_view utf8) {
+    return utf8.empty() ? QStringLiteral("-") : QString::fromUtf8(utf8.data(), qsizetype(utf8.size()));
+}
+
+/// Gathers a section's lines.
+class Section {
+public:
+    explicit Section(const char *title) { m_section.title = QString::fromUtf8(title); }
+
+    DiffLine &words(const QString &key, const QString &label, const QString &a, const QString &b) {
+        DiffLine line;
+        line.key = key;
+        line.label = label;
+        line.a = a;
+        line.b = b;
+        line.same = a == b;
+        return m_section.lines.emplace_back(std::move(line));
+    }
+    DiffLine &words(const char *key, const char *label, std::string_view a, std::string_view b) {
+        return words(QString::fromUtf8(key), QString::fromUtf8(label), textOrDash(a), textOrDash(b));
+    }
+    /// `format` shows a figure; equal is what is equal to the last bit, not what looks it.
+    template <class Format>
+    DiffLine &figure(const QString &key, const QString &label, std::optional<double> a, std::optional<double> b,
+                     Format format) {
+        DiffLine &line = words(key, label, format(a), format(b));
+        line.figureA = a;
+        line.figureB = b;
+        line.same = a == b;
+        if (a && b && *a > 0 && *b > 0 && !line.same)
+            line.change = speedUp(*b / *a);
+        return line;
+    }
+    DiffLine &seconds(const char *key, const char *label, std::optional<double> a, std::optional<double> b) {
+        return figure(QString::fromUtf8(key), QString::fromUtf8(label), a, b,
+                      [](std::optional<double> value) { return core::seconds(value); });
+    }
+    DiffLine &count(const char *key, const char *label, std::optional<double> a, std::optional<double> b) {
+        return figure(QString::fromUtf8(key), QString::fromUtf8(label), a, b, [](std::optional<double> value) {
+            return value ? QString::number(*value, 'f', 0) : QStringLiteral("-");
+        });
+    }
+    DiffSection take() {
+        std::stable_sort(m_section.lines.begin(), m_section.lines.end(),
+                         [](const DiffLine &a, const DiffLine &b) { return !a.same && b.same; });
+        return std::move(m_section);
+    }
+
+private:
+    DiffSection m_section;
+};
+
+/// "DDP ×2 #3": repeats must be told apart.
+QString nameOf(const RunStore &store) {
+    const int repeat = store.record() ? store.record()->repeat : 1;
+    return repeat > 1 ? store.identity().title() + QStringLiteral(" #%1").arg(repeat) : store.identity().title();
+}
+
+template <class T> std::optional<double> number(const std::optional<T> &value) {
+    return value ? std::optional(double(*value)) : std::nullopt;
+}
+
+DiffSection resultSection(const RunStore &a, const RunStore &b, const RunOutcome &x, const RunOutcome &y) {
+    Section out("Result");
+    out.words(QStringLiteral("state"), QStringLiteral("State"), a.lifecycle().sentence(), b.lifecycle().sentence());
+    out.seconds("total_training_time_s", "Training time", x.totalTrainingTimeS, y.totalTrainingTimeS).help =
+        QStringLiteral("Sum of the epochs' durations, evaluation left out");
+    out.seconds("run_time_s", "Run time", x.runTimeS, y.runTimeS).help =
+        QStringLiteral("From the launch to the exit of the last rank");
+    DiffLine &accuracy = out.figure(QStringLiteral("test_accuracy"), QStringLiteral("Test accuracy"), x.testAccuracy,
+                                    y.testAccuracy, [](std::optional<double> value) { return percent(value); });
+    if (x.testAccuracy && y.testAccuracy && !accuracy.same) {
+        const double points = (*y.testAccuracy - *x.testAccuracy) * 100;
+        accuracy.change = (points > 0 ? QStringLiteral("+") : QString()) + QString::number(points, 'f', 2) +
+                          QStringLiteral(" points");
+    }
+    out.figure(QStringLiteral("final_loss"), QStringLiteral("Final loss"), x.finalLoss, y.finalLoss,
+               [](std::optional<double> value) { return significant(value); });
+    return out.take();
+}
+
+DiffSection configSection(const RunRecord &a, const RunRecord &b) {
+    Section out("Configuration");
+    if (a.config && b.config) {
+        for (const FieldSpec &field : runConfigFields()) {
+            if (field.perProcess)
+                continue;
+            DiffLine &line = out.words(textOrDash(field.key), textOrDash(field.label), textOrDash(field.get(*a.config)),
+                                       textOrDash(field.get(*b.config)));
+            line.help = textOrDash(field.help);
+        }
+        return out.take();
+    }
+    const auto command = [](const RunRecord &record) {
+        std::string all;
+        for (const std::string &word : record.command)
+            all += (all.empty() ? "" : " ") + word;
+        return record.config ? std::string("lockstep-trainer") : all;
+    };
+    out.words("command", "Command", command(a), command(b));
+    out.count("processes", "Processes", double(a.processes), double(b.processes));
+    return out.take();
+}
+
+/// Durations, the first epoch aside since it warms up.
+DiffSection timingSection(const RunOutcome &a, const RunOutcome &b) {
+    Section out("Timing");
+    ResultRow x, y;
+    x.epochs = a.epochs;
+    y.epochs = b.epochs;
+    takeEpochFigures(x);
+    takeEpochFigures(y);
+    out.seconds("first_epoch_s", "First epoch", x.firstEpochS, y.firstEpochS).help =
+        QStringLiteral("It warms caches and libraries up, so it is kept apart");
+    out.seconds("epoch_median_s", "Later epochs, median", x.epochMedianS, y.epochMedianS);
+    const auto rate = [](const RunOutcome &run) -> std::optional<double> {
+        double samples = 0, duration = 0;
+        for (const MergedEpoch &epoch : run.epochs)
+            if (epoch.complete) {
+                samples += double(epoch.samples);
+                duration += epoch.durationS;
+            }
+        return duration > 0 && samples > 0 ? std::optional(samples / duration) : std::nullopt;
+    };
+    out.figure(QStringLiteral("samples_per_s"), QStringLiteral("Samples a second"), rate(a), rate(b),
+               [](std::optional<double> value) { return significant(value); });
+    out.count("epochs_done", "Epochs done", double(a.epochs.size()), double(b.epochs.size()));
+    return out.take();
+}
+
+constexpr char phaseTitle[] = "Where a step goes";
+
+/// The slowest rank's seconds, a step.
+DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome &x, const RunOutcome &y) {
+    Section out(phaseTitle);
+    const auto steps = [](const RunStore &store) {
+        std::int64_t most = 0;
+        for (const auto &[rank, info] : store.ranks().all())
+            most = std::max(most, store.phases().steps(rank));
+        return double(most);
+    };
+    const auto perStep = [&](const RunOutcome &run, const std::string &phase, double count) -> std::optional<double> {
+        const auto found = run.phasesS.find(phase);
+        return found == run.phasesS.end() || !(count > 0) ? std::nullopt : std::optional(found->second / count);
+    };
+    std::vector<std::string> names;
+    for (const std::string_view name : additivePhases())
+        names.emplace_back(name);
+    for (const RunOutcome *run : {&x, &y})
+        for (const auto &[name, seconds] : run->phasesS)
+            if (std::find(names.begin(), names.end(), name) == names.end())
+                names.push_back(name);
+    const double stepsA = steps(a), stepsB = steps(b);
+    for (const std::string &name : names) {
+        const auto ofA = perStep(x, name, stepsA), ofB = perStep(y, name, stepsB);
+        if (!ofA && !ofB)
+            continue;
+        out.figure(textOrDash(name + "_s"), textOrDash(name), ofA, ofB,
+                   [](std::optional<double> value) {
+                       return value ? significant(*value * 1000) + QStringLiteral(" ms") : QStringLiteral("-");
+                   })
+            .help = QStringLiteral("Mean a step, of the run's slowest rank");
+    }
+    return out.take();
+}
+
+DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
+    Section out("Machine");
+    const MachineRecord none;
+    const MachineRecord &x = a.machines.empty() ? none : a.machines.front();
+    const MachineRecord &y = b.machines.empty() ? none : b.machines.front();
+    out.words("host", "Host", x.host, y.host);
+    out.words("os", "System", x.os, y.os);
+    out.words("kernel", "Kernel", x.kernel, y.kernel);
+    out.words("cpu_model", "CPU", x.cpuModel, y.cpuModel);
+    out.count("cores", "Cores", number(x.cores), number(y.cores));
+    out.count("threads", "Hardware threads", number(x.threads), number(y.threads));
+    out.words("allowed_cores", "Cores it may use", x.allowedCores, y.allowedCores);
+    out.figure(QStringLiteral("memory_total_bytes"), QStringLiteral("Memory"), x.memoryTotalBytes, y.memoryTotalBytes,
+               [](std::optional<double> value) { return bytes(value); });
+    const auto devices = [](const MachineRecord &machine) {
+        std::string all;
+        for (const DeviceRecord &device : machine.devices)
+            all += (all.empty() ? "" : ", ") + device.device + (device.name.empty() ? "" : " " + device.name);
+        return all;
+    };
+    out.words("devices", "Devices", devices(x), devices(y));
+    out.words("gpu_driver", "GPU driver", x.gpuDriver, y.gpuDriver);
+    out.words("torch_version", "PyTorch", x.torchVersion, y.torchVersion);
+    out.words("lockstep_version", "Lockstep", a.lockstepVersion, b.lockstepVersion);
+    std::map<std::string, std::pair<std::string, std::string>> files;
+    for (const auto &[file, digest] : x.datasetSha256)
+        files[file].first = digest;
+    for (const auto &[file, digest] : y.datasetSha256)
+        files[file].second = digest;
+    for (const auto &[file, digests] : files)
+        out.words(textOrDash("sha256 " + file), textOrDash("Data: " + file), textOrDash(digests.first.substr(0, 16)),
+                  textOrDash(digests.second.substr(0, 16)))
+            .help = QStringLiteral("The first 16 digits of the file's SHA-256");
+    out.count("nodes", "Nodes", double(a.machines.size()), double(b.machines.size()));
+    return out.take();
+}
+
+bool hasLine(const std::vector<DiffSection> &sections, const QString &key) {
+    return std::ranges::any_of(sections, [&](const DiffSection &section) {
+        return std::ranges::any_of(section.lines, [&](const DiffLine &line) { return line.key == key; });
+    });
+}
+
+/// `told`: what other sections say already.
+DiffSection metricsSection(const RunOutcome &a, const RunOutcome &b, const std::vector<DiffSection> &told) {
+    Section out("Metrics");
+    MetricValues all = a.metrics;
+    all.insert(b.metrics.begin(), b.metrics.end());
+    const auto valueIn = [](const RunOutcome &run, const std::string &name) {
+        const auto found = run.metrics.find(name);
+        return found == run.metrics.end() ? std::nullopt : std::optional(found->second);
+    };
+    for (const auto &[name, value] : all) {
+        const MetricSpec spec = metricSpec(name);
+        const bool taken = hasLine(told, textOrDash(name));
+        if (taken && spec.overSteps == OverSteps::Rate)
+            continue;
+        out.figure(textOrDash(taken ? "metric_" + name : name), textOrDash(spec.head()), valueIn(a, name),
+                   valueIn(b, name), [](std::optional<double> figure) { return significant(figure); })
+            .help = textOrDash(spec.help);
+    }
+    return out.take();
+}
+
+} // namespace
+
+const DiffSection *phasesOf(const RunDiff &diff) {
+    const auto found = std::find_if(diff.sections.begin(), diff.sections.end(), [](const DiffSection &section) {
+        return section.title == QLatin1String(phaseTitle);
+    });
+    return found == diff.sections.end() ? nullptr : &*found;
+}
+
+int DiffSection::differing() const {
+    return int(std::count_if(lines.begin(), lines.end(), [](const DiffLine &line) { return !line.same; }));
+}
+
+RunDiff diffRuns(const RunStore &a, const RunStore &b) {
+    RunDiff diff;
+    diff.runA = a.runId();
+    diff.runB = b.runId();
+    diff.nameA = nameOf(a);
+    diff.nameB = nameOf(b);
+    const RunOutcome x = outcomeOf(a), y = outcomeOf(b);
+    const RunRecord none;
+    const RunRecord &recordA = a.record() ? *a.record() : none, &recordB = b.record() ? *b.record() : none;
+    diff.sections = {configSection(recordA, recordB), resultSection(a, b, x, y), timingSection(x, y),
+                     phaseSection(a, b, x, y), machineSection(recordA, recordB)};
+    diff.sections.push_back(metricsSection(x, y, diff.sections));
+    std::erase_if(diff.sections, [](const DiffSection &section) { return section.lines.empty(); });
+    // What differs first: a section without a difference comes after those with one.
+    std::stable_partition(diff.sections.begin(), diff.sections.end(),
+                          [](const DiffSection &section) { return section.differing() > 0; });
+    return diff;
+}
+
+std::string toJson(const RunDiff &diff) {
+    using Json = nlohmann::ordered_json;
+    const auto side = [](const DiffLine &line, const QString &shown, std::optional<double> figure) {
+        const bool measured = line.figureA || line.figureB;
+        return !measured ? Json(shown.toStdString()) : figure ? Json(*figure) : Json(nullptr);
+    };
+    Json sections = Json::array();
+    for (const DiffSection &section : diff.sections) {
+        Json lines = Json::array();
+        for (const DiffLine &line : section.lines)
+            lines.push_back({{"key", line.key.toStdString()},
+                             {"label", line.label.toStdString()},
+                             {"a", side(line, line.a, line.figureA)},
+                             {"b", side(line, line.b, line.figureB)},
+                             {"change", line.change.toStdString()},
+                             {"same", line.same}});
+        sections.push_back({{"title", section.title.toStdString()}, {"lines", std::move(lines)}});
+    }
+    const Json json = {{"a", {{"run", diff.runA.toStdString()}, {"name", diff.nameA.toStdString()}}},
+                       {"b", {{"run", diff.runB.toStdString()}, {"name", diff.nameB.toStdString()}}},
+                       {"sections", std::move(sections)}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace lockstep::core

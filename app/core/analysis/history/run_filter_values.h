@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+
+#include <QString>
+
+#include "analysis/history/run_columns.h"
+
+namespace lockstep::core {
+
+/// A number as a filter has it: 0.88, 88%, 2min, 500MiB, 2026-01-02.
+struct FilterQuantity {
+    double exact = 0;
+    double low = 0,
+           high = 0; ///< what "=" accepts: the digits given, the day named. A number's ends count, a time's end not
+    bool time = false;
+};
+/// Nothing when the text is no such quantity. `nowUs`: Unix microseconds, for today and yesterday.
+[[nodiscard]] std::optional<FilterQuantity> filterQuantity(ColumnKind kind, const QString &text, std::int64_t nowUs);
+/// "a time like 30s, 2min or 1h"
+[[nodiscard]] std::string quantityExamples(ColumnKind kind);
+
+} // namespace lockstep::core

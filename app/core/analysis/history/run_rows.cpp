@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/history/run_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include <QStringList>
+
+#include "base/format.h"
+
+namespace lockstep::core {
+namespace {
+
+/// A value made ready for many comparisons.
+struct SortKey {
+    ColumnValue value;
+    QString text;
+};
+
+SortKey sortKey(ColumnValue value) {
+    SortKey key{std::move(value), {}};
+    if (const auto *words = std::get_if<std::string>(&key.value))
+        key.text = QString::fromStdString(*words).toLower();
+    return key;
+}
+
+bool known(const SortKey &key) {
+    return !std::holds_alternative<std::monostate>(key.value);
+}
+
+bool before(const SortKey &a, const SortKey &b, bool descending) {
+    if (known(a) != known(b))
+        return known(a);
+    const SortKey &first = descending ? b : a, &second = descending ? a : b;
+    if (std::holds_alternative<std::string>(a.value) && std::holds_alternative<std::string>(b.value))
+        return first.text < second.text;
+    return valueBefore(first.value, second.value);
+}
+
+std::vector<int> sortedBy(const std::vector<SortKey> &keys, bool descending) {
+    std::vector<int> order(keys.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return before(keys[std::size_t(a)], keys[std::size_t(b)], descending); });
+    return order;
+}
+
+const IndexedRun &at(const std::vector<IndexedRun> &runs, int place) {
+    return runs[std::size_t(place)];
+}
+
+/// The value that all of a group share; nothing when they differ.
+std::optional<ColumnValue> shared(const RunColumn &column, const std::vector<IndexedRun> &runs,
+                                  const std::vector<int> &which) {
+    std::optional<ColumnValue> out;
+    for (const int place : which) {
+        ColumnValue value = column.value(at(runs, place));
+        if (out && *out != value)
+            return std::nullopt;
+        out = std::move(value);
+    }
+    return out;
+}
+
+/// Repeats have one name; their numbers and what a person called one of them don't matter here.
+ColumnValue groupName(const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    const std::string &name = at(runs, which.front()).name;
+    return name.empty() ? ColumnValue() : ColumnValue(name);
+}
+
+ColumnValue headValue(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    if (column.key == "name")
+        return groupName(runs, which);
+    if (column.kind == ColumnKind::Time) // a group is as new as its newest run
+        return column.value(at(runs, *std::max_element(which.begin(), which.end(), [&](int a, int b) {
+                                   return at(runs, a).startWallUs < at(runs, b).startWallUs;
+                               })));
+    if (column.measured) {
+        const GroupFigures figures = figuresOf(column, runs, which);
+        return figures.mean ? ColumnValue(*figures.mean) : ColumnValue();
+    }
+    return shared(column, runs, which).value_or(ColumnValue());
+}
+
+} // namespace
+
+std::string groupKey(const IndexedRun &run) {
+    return run.name + "\n" + run.method + "\n" + run.work + "\n" + run.host;
+}
+
+GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    std::vector<double> values;
+    for (const int place : which) {
+        const ColumnValue value = at(runs, place).state == "done" ? column.value(at(runs, place)) : ColumnValue();
+        if (const auto *number = std::get_if<double>(&value))
+            values.push_back(*number);
+    }
+    GroupFigures out;
+    out.count = int(values.size());
+    if (values.empty())
+        return out;
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
+    out.mean = mean;
+    if (values.size() > 1) {
+        double squares = 0;
+        for (const double value : values)
+            squares += (value - mean) * (value - mean);
+        out.deviation = std::sqrt(squares / double(values.size() - 1));
+    }
+    return out;
+}
+
+QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    if (column.key == "state")
+        return groupState(runs, which);
+    if (column.measured) {
+        const GroupFigures figures = figuresOf(column, runs, which);
+        if (!figures.mean)
+            return QStringLiteral("-");
+        const QString mean = shownValue(column, *figures.mean);
+        if (!figures.deviation)
+            return mean;
+        return mean + QStringLiteral(" ± ") +
+               (column.kind == ColumnKind::Share   ? shownValue(column, *figures.deviation)
+                : column.kind == ColumnKind::Bytes ? significant(*figures.deviation / 1024 / 1024, 2)
+                                                   : significant(*figures.deviation, 2));
+    }
+    if (column.key != "name" && column.kind != ColumnKind::Time && !shared(column, runs, which))
+        return column.kind == ColumnKind::Flag ? QString() : QStringLiteral("varies");
+    return shownValue(column, headValue(column, runs, which));
+}
+
+QString groupState(const std::vector<IndexedRun> &runs, const std::vector<int> &which) {
+    QStringList parts;
+    for (const char *state : {"done", "running", "starting", "stopped", "failed"}) {
+        const auto count =
+            std::count_if(which.begin(), which.end(), [&](int place) { return at(runs, place).state == state; });
+        if (count > 0)
+            parts.append(QStringLiteral("%1 %2").arg(count).arg(QLatin1String(state)));
+    }
+    return parts.join(QStringLiteral(", "));
+}
+
+std::vector<int> sortedRuns(const std::vector<IndexedRun> &runs, const RunOrder &order) {
+    const RunColumn &column = order.column;
+    std::vector<SortKey> keys;
+    keys.reserve(runs.size());
+    for (const IndexedRun &run : runs)
+        keys.push_back(sortKey(column.value(run)));
+    return sortedBy(keys, order.descending);
+}
+
+RunRows flatRows(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted, const RunFilter &filter) {
+    RunRows out;
+    for (const int place : sorted)
+        if (filter.accepts(at(runs, place)))
+            out.rows.push_back({place, -1});
+    out.matched = int(out.rows.size());
+    return out;
+}
+
+RunRows groupedRows(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted, const RunFilter &filter,
+                    const RunOrder &order, const std::set<std::string> &open) {
+    RunRows out;
+    std::vector<RunGroup> groups;
+    std::unordered_map<std::string, std::size_t> places;
+    for (const int place : sorted) {
+        if (!filter.accepts(at(runs, place)))
+            continue;
+        ++out.matched;
+        std::string key = groupKey(at(runs, place));
+        const auto [found, fresh] = places.try_emplace(key, groups.size());
+        if (fresh)
+            groups.push_back({std::move(key), {}});
+        groups[found->second].runs.push_back(place);
+    }
+    const RunColumn &column = order.column;
+    std::vector<SortKey> keys;
+    for (const RunGroup &group : groups)
+        keys.push_back(sortKey(headValue(column, runs, group.runs)));
+    for (const int place : sortedBy(keys, order.descending)) {
+        RunGroup &group = groups[std::size_t(place)];
+        const int number = int(out.groups.size());
+        out.rows.push_back({-1, number});
+        if (open.contains(group.key))
+            for (const int run : group.runs)
+                out.rows.push_back({run, number});
+        out.groups.push_back(std::move(group));
+    }
+    return out;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Which runs are shown and in which order: filtered, sorted, repeats together. The same for the window and lockstepctl.
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/history/run_columns.h"
+#include "analysis/history/run_filter.h"
+
+namespace lockstep::core {
+
+/// A measured column over the done runs of a group.
+struct GroupFigures {
+    int count = 0; ///< done runs in which it is known
+    std::optional<double> mean;
+    std::optional<double> deviation; ///< sample standard deviation (n - 1); absent of fewer than two
+};
+
+/// Runs of the same work on the same machine.
+struct RunGroup {
+    std::string key;
+    std::vector<int> runs; ///< places in the list, in its order
+};
+
+/// A line of the shown list: a group's head, or a run.
+struct RunRow {
+    int run = -1;   ///< place in the list; -1: the head of a group
+    int group = -1; ///< place in RunRows::groups; -1: not grouped
+    bool operator==(const RunRow &) const = default;
+};
+
+struct RunOrder {
+    RunColumn column = runColumns().front();
+    bool descending = false;
+};
+
+struct RunRows {
+    std::vector<RunRow> rows;
+    std::vector<RunGroup> groups;
+    int matched = 0; ///< runs that the filter accepts
+};
+
+/// What makes runs repeats of one another: config without seed and files (or command), recipe's name for it, and host.
+[[nodiscard]] std::string groupKey(const IndexedRun &run);
+[[nodiscard]] GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &runs,
+                                     const std::vector<int> &which);
+/// What a group's head shows: mean ± standard deviation, what all its runs share, or "varies".
+[[nodiscard]] QString groupText(const RunColumn &column, const std::vector<IndexedRun> &runs,
+                                const std::vector<int> &which);
+/// "4 done, 1 failed"
+[[nodiscard]] QString groupState(const std::vector<IndexedRun> &runs, const std::vector<int> &which);
+
+/// Places of all runs, sorted; unknown stands last either way.
+[[nodiscard]] std::vector<int> sortedRuns(const std::vector<IndexedRun> &runs, const RunOrder &order);
+/// Every accepted run a row, in the order of `sorted`.
+[[nodiscard]] RunRows flatRows(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted,
+                               const RunFilter &filter);
+/// A head for each group, sorted by its mean (or common value), its runs behind it when its key is in `open`.
+[[nodiscard]] RunRows groupedRows(const std::vector<IndexedRun> &runs, const std::vector<int> &sorted,
+                                  const RunFilter &filter, const RunOrder &order, const std::set<std::string> &open);
+
+} // namespace lockstep::core

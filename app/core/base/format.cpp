@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "base/format.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QDateTime>
+
+namespace lockstep::core {
+namespace {
+
+const QString unknown = QStringLiteral("-");
+
+QDateTime local(std::int64_t wallUs) {
+    return QDateTime::fromMSecsSinceEpoch(wallUs / 1000);
+}
+
+} // namespace
+
+QString significant(std::optional<double> value, int digits) {
+    if (!value)
+        return unknown;
+    if (std::isnan(*value))
+        return QStringLiteral("NaN");
+    if (std::isinf(*value))
+        return *value > 0 ? QStringLiteral("Inf") : QStringLiteral("-Inf");
+    if (*value == 0)
+        return QStringLiteral("0");
+    const int magnitude = int(std::floor(std::log10(std::fabs(*value)))) + 1; // digits before the decimal point
+    const int decimals = std::clamp(digits - magnitude, 0, 12);
+    const QString text = QString::number(*value, 'f', decimals);
+    // 9.999 rounds up to 10.0: one digit too many.
+    return decimals > 0 && std::fabs(text.toDouble()) >= std::pow(10.0, magnitude)
+               ? QString::number(*value, 'f', decimals - 1)
+               : text;
+}
+
+QString percent(std::optional<double> fraction, int decimals) {
+    return fraction ? QString::number(*fraction * 100, 'f', decimals) + QStringLiteral(" %") : unknown;
+}
+
+QString seconds(std::optional<double> value) {
+    return value ? significant(value) + QStringLiteral(" s") : unknown;
+}
+
+QString addedSeconds(double part, double whole) {
+    const int magnitude =
+        whole != 0 ? int(std::floor(std::log10(std::fabs(whole)))) + 1 : 0; // digits before the decimal point
+    const QString size = QString::number(std::fabs(part), 'f', std::clamp(4 - magnitude, 0, 12));
+    if (size.toDouble() == 0)
+        return QStringLiteral("0 s");
+    return (part < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + size + QStringLiteral(" s");
+}
+
+QString shortTime(std::optional<double> value) {
+    if (!value)
+        return unknown;
+    const double size = std::fabs(*value);
+    if (size > 0 && size < 0.9995e-3)
+        return significant(*value * 1e6) + QStringLiteral(" µs");
+    return size > 0 && size < 0.9995 ? significant(*value * 1e3) + QStringLiteral(" ms") : seconds(value);
+}
+
+QString bandwidth(std::optional<double> value) {
+    if (!value)
+        return unknown;
+    if (*value < 0.9995e6)
+        return significant(*value / 1e3) + QStringLiteral(" kB/s");
+    return *value < 0.9995e9 ? significant(*value / 1e6) + QStringLiteral(" MB/s")
+                             : significant(*value / 1e9) + QStringLiteral(" GB/s");
+}
+
+QString timeLeft(std::optional<double> value) {
+    if (!value || !std::isfinite(*value))
+        return unknown;
+    const qint64 all = std::max<qint64>(0, std::llround(*value));
+    const auto two = [](qint64 number) { return QStringLiteral("%1").arg(number, 2, 10, QLatin1Char('0')); };
+    if (all < 60)
+        return QStringLiteral("%1 s").arg(all);
+    if (all < 3600)
+        return QStringLiteral("%1 min %2 s").arg(all / 60).arg(two(all % 60));
+    return QStringLiteral("%1 h %2 min").arg(all / 3600).arg(two(all % 3600 / 60));
+}
+
+QString timeUnknown(int strangers, int runs) {
+    if (strangers < runs)
+        return QStringLiteral("time unknown: %1 of %2 runs never ran here").arg(strangers).arg(runs);
+    return runs == 1 ? QStringLiteral("time unknown: it never ran here")
+                     : QStringLiteral("time unknown: none of them ever ran here");
+}
+
+QString speedUp(std::optional<double> factor) {
+    return factor ? u'×' + significant(factor) : unknown;
+}
+
+QString bytes(std::optional<double> value) {
+    if (!value)
+        return unknown;
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double number = *value;
+    int unit = 0;
+    while (number >= 1024 && unit < 4) {
+        number /= 1024;
+        ++unit;
+    }
+    return significant(number) + u' ' + QString::fromLatin1(units[unit]);
+}
+
+QString messageSize(double value) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    int unit = 0;
+    for (; value >= 1024 && unit < 3; ++unit)
+        value /= 1024;
+    const bool whole = value == std::floor(value);
+    return (whole ? QString::number(value, 'f', 0) : significant(value)) + u' ' + QString::fromLatin1(units[unit]);
+}
+
+QString wallTime(std::int64_t wallUs) {
+    return wallUs > 0 ? local(wallUs).toString(QStringLiteral("yyyy-MM-dd HH:mm:ss")) : unknown;
+}
+
+QString clockTime(std::int64_t wallUs) {
+    return wallUs > 0 ? local(wallUs).toString(QStringLiteral("HH:mm:ss.zzz")) : unknown;
+}
+
+} // namespace lockstep::core

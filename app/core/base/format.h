@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Formats numbers for people, the same in window, terminal and Markdown. Ignores the locale. Unknown is "-".
+#include <optional>
+
+#include <QString>
+
+namespace lockstep::core {
+
+[[nodiscard]] QString significant(std::optional<double> value, int digits = 3);  ///< 3 significant digits, no exponent
+[[nodiscard]] QString percent(std::optional<double> fraction, int decimals = 2); ///< "98.93 %"
+[[nodiscard]] QString seconds(std::optional<double> seconds);                    ///< "12.3 s"
+/// A part of a whole, with one decimal more than the whole's three digits: "+0.012 s" of 2.58 s; "0 s" if it is less.
+[[nodiscard]] QString addedSeconds(double part, double whole);
+[[nodiscard]] QString shortTime(std::optional<double> seconds);   ///< "12.3 µs", "4.56 ms", "1.20 s"
+[[nodiscard]] QString bandwidth(std::optional<double> bytesPerS); ///< "1.23 GB/s": decimal, like nccl-tests
+[[nodiscard]] QString timeLeft(std::optional<double> seconds);    ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
+/// Why the duration of `runs` is unknown: `strangers` of them have no earlier run to estimate from.
+[[nodiscard]] QString timeUnknown(int strangers, int runs);
+[[nodiscard]] QString speedUp(std::optional<double> factor); ///< "×1.74"
+[[nodiscard]] QString bytes(std::optional<double> bytes);    ///< "191 MiB"
+[[nodiscard]] QString messageSize(double bytes); ///< the same, without needless decimals: "4 B", "80 KiB", "1.25 MiB"
+[[nodiscard]] QString wallTime(std::int64_t wallUs);  ///< local "2026-01-02 03:04:05"
+[[nodiscard]] QString clockTime(std::int64_t wallUs); ///< local "03:04:05.678"
+
+} // namespace lockstep::core

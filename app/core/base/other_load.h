@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+#include <string>
+
+namespace lockstep::core {
+
+/// Measures how much other programs use this process's allowed cores, from construction on. Construct it before
+/// children start and read it after they have ended: running children would count as others.
+class OtherLoad {
+public:
+    OtherLoad();
+    /// Others' processor time ÷ elapsed time: 1.5 is one and a half cores. Interrupts are not counted. Absent: unknown.
+    [[nodiscard]] std::optional<double> cores() const;
+
+private:
+    struct Look {
+        double atS = 0, ownS = 0;
+        std::optional<double> busyS;
+    };
+    [[nodiscard]] static Look look();
+    Look m_begun;
+};
+
+/// "While …, other programs used 1.3 of this machine's cores: …"; empty if unknown or at most a tenth of a core.
+[[nodiscard]] std::string otherLoadSentence(std::optional<double> cores, const std::string &what);
+
+} // namespace lockstep::core

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/experiment.h"
+
+#include <algorithm>
+#include <array>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+#include <QDir>
+#include <QFile>
+
+#include "ipc/file_system.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int experimentFormat = 1;
+constexpr std::array<std::string_view, 7> stateNames = {"queued", "launching", "running", "done",
+                                                        "failed", "stopped",   "not run"};
+
+Json entryToJson(const ExperimentEntry &entry) {
+    Json json = {{"name", entry.planned.name},
+                 {"repeat", entry.planned.repeat},
+                 {"repeats", entry.planned.repeats},
+                 {"state", std::string(toString(entry.state))},
+                 {"run", entry.run},
+                 {"reason", entry.reason},
+                 {"note", entry.planned.note},
+                 {"not_run_reason", entry.planned.notRunReason}};
+    if (!entry.earlierRuns.empty())
+        json["earlier_runs"] = entry.earlierRuns;
+    if (entry.alone)
+        json["alone"] = true;
+    json["estimate_s"] = entry.planned.estimateS ? Json(*entry.planned.estimateS) : Json(nullptr);
+    json["config"] = Json::parse(toJson(entry.planned.config));
+    if (entry.placed) {
+        json["placed"] = {{"devices", entry.placed->devices}};
+        if (!entry.placed->workerCores.empty())
+            json["placed"]["worker_cores"] = entry.placed->workerCores;
+    }
+    if (!entry.planned.command.empty())
+        json["command"] = entry.planned.command;
+    return json;
+}
+
+ExperimentEntry entryFromJson(const Json &json) {
+    ExperimentEntry entry;
+    entry.planned.name = json.value("name", "");
+    entry.planned.repeat = json.value("repeat", 1);
+    entry.planned.repeats = json.value("repeats", 1);
+    entry.planned.note = json.value("note", "");
+    entry.planned.notRunReason = json.value("not_run_reason", "");
+    if (json.contains("estimate_s") && json["estimate_s"].is_number())
+        entry.planned.estimateS = json["estimate_s"].get<double>();
+    entry.state = entryStateFrom(json.value("state", "")).value_or(EntryState::Queued);
+    entry.run = json.value("run", "");
+    entry.planned.command = json.value("command", std::vector<std::string>());
+    entry.reason = json.value("reason", "");
+    entry.earlierRuns = json.value("earlier_runs", std::vector<std::string>());
+    entry.alone = json.value("alone", false);
+    if (const auto config = runConfigFromJson(json.at("config").dump()))
+        entry.planned.config = *config;
+    else
+        throw std::runtime_error(joinErrors(config.error()));
+    if (json.contains("placed")) {
+        entry.placed = entry.planned.config;
+        entry.placed->devices = json["placed"].at("devices").get<std::vector<std::string>>();
+        entry.placed->workerCores = json["placed"].value("worker_cores", "");
+    }
+    return entry;
+}
+
+Json sideBySideToJson(const SideBySide &places) {
+    return {{"runs", places.runs}, {"cores", formatCores(places.cores)}, {"gpus", places.gpus}};
+}
+
+SideBySide sideBySideFromJson(const Json &json) {
+    SideBySide places;
+    places.runs = std::clamp(json.value("runs", 1), 1, mostSideBySide);
+    places.cores = parseCores(json.value("cores", "")).value_or(CoreList{});
+    places.gpus = json.value("gpus", std::vector<std::string>());
+    return places;
+}
+
+bool plainId(std::string_view id) {
+    return isRunId(id);
+}
+
+} // namespace
+
+std::string_view toString(EntryState state) {
+    return stateNames[std::size_t(state)];
+}
+
+std::optional<EntryState> entryStateFrom(std::string_view text) {
+    const auto found = std::find(stateNames.begin(), stateNames.end(), text);
+    if (found == stateNames.end())
+        return std::nullopt;
+    return EntryState(found - stateNames.begin());
+}
+
+bool isOver(EntryState state) {
+    return state >= EntryState::Done;
+}
+
+int Experiment::runnableCount() const {
+    return int(std::count_if(entries.begin(), entries.end(), [](const auto &e) { return e.planned.runnable(); }));
+}
+
+int Experiment::overCount() const {
+    return int(std::count_if(entries.begin(), entries.end(),
+                             [](const auto &e) { return e.planned.runnable() && isOver(e.state); }));
+}
+
+std::vector<int> Experiment::currents() const {
+    std::vector<int> out;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        if (entries[i].state == EntryState::Launching || entries[i].state == EntryState::Running)
+            out.push_back(int(i));
+    return out;
+}
+
+std::optional<int> Experiment::current() const {
+    const std::vector<int> all = currents();
+    return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
+std::vector<int> Experiment::queued() const {
+    std::vector<int> waiting;
+    const auto take = [&](int i) {
+        if (i >= 0 && i < int(entries.size()) && entries[std::size_t(i)].state == EntryState::Queued &&
+            std::find(waiting.begin(), waiting.end(), i) == waiting.end())
+            waiting.push_back(i);
+    };
+    for (const int i : order)
+        take(i);
+    for (int i = 0; i < int(entries.size()); ++i)
+        take(i);
+    return waiting;
+}
+
+bool Experiment::over() const {
+    return std::all_of(entries.begin(), entries.end(), [](const auto &e) { return isOver(e.state); });
+}
+
+std::string toJson(const Experiment &experiment) {
+    Json json = {{"format", experimentFormat},
+                 {"experiment", experiment.id},
+                 {"title", experiment.title},
+                 {"reference", experiment.reference},
+                 {"quick", experiment.quick},
+                 {"host", experiment.host},
+                 {"remote_agent", experiment.remoteAgent},
+                 {"created_wall_us", experiment.createdWallUs}};
+    if (!experiment.order.empty())
+        json["order"] = experiment.order;
+    json["order_seed"] = experiment.orderSeed;
+    if (experiment.paused())
+        json["paused_by"] = experiment.pausedBy;
+    if (!experiment.check)
+        json["check"] = false;
+    if (experiment.sideBySide.runs > 1)
+        json["side_by_side"] = sideBySideToJson(experiment.sideBySide);
+    json["entries"] = Json::array();
+    for (const ExperimentEntry &entry : experiment.entries)
+        json["entries"].push_back(entryToJson(entry));
+    json["recipe"] = Json::parse(toJson(experiment.recipe));
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Experiment> experimentFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        if (json.value("format", 0) > experimentFormat)
+            return fail(Error::failed("the experiment was written by a newer Lockstep", "upgrade this one"));
+        Experiment experiment;
+        experiment.id = json.value("experiment", "");
+        experiment.title = json.value("title", "");
+        experiment.reference = json.value("reference", "");
+        experiment.quick = json.value("quick", false);
+        experiment.host = json.value("host", "");
+        experiment.remoteAgent = json.value("remote_agent", "");
+        experiment.createdWallUs = json.value("created_wall_us", std::int64_t(0));
+        experiment.order = json.value("order", std::vector<int>());
+        experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
+        experiment.pausedBy = json.value("paused_by", "");
+        experiment.check = json.value("check", true);
+        if (json.contains("side_by_side"))
+            experiment.sideBySide = sideBySideFromJson(json["side_by_side"]);
+        for (const Json &entry : json.at("entries"))
+            experiment.entries.push_back(entryFromJson(entry));
+        auto recipe = recipeFromJson(json.at("recipe").dump(), "experiment.json");
+        if (!recipe)
+            return fail(Error::failed("the experiment's recipe is damaged: " + joinErrors(recipe.error())));
+        experiment.recipe = std::move(*recipe);
+        return experiment;
+    } catch (const std::exception &exception) {
+        return fail(Error::failed(std::string("experiment.json is damaged: ") + exception.what()));
+    }
+}
+
+ExperimentFolder experimentFolder(std::string_view id) {
+    return {experimentsFolder() + "/" + std::string(id)};
+}
+
+LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry) {
+    LaunchRequest request;
+    RunRecord &record = request.record;
+    record.run = entry.run;
+    record.name = entry.planned.name;
+    record.experiment = experiment.id;
+    record.recipe = experiment.recipe.name;
+    record.repeat = entry.planned.repeat;
+    record.config = entry.config();
+    if (entry.placed)
+        record.planned = entry.planned.config;
+    record.command = entry.planned.command;
+    record.processes = processCount(entry.planned.config);
+    return request;
+}
+
+Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where) {
+    Experiment experiment;
+    experiment.id = makeRunId();
+    experiment.title = plan.title;
+    experiment.recipe = recipe;
+    experiment.reference = plan.reference;
+    experiment.quick = quick;
+    experiment.host = where.host;
+    experiment.remoteAgent = where.local() ? "" : where.agent;
+    experiment.createdWallUs = SystemClock().wallUs();
+    experiment.order = plan.order;
+    experiment.orderSeed = plan.orderSeed;
+    experiment.sideBySide = plan.sideBySide;
+    for (const PlannedRun &run : plan.runs) {
+        ExperimentEntry entry;
+        entry.planned = run;
+        if (!run.runnable()) {
+            entry.state = EntryState::NotRun;
+            entry.reason = run.notRunReason;
+        }
+        experiment.entries.push_back(std::move(entry));
+    }
+    return experiment;
+}
+
+Result<Experiment> readExperiment(std::string_view id) {
+    if (!plainId(id))
+        return fail(Error::badArgument("\"" + std::string(id.substr(0, 80)) + "\" is not an experiment's id",
+                                       "lockstepctl list shows them"));
+    const std::string path = experimentFolder(id).json();
+    if (!QFile::exists(QString::fromStdString(path)))
+        return fail(Error::badArgument("there is no experiment " + std::string(id), "lockstepctl list shows them"));
+    const Result<std::string> text = realFileSystem().readAll(path);
+    if (!text)
+        return fail(text.error());
+    return experimentFromJson(*text);
+}
+
+Result<void> writeExperiment(const Experiment &experiment) {
+    const ExperimentFolder folder = experimentFolder(experiment.id);
+    if (const Result<void> made = realFileSystem().makeFolders(folder.path); !made)
+        return made;
+    return realFileSystem().writeAtomically(folder.json(), toJson(experiment));
+}
+
+/// Each rewrite is a rename and gives a new inode; the time covers reused inodes.
+std::string experimentStamp(std::string_view id) {
+    struct stat info {};
+    if (::stat(experimentFolder(id).json().c_str(), &info) != 0)
+        return {};
+    return std::to_string(info.st_ino) + "/" + std::to_string(info.st_mtim.tv_sec) + "." +
+           std::to_string(info.st_mtim.tv_nsec) + "/" + std::to_string(info.st_size);
+}
+
+std::vector<std::string> listExperiments() {
+    std::vector<std::string> ids;
+    const QDir folder(QString::fromStdString(experimentsFolder()));
+    for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name | QDir::Reversed))
+        if (isRunId(name.toStdString()) && QFile::exists(folder.filePath(name) + QStringLiteral("/experiment.json")))
+            ids.push_back(name.toStdString());
+    return ids;
+}
+
+bool isOwned(std::string_view id) {
+    return FileLock::isHeld(experimentFolder(id).lock());
+}
+
+} // namespace lockstep::core

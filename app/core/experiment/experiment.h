@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// An experiment on disk: experimentsFolder()/EXP_ID/
+//   experiment.json   rewritten by rename, only by its owner
+//   experiment.lock   held by the owner while it lives
+//   requests/         requests that the owner has not handled yet (queue/queue_request.h)
+//   control.json      which viewer holds control (queue/control_seat.h)
+//   origin.json       only if the queue is on another machine and this is a copy (queue_origin.h)
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command_prefix.h"
+#include "experiment/plan.h"
+#include "experiment/recipe.h"
+#include "experiment/side_by_side.h"
+#include "ipc/error.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+
+/// State of one run in the queue. Launching: its id is written, its agent may or may not have started.
+enum class EntryState { Queued, Launching, Running, Done, Failed, Stopped, NotRun };
+[[nodiscard]] std::string_view toString(EntryState state); ///< queued, launching, …, "not run"
+[[nodiscard]] std::optional<EntryState> entryStateFrom(std::string_view text);
+[[nodiscard]] bool isOver(EntryState state);
+
+struct ExperimentEntry {
+    PlannedRun planned;
+    EntryState state = EntryState::Queued;
+    std::string run;                      ///< run id, from Launching on
+    std::string reason;                   ///< one sentence if failed, stopped or not run
+    std::vector<std::string> earlierRuns; ///< of attempts before this one, oldest first
+    bool alone = false;                   ///< no other run of the experiment at the same time
+    /// The config that was started, if it differs from the plan: moved to free devices next to other runs.
+    std::optional<RunConfig> placed = {};
+    [[nodiscard]] const RunConfig &config() const { return placed ? *placed : planned.config; }
+    bool operator==(const ExperimentEntry &) const = default;
+};
+
+struct Experiment {
+    std::string id, title;
+    Recipe recipe; ///< complete, so that published figures and notes stay with it
+    std::string reference;
+    bool quick = false;
+    std::string host; ///< empty: this machine
+    std::string remoteAgent;
+    std::int64_t createdWallUs = 0;
+    std::vector<ExperimentEntry> entries; ///< never reordered: an index always means the same entry
+    std::vector<int> order;      ///< order of the queued entries, as drawn or moved; others follow in list order
+    std::uint64_t orderSeed = 0; ///< seed of the order; 0: as listed
+    std::string pausedBy;        ///< empty: the queue is not paused
+    SideBySide sideBySide;       ///< how many runs may go at once, and on which devices
+    bool check = true;           ///< check devices of several nodes, and GPUs, before their first run
+
+    [[nodiscard]] std::vector<int> queued() const; ///< waiting entries, in the order they will run
+    void setQueued(const std::vector<int> &waiting) { order = waiting; }
+    [[nodiscard]] bool paused() const { return !pausedBy.empty(); }
+    [[nodiscard]] int runnableCount() const;
+    [[nodiscard]] int overCount() const;              ///< runnable entries that are over
+    [[nodiscard]] std::vector<int> currents() const;  ///< entries launching or running
+    [[nodiscard]] std::optional<int> current() const; ///< the first of them
+    [[nodiscard]] bool over() const;                  ///< nothing queued, launching or running
+};
+
+[[nodiscard]] std::string toJson(const Experiment &experiment);
+[[nodiscard]] Result<Experiment> experimentFromJson(std::string_view text);
+
+struct ExperimentFolder {
+    std::string path;
+    [[nodiscard]] std::string json() const { return path + "/experiment.json"; }
+    [[nodiscard]] std::string lock() const { return path + "/experiment.lock"; }
+    [[nodiscard]] std::string requests() const { return path + "/requests"; }
+    [[nodiscard]] std::string console() const { return path + "/runner.log"; }
+};
+[[nodiscard]] ExperimentFolder experimentFolder(std::string_view id);
+
+/// The request to lockstep-agent that starts an entry.
+[[nodiscard]] LaunchRequest requestFor(const Experiment &experiment, const ExperimentEntry &entry);
+/// A new experiment for a plan, not yet on disk.
+[[nodiscard]] Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, const CommandPrefix &where);
+[[nodiscard]] Result<Experiment> readExperiment(std::string_view id);
+[[nodiscard]] Result<void> writeExperiment(const Experiment &experiment); ///< creates its folder; atomic
+/// Change stamp of its experiment.json: differs after each rewrite; empty without a file. Much cheaper than reading the
+/// document.
+[[nodiscard]] std::string experimentStamp(std::string_view id);
+/// Newest first.
+[[nodiscard]] std::vector<std::string> listExperiments();
+/// Whether a live process of this machine owns its queue.
+[[nodiscard]] bool isOwned(std::string_view id);
+
+} // namespace lockstep::core

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json_lines.h"
+#include "ipc/error.h"
+
+namespace lockstep::core {
+
+/// Reads typed keys out of JSON that people write, collecting every mistake, with its line, instead of stopping at the first.
+class KeyReader {
+public:
+    /// `file` goes into the errors; may be empty.
+    explicit KeyReader(std::string_view file) : m_file(file) {}
+    [[nodiscard]] const std::vector<Error> &errors() const { return m_errors; }
+
+    void complain(int line, std::string_view key, std::string what, std::string wayOut);
+    /// Adds `about` to the errors from number `from` on, and drops those that then repeat an earlier one.
+    void qualifyErrors(std::size_t from, const std::string &about);
+    void refuseUnknown(const JsonNode &object, const std::vector<std::string> &known);
+    [[nodiscard]] bool isObject(const JsonNode &node, std::string_view key);
+    // A key that is absent is no mistake unless it is required.
+    [[nodiscard]] std::string text(const JsonNode &object, std::string_view key, bool required = false);
+    [[nodiscard]] std::optional<double> number(const JsonNode &object, std::string_view key, double low, double high);
+    [[nodiscard]] std::optional<std::int64_t> whole(const JsonNode &object, std::string_view key, std::int64_t low,
+                                                    std::int64_t high);
+    [[nodiscard]] std::vector<std::string> texts(const JsonNode &object, std::string_view key);
+    [[nodiscard]] std::vector<double> numbers(const JsonNode &object, std::string_view key, double low, double high);
+
+private:
+    std::string m_file;
+    std::vector<Error> m_errors;
+};
+
+/// A value as an error shows it: a text in quotes, cut; a list or an object by its kind.
+[[nodiscard]] std::string quotedNode(const JsonNode &value);
+
+} // namespace lockstep::core

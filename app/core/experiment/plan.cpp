@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/machine_facts.h"
+#include "experiment/round_order.h"
+#include "experiment/run_names.h"
+#include "ipc/command_template.h"
+#include "ipc/cores.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int mostCpuDevices = 8; // as many as the publications used
+
+/// One spec with its devices resolved.
+struct Resolved {
+    PlannedRun run;
+    bool named = false;
+    std::vector<Error> errors;
+};
+
+/// The largest number of devices that all get the same share of the batch.
+int evenShare(int limit, const RunConfig &config) {
+    if (config.batchPerDevice > 0)
+        return limit;
+    int count = std::max(1, limit);
+    while (count > 1 && config.batchSize % count != 0)
+        --count;
+    return count;
+}
+
+void takeAllDevices(const RunSpec &spec, const MachineFacts &facts, Resolved &out) {
+    RunConfig &config = out.run.config;
+    const int limit = deviceLimit(facts, config.device, config.coresPerDevice);
+    const int capped = config.device == "cpu" ? std::min(limit, mostCpuDevices) : limit;
+    const int even = evenShare(capped, config);
+    // If the batch doesn't divide by all devices, fewer are used; falling from "all" to one device is refused.
+    const int count = even == 1 && specOf(spec.config.method).severalDevices ? capped : even;
+    config.devices.clear();
+    for (int i = 0; i < count; ++i)
+        config.devices.push_back(std::to_string(i));
+    if (count == limit || limit == 0)
+        return;
+    std::string why = std::to_string(count) + " of " + std::to_string(limit) + " devices: ";
+    why += count < capped ? "a batch of " + std::to_string(config.batchSize) + " can't be shared evenly among " +
+                                std::to_string(capped)
+                          : "at most " + std::to_string(mostCpuDevices) + " CPU devices are used by default";
+    out.run.note = spec.note.empty() ? why : spec.note + "; " + why;
+}
+
+/// One core per worker, none of them a device's; nothing if there are too few.
+std::string takeWorkerCores(const RunConfig &config, const MachineFacts &facts, std::string &cores) {
+    if (config.workers == 0)
+        return {};
+    const int processes = processCount(config), wanted = processes * config.workers;
+    CoreList left = coresBesideDevices(config, facts.allowedCores);
+    const std::size_t training = facts.allowedCores.size() - left.size();
+    if (int(left.size()) < wanted)
+        return "not run: needs " + std::to_string(training + std::size_t(wanted)) + " cores (" +
+               (training > 0 ? std::to_string(training) + " to train, " : std::string()) + std::to_string(wanted) +
+               " to load), has " + std::to_string(facts.allowedCores.size());
+    left.resize(std::size_t(wanted)); // workers of several processes share them
+    cores = formatCores(left);
+    return {};
+}
+
+void applyQuick(const QuickVariant &quick, RunConfig &config) {
+    if (config.trainSamples == 0 || config.trainSamples > quick.trainSamples)
+        config.trainSamples = quick.trainSamples;
+    config.epochs = std::min(config.epochs, quick.epochs);
+}
+
+std::vector<Error> applySet(const std::vector<std::pair<std::string, std::string>> &set, RunConfig &config) {
+    std::vector<Error> errors;
+    for (const auto &[key, value] : set) {
+        const FieldSpec *field = findField(key);
+        if (!field || field->perProcess)
+            errors.push_back(
+                Error::badArgument("unknown key", "did you mean \"" + std::string(nearestKey(key)) + "\"?", key));
+        else if (const Result<void> done = field->set(config, value); !done) {
+            Error error = done.error();
+            error.where = key;
+            errors.push_back(error);
+        }
+    }
+    return errors;
+}
+
+bool sets(const PlanOptions &options, std::string_view key) {
+    return std::any_of(options.set.begin(), options.set.end(), [&](const auto &pair) { return pair.first == key; });
+}
+
+std::string joinReasons(const std::vector<Error> &errors) {
+    std::string text;
+    for (const Error &error : errors)
+        text += (text.empty() ? "" : "; ") + error.what;
+    return text;
+}
+
+/// Adapts a run to the nodes set for the whole recipe: a baseline trains on the first device of the first node.
+/// False if the run does not fit those nodes.
+bool placeOnNodes(const RunSpec &spec, Resolved &out) {
+    RunConfig &config = out.run.config;
+    if (spec.firstNode)
+        config.nodes.resize(1);
+    const MethodSpec &method = specOf(config.method);
+    if (!method.severalDevices) {
+        config.nodes.resize(1);
+        config.nodes.front().devices.resize(std::min<std::size_t>(1, config.nodes.front().devices.size()));
+    }
+    if (hasReplicas(method) && config.nodes.size() > 1) {
+        out.run.notRunReason = "not run: " + std::string(method.name) +
+                               " is one process with one thread per device, so it can't span " +
+                               std::to_string(config.nodes.size()) + " nodes";
+        return false;
+    }
+    config.devices = RunConfig().devices; // each node has its own
+    return true;
+}
+
+/// What this machine lacks for its part of the run; other machines report at the launch.
+std::vector<Error> lacksHere(const RunConfig &config, const MachineFacts &facts) {
+    if (config.nodes.empty())
+        return checkMachine(config, facts);
+    std::vector<Error> lacks;
+    for (std::size_t node = 0; node < config.nodes.size(); ++node)
+        if (config.nodes[node].host.empty())
+            for (Error &error : checkMachine(configOfNode(config, int(node)), facts))
+                lacks.push_back(std::move(error));
+    return lacks;
+}
+
+Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &facts, const PlanOptions &options) {
+    Resolved out;
+    out.named = !spec.name.empty();
+    out.run.name = spec.name;
+    out.run.note = spec.note;
+    out.run.command = spec.command;
+    RunConfig &config = out.run.config;
+    config = spec.config;
+    if (spec.autoDevice)
+        config.device = facts.gpuUuids.empty() ? "cpu" : "cuda";
+    if (options.quick)
+        applyQuick(recipe.quick.value_or(QuickVariant{}), config);
+    out.errors = applySet(options.set, config);
+    if (!config.nodes.empty() && !placeOnNodes(spec, out))
+        return out;
+    if (spec.devices.kind == DeviceRequest::Kind::All && !sets(options, "devices") && config.nodes.empty())
+        takeAllDevices(spec, facts, out);
+    if (!out.errors.empty())
+        return out;
+    if (spec.autoDevice && config.device == "cpu" && config.backend == "nccl") {
+        out.run.notRunReason = "not run: nccl needs GPUs, this machine has none";
+        return out;
+    }
+    if (const auto why = specOf(config.method).notOnGpus; spec.autoDevice && config.device == "cuda" && !why.empty()) {
+        out.run.notRunReason = "not run: " + std::string(why);
+        return out;
+    }
+    out.errors = validate(config);
+    const std::vector<Error> lacks = lacksHere(config, facts);
+    if (!lacks.empty()) // missing devices come first: the batch may fit those that are here
+        std::erase_if(out.errors, [](const Error &error) { return error.where == "batch_size"; });
+    if (out.errors.empty() && !lacks.empty())
+        out.run.notRunReason = "not run: " + joinReasons(lacks);
+    else if (out.errors.empty() && config.nodes.empty() && spec.autoWorkerCores && !sets(options, "worker_cores"))
+        out.run.notRunReason = takeWorkerCores(config, facts, config.workerCores);
+    return out;
+}
+
+/// If two runs named "DP ×2" differ in their configs, adds the difference: "DP ×2, 4 workers".
+void nameRuns(std::vector<Resolved> &runs) {
+    std::set<std::string> ddpBackends;
+    for (const Resolved &one : runs)
+        if (isDistributed(one.run.config.method))
+            ddpBackends.insert(one.run.config.backend);
+    std::vector<PlannedRun *> planned;
+    for (Resolved &one : runs) {
+        if (!one.named && !one.run.command.empty())
+            one.run.name = commandName(one.run.command);
+        else if (!one.named)
+            one.run.name = runTitle(one.run.config, ddpBackends.size() > 1 && isDistributed(one.run.config.method));
+        planned.push_back(&one.run);
+    }
+    tellApart(planned);
+}
+
+/// A B C, A B C, …; then, once each, the runs that can't run.
+void order(const std::vector<Resolved> &runs, int repeats, const EstimateSource &estimate, Plan &plan) {
+    bool known = true;
+    for (int repeat = 1; repeat <= repeats; ++repeat)
+        for (const Resolved &one : runs) {
+            if (!one.run.runnable())
+                continue;
+            PlannedRun &run = plan.runs.emplace_back(one.run);
+            run.repeat = repeat;
+            run.repeats = repeats;
+            if (estimate)
+                run.estimateS = estimate(run.config, run.command);
+            known = known && run.estimateS.has_value();
+        }
+    plan.order = drawRounds(plan.runnableCount() / repeats, repeats, plan.orderSeed);
+    std::vector<TimedRun> waiting;
+    for (const int i : plan.order)
+        waiting.push_back({plan.runs[std::size_t(i)].config, plan.runs[std::size_t(i)].estimateS.value_or(1)});
+    const SideBySideTime time = timeSideBySide({}, waiting, plan.sideBySide);
+    plan.mostAtOnce = std::max(1, time.mostAtOnce);
+    if (known && plan.runnableCount() > 0)
+        plan.estimateS = time.seconds;
+    for (const Resolved &one : runs)
+        if (!one.run.runnable())
+            plan.runs.push_back(one.run);
+}
+
+/// The error if the recipe's reference names none of its runs. Not one if the settings may have renamed the
+/// reference.
+std::optional<Error> referenceMistake(const Recipe &recipe, const std::vector<Resolved> &runs,
+                                      const PlanOptions &options) {
+    constexpr std::size_t mostNames = 12;
+    if (recipe.reference.empty() ||
+        std::ranges::any_of(runs, [&](const Resolved &one) { return one.run.name == recipe.reference; }) ||
+        std::ranges::any_of(recipe.runs, [&](const RunSpec &spec) { return spec.name == recipe.reference; }) ||
+        std::ranges::any_of(options.set, [&](const auto &pair) { return mayRename(recipe, pair.first); }) ||
+        (options.quick && (mayRename(recipe, "epochs") || mayRename(recipe, "train_samples"))))
+        return std::nullopt;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(runs.size(), mostNames); ++i)
+        names += (i == 0 ? "\"" : ", \"") + runs[i].run.name + "\"";
+    if (runs.size() > mostNames)
+        names += " and " + std::to_string(runs.size() - mostNames) + " more";
+    return Error::badArgument("no run is named \"" + recipe.reference + "\"", "name one of these: " + names,
+                              "reference");
+}
+
+std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &runs) {
+    for (const Resolved &one : runs)
+        if (one.run.name == recipe.reference && one.run.runnable())
+            return one.run.name;
+    for (const Resolved &one : runs)
+        if (one.run.runnable() && one.run.config.method == Method::Baseline)
+            return one.run.name;
+    for (const Resolved &one : runs)
+        if (one.run.runnable())
+            return one.run.name;
+    return recipe.reference;
+}
+
+} // namespace
+
+CoreList coresBesideDevices(const RunConfig &config, const CoreList &allowed) {
+    CoreList left = allowed;
+    if (config.device == "cpu")
+        for (const std::string &device : config.devices)
+            for (const int core :
+                 coresOfCpuDevice(std::atoi(device.c_str()), config.coresPerDevice, allowed).value_or(CoreList{}))
+                std::erase(left, core);
+    return left;
+}
+
+int Plan::runnableCount() const {
+    return int(std::count_if(runs.begin(), runs.end(), [](const PlannedRun &run) { return run.runnable(); }));
+}
+
+tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
+                                              const PlanOptions &options) {
+    std::vector<Resolved> runs;
+    std::vector<Error> errors;
+    for (const RunSpec &spec : recipe.runs) {
+        Resolved one = resolve(spec, recipe, facts, options);
+        for (const Error &error : one.errors)
+            if (std::none_of(errors.begin(), errors.end(),
+                             [&](const Error &e) { return e.message() == error.message(); }))
+                errors.push_back(error);
+        const bool doubled = std::any_of(runs.begin(), runs.end(), [&](const Resolved &earlier) {
+            return earlier.run.config == one.run.config && earlier.run.command == one.run.command &&
+                   earlier.run.notRunReason == one.run.notRunReason;
+        });
+        if (!doubled)
+            runs.push_back(std::move(one));
+    }
+    if (runs.empty())
+        errors.push_back(Error::badArgument("the recipe has no run", "add one"));
+    int repeats = recipe.repeats;
+    if (options.quick && runs.size() > 1)
+        repeats = recipe.quick.value_or(QuickVariant{}).repeats;
+    repeats = options.repeats.value_or(repeats);
+    if (repeats < 1 || repeats > 1000)
+        errors.push_back(
+            Error::badArgument(std::to_string(repeats) + " repeats are not possible", "use 1 to 1000", "repeats"));
+    if (options.sideBySide < 1 || options.sideBySide > mostSideBySide)
+        errors.push_back(Error::badArgument(std::to_string(options.sideBySide) + " runs can't run side by side",
+                                            "use 1 to " + std::to_string(mostSideBySide), "side_by_side"));
+    if (!errors.empty())
+        return tl::unexpected(errors);
+    nameRuns(runs);
+    if (const auto mistake = referenceMistake(recipe, runs, options))
+        return tl::unexpected(std::vector<Error>{*mistake});
+    Plan plan;
+    plan.title = recipe.title;
+    plan.recipe = recipe.name;
+    plan.reference = chooseReference(recipe, runs);
+    plan.orderSeed = options.orderSeed ? *options.orderSeed : recipe.orderSeed ? *recipe.orderSeed : newOrderSeed();
+    plan.sideBySide = {options.sideBySide, facts.allowedCores, facts.gpuUuids};
+    order(runs, repeats, options.estimate, plan);
+    return plan;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiment/recipe.h"
+#include "experiment/side_by_side.h"
+#include "ipc/cores.h"
+#include "ipc/run_config.h"
+
+namespace lockstep::core {
+
+/// One run that will be started, or can't be.
+struct PlannedRun {
+    std::string name; ///< "DDP ×2"; the same for every repeat
+    RunConfig config; ///< devices resolved
+    int repeat = 1;   ///< from 1
+    int repeats = 1;
+    std::string notRunReason; ///< "not run: needs 8, has 2"; empty: it runs. Listed once, not per repeat
+    std::string note;
+    std::optional<double> estimateS;  ///< launch to exit; absent: never run here before
+    std::vector<std::string> command; ///< a script's command with placeholders; empty: lockstep-trainer
+    [[nodiscard]] bool runnable() const { return notRunReason.empty(); }
+    bool operator==(const PlannedRun &) const = default;
+};
+
+struct Plan {
+    std::string title, recipe;       ///< recipe: its name; empty for a free choice
+    std::string reference;           ///< PlannedRun::name of the reference for speed-ups
+    std::vector<PlannedRun> runs;    ///< rounds in the recipe's order: A B C A B C; runs that can't run come last
+    std::vector<int> order;          ///< indices of the runnable ones in running order: B A C, C B A, …
+    std::uint64_t orderSeed = 0;     ///< seed of `order`; 0: as listed
+    std::optional<double> estimateS; ///< of all, side by side if chosen; absent if unknown for any runnable run
+    SideBySide sideBySide;           ///< how many may run at once, and on which devices
+    int mostAtOnce = 1;              ///< how many will, given the devices that each needs
+    [[nodiscard]] int runnableCount() const;
+};
+
+/// How long an earlier run of the same config (and of a script's command) took, launch to exit; nothing if
+/// there was none.
+using EstimateSource = std::function<std::optional<double>(const RunConfig &, const std::vector<std::string> &command)>;
+
+struct PlanOptions {
+    bool quick = false;
+    std::optional<int> repeats;                           ///< replaces the recipe's
+    std::optional<std::uint64_t> orderSeed;               ///< replaces the recipe's
+    int sideBySide = 1;                                   ///< runs at the same time, each on its own devices
+    std::vector<std::pair<std::string, std::string>> set; ///< key=value for every run, applied after quick
+    EstimateSource estimate;                              ///< may be empty
+};
+
+/// Resolves devices against `facts`, applies quick and set, drops duplicate runs. Repeats alternate: each round has
+/// every run once in its own random order, so that a machine's drift affects all runs alike; a single round runs as
+/// listed. Reports all mistakes of all runs at once: an unknown key, an indivisible batch, a reference that names no
+/// run.
+[[nodiscard]] tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const MachineFacts &facts,
+                                                            const PlanOptions &options = {});
+
+/// Those of these cores on which no device of `config` trains.
+[[nodiscard]] CoreList coresBesideDevices(const RunConfig &config, const CoreList &allowed);
+} // namespace lockstep::core

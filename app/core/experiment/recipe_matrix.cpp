@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// A recipe's "matrix": a list of values per key, expanded into every combination when the recipe is read.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "experiment/plan.h"
+#include "experiment/recipe_reader.h"
+#include "experiment/run_names.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::size_t mostCells = 1000;
+
+/// Whether this holds for any kind of device that the run may get.
+bool mayApply(const FieldSpec &field, const RunSpec &spec) {
+    if (!spec.autoDevice)
+        return appliesTo(field, spec.config);
+    return std::ranges::any_of(std::array{"cpu", "cuda"}, [&](const char *kind) {
+        RunConfig config = spec.config;
+        config.device = kind;
+        return appliesTo(field, config);
+    });
+}
+
+/// Resets settings without effect in a combination, so that duplicates are recognized: a baseline has one device, adam
+/// has no momentum.
+void leaveOut(RunSpec &spec, const RunSpec &base, const JsonNode &matrix) {
+    RunConfig &config = spec.config;
+    if (!specOf(config.method).severalDevices && matrix.member("devices")) {
+        if (spec.devices.kind == DeviceRequest::Kind::List)
+            config.devices.resize(1);
+        else {
+            spec.devices = {DeviceRequest::Kind::Count, 1};
+            config.devices = {"0"};
+        }
+    }
+    for (const FieldSpec &field : runConfigFields())
+        if (matrix.member(field.key) && !mayApply(field, spec))
+            (void)field.set(config, field.get(base.config)); // it came from a config, so it is valid
+    if (config.workers == 0 && matrix.member("workers")) {
+        config.workerCores.clear();
+        spec.autoWorkerCores = false;
+    }
+}
+
+} // namespace
+
+/// Checks each value alone, so that a mistake is reported once and not per combination.
+bool RecipeReader::checkAxes(const JsonNode &matrix, const RunSpec &base) {
+    const std::size_t before = errors().size();
+    std::vector<std::string> keys;
+    for (const FieldSpec &field : runConfigFields())
+        if (!field.perProcess)
+            keys.emplace_back(field.key);
+    refuseUnknown(matrix, keys);
+    std::size_t cells = 1;
+    for (const auto &[key, values] : matrix.members) {
+        if (values.kind != JsonNode::Kind::List || values.items.empty()) {
+            complain(values.line, key, "must be a list with at least one value", "write [0, 4]");
+            continue;
+        }
+        cells = std::min(cells * values.items.size(), mostCells + 1);
+        for (const JsonNode &value : values.items) {
+            RunSpec scratch = base;
+            setKey(scratch, key, value);
+        }
+    }
+    if (matrix.members.empty())
+        complain(matrix.line, "matrix", "it has no key", "add at least one with a list of values");
+    if (cells > mostCells)
+        complain(matrix.line, "matrix", "it spans more than " + std::to_string(mostCells) + " runs", "remove values");
+    return errors().size() == before;
+}
+
+void RecipeReader::addCell(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
+                           const std::vector<const JsonNode *> &values) {
+    RunSpec spec = base;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        setKey(spec, matrix.members[i].key, *values[i]);
+    leaveOut(spec, base, matrix);
+    if (std::find(recipe.runs.begin(), recipe.runs.end(), spec) != recipe.runs.end())
+        return;
+    const std::size_t before = errors().size();
+    checkRun(spec, matrix, baseNode);
+    qualifyErrors(before, " (" + runTitle(spec.config) + ")");
+    recipe.runs.push_back(std::move(spec));
+}
+
+void RecipeReader::readMatrix(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode) {
+    if (!isObject(matrix, "matrix") || !checkAxes(matrix, base))
+        return;
+    for (const auto &[key, values] : matrix.members)
+        if (!isMeant(key) && values.items.size() > 1 &&
+            std::find(recipe.varies.begin(), recipe.varies.end(), key) == recipe.varies.end())
+            recipe.varies.push_back(key);
+    std::vector<std::size_t> at(matrix.members.size(), 0); // the first key changes slowest
+    for (;;) {
+        std::vector<const JsonNode *> values;
+        for (std::size_t i = 0; i < at.size(); ++i)
+            values.push_back(&matrix.members[i].value.items[at[i]]);
+        addCell(recipe, matrix, base, baseNode, values);
+        std::size_t i = at.size();
+        while (i > 0 && ++at[i - 1] == matrix.members[i - 1].value.items.size())
+            at[--i] = 0;
+        if (i == 0)
+            return;
+    }
+}
+
+} // namespace lockstep::core

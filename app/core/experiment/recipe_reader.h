@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiment/key_reader.h"
+#include "experiment/recipe.h"
+
+namespace lockstep::core {
+
+/// Reads a recipe out of JSON, collecting every mistake instead of stopping at the first.
+class RecipeReader : private KeyReader {
+public:
+    explicit RecipeReader(std::string_view file) : KeyReader(file) {}
+    [[nodiscard]] Recipe read(const JsonNode &root);
+    using KeyReader::errors;
+
+private:
+    void setKey(RunSpec &spec, const std::string &key, const JsonNode &value);
+    void setDevices(RunSpec &spec, const JsonNode &value);
+    void setKeys(RunSpec &spec, const JsonNode &object);
+    void readCommand(RunSpec &spec, const JsonNode &run);
+    void readVaries(Recipe &recipe, const JsonNode &root);
+    void readRuns(Recipe &recipe, const JsonNode &root);
+    void checkRun(const RunSpec &spec, const JsonNode &run, const JsonNode *base);
+    // In recipe_matrix.cpp:
+    void readMatrix(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode);
+    [[nodiscard]] bool checkAxes(const JsonNode &matrix, const RunSpec &base);
+    void addCell(Recipe &recipe, const JsonNode &matrix, const RunSpec &base, const JsonNode *baseNode,
+                 const std::vector<const JsonNode *> &values);
+    void readQuick(Recipe &recipe, const JsonNode &quick);
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/run_names.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::string_view coresKey = "worker_cores";
+
+std::string counted(std::int64_t count, const char *what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+using RunGroups = std::map<std::string, std::vector<PlannedRun *>>;
+
+RunGroups groupsByName(const std::vector<PlannedRun *> &runs) {
+    RunGroups groups;
+    for (PlannedRun *run : runs)
+        groups[run->name].push_back(run);
+    std::erase_if(groups, [](const auto &group) { return group.second.size() < 2; });
+    return groups;
+}
+
+bool isUnlike(const std::vector<PlannedRun *> &group, const FieldSpec &field) {
+    return std::ranges::any_of(
+        group, [&](const PlannedRun *run) { return field.get(run->config) != field.get(group.front()->config); });
+}
+
+void addToName(PlannedRun &run, std::string_view key) {
+    const std::string part = ", " + settingText(run.config, key);
+    if (!run.name.ends_with(part)) // a batch per device covers both keys
+        run.name += part;
+}
+
+} // namespace
+
+std::string settingText(const RunConfig &config, std::string_view key) {
+    if (key == "workers")
+        return counted(config.workers, "worker");
+    if (key == "batch_size" || key == "batch_per_device")
+        return config.batchPerDevice > 0 ? "batch " + std::to_string(config.batchPerDevice) + " a device"
+                                         : "batch " + std::to_string(config.batchSize);
+    if (key == "loader")
+        return config.loader + " loader";
+    if (key == "augment")
+        return config.augment == "none" ? "no augmentation" : config.augment;
+    if (key == "precision")
+        return config.precision;
+    if (key == "cuda_graph")
+        return config.cudaGraph ? "CUDA graph" : "no CUDA graph";
+    if (key == "epochs")
+        return counted(config.epochs, "epoch");
+    std::string text(key);
+    std::ranges::replace(text, '_', ' ');
+    const std::string value = findField(key)->get(config);
+    return text + " " + (value.empty() ? "unset" : value);
+}
+
+void tellApart(const std::vector<PlannedRun *> &runs) {
+    for (auto &[name, group] : groupsByName(runs))
+        for (const FieldSpec &field : runConfigFields())
+            if (field.key != coresKey && isUnlike(group, field))
+                for (PlannedRun *run : group)
+                    addToName(*run, field.key);
+    for (auto &[name, group] : groupsByName(runs))
+        if (isUnlike(group, *findField(coresKey)))
+            for (PlannedRun *run : group)
+                if (!run->config.workerCores.empty())
+                    addToName(*run, coresKey);
+}
+
+bool mayRename(const Recipe &recipe, std::string_view key) {
+    if (isMeant(key))
+        return true;
+    const bool takesAll = std::ranges::any_of(
+        recipe.runs, [](const RunSpec &spec) { return spec.devices.kind == DeviceRequest::Kind::All; });
+    if (takesAll && // their number follows from other keys
+        (key == "device" || key == "cores_per_device" || key == "batch_size" || key == "batch_per_device"))
+        return true;
+    const FieldSpec *field = findField(key);
+    return field && std::ranges::any_of(recipe.runs, [&](const RunSpec &spec) {
+               return field->get(spec.config) != field->get(recipe.runs.front().config);
+           });
+}
+
+bool isMeant(std::string_view key) {
+    const FieldSpec *field = findField(key);
+    return field && field->effect == FieldEffect::Means;
+}
+
+std::string runTitle(const RunConfig &config, bool withBackend) {
+    const MethodSpec &method = specOf(config.method);
+    return std::string(method.title) +
+           (method.severalDevices ? " ×" + std::to_string(deviceCount(config)) : std::string()) +
+           (withBackend && method.processPerDevice ? " " + config.backend : std::string());
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "lab/forecast_record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/result_table.h"
+#include "experiment/recipe.h"
+#include "ipc/file_system.h"
+#include "ipc/json_or_null.h"
+#include "ipc/median.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> idsIn(const std::string &folder, bool files) {
+    std::vector<std::string> ids;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator(folder, error)) {
+        const std::string id = files ? entry.path().stem().string() : entry.path().filename().string();
+        if ((!files || entry.path().extension() == ".json") && isRunId(id))
+            ids.push_back(id);
+    }
+    std::sort(ids.rbegin(), ids.rend());
+    return ids;
+}
+
+Json jsonOf(const Interval &interval) {
+    return {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
+}
+Interval intervalFrom(const Json &json) {
+    return {json.at("value").get<double>(), json.at("low").get<double>(), json.at("high").get<double>()};
+}
+
+Json jsonOf(const ComputeProbe &probe) {
+    Json buckets = Json::array();
+    for (const ReadyBucket &bucket : probe.buckets)
+        buckets.push_back({{"bytes", bucket.bytes}, {"ready_s", bucket.readyS}});
+    return {{"copies", probe.copies},      {"batch", probe.batch},
+            {"step_s", probe.stepS},       {"backward_s", probe.backwardS},
+            {"slowest_s", probe.slowestS}, {"stray_s", probe.strayS ? Json(*probe.strayS) : Json()},
+            {"buckets", buckets}};
+}
+ComputeProbe probeFrom(const Json &json) {
+    ComputeProbe probe{json.at("copies").get<int>(),       json.at("batch").get<std::int64_t>(),
+                       json.at("step_s").get<double>(),    json.at("backward_s").get<double>(),
+                       json.at("slowest_s").get<double>(), {}};
+    if (json.at("stray_s").is_number())
+        probe.strayS = json["stray_s"].get<double>();
+    for (const Json &bucket : json.value("buckets", Json::array()))
+        probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
+    return probe;
+}
+
+Json jsonOf(const ForecastRow &row) {
+    Json json = {{"method", specOf(row.method).traffic == Traffic::Ring ? "ddp" : "server"}, {"devices", row.devices}};
+    if (!row.cannotTell.empty()) {
+        json["cannot_tell"] = row.cannotTell;
+        return json;
+    }
+    json["step_s"] = jsonOf(row.stepS);
+    json["epoch_s"] = jsonOf(row.epochS);
+    json["speed_up"] = jsonOf(row.speedUp);
+    json["compute_s"] = row.computeS;
+    json["communication_s"] = row.communicationS;
+    json["exposed_s"] = row.exposedS;
+    json["wait_s"] = row.waitS;
+    json["compute_measured"] = row.computeMeasured;
+    json["ranks_measured"] = row.ranksMeasured;
+    return json;
+}
+ForecastRow forecastRowFrom(const Json &json) {
+    ForecastRow row;
+    row.method = methodOf(json.at("method").get<std::string>() == "ddp" ? Traffic::Ring : Traffic::Server).id;
+    row.devices = json.at("devices").get<int>();
+    row.cannotTell = json.value("cannot_tell", "");
+    if (!row.cannotTell.empty())
+        return row;
+    row.stepS = intervalFrom(json.at("step_s"));
+    row.epochS = intervalFrom(json.at("epoch_s"));
+    row.speedUp = intervalFrom(json.at("speed_up"));
+    row.computeS = json.at("compute_s").get<double>();
+    row.communicationS = json.at("communication_s").get<double>();
+    row.exposedS = json.at("exposed_s").get<double>();
+    row.waitS = json.at("wait_s").get<double>();
+    row.computeMeasured = json.at("compute_measured").get<bool>();
+    row.ranksMeasured = json.at("ranks_measured").get<bool>();
+    return row;
+}
+
+std::optional<int> countIn(const Json &json, const char *key) {
+    return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<int>()) : std::nullopt;
+}
+
+/// Whether a step of the run computes what a step of the forecast does, whatever the method, the devices and the length.
+bool hasStepOf(const RunConfig &forecast, const RunConfig &run) {
+    RunConfig alike = forecast; // a batch that is given by device, and a linear learning rate, depend on the devices
+    for (const FieldSpec &field : runConfigFields())
+        if (field.effect == FieldEffect::Means)
+            (void)field.set(alike, field.get(run)); // it came from a config, so it is allowed
+    return std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
+        return field.effect != FieldEffect::Step || effectiveValue(field, alike) == effectiveValue(field, run);
+    });
+}
+
+std::optional<double> stepOf(const Summary &summary, const RunConfig &config) {
+    const double batch = double(globalBatch(config));
+    std::vector<double> steps;
+    for (const EpochSummary &epoch : summary.epochs)
+        if ((epoch.epoch > 1 || summary.epochs.size() == 1) && epoch.samples > 0 && batch > 0)
+            steps.push_back(epoch.durationS / std::ceil(double(epoch.samples) / batch));
+    return median(std::move(steps));
+}
+
+/// Newest first, until `take` says that it has enough.
+template <class Take> void eachForecast(const Take &take) {
+    for (const std::string &id : listForecasts())
+        if (const auto text = realFileSystem().readAll(forecastsFolder() + "/" + id + ".json"))
+            if (auto record = forecastRecordFromJson(*text); record && take(*record))
+                return;
+}
+
+/// For an old record, which does not name its recipe: the built-in recipe of that title, else the title.
+std::string recipeTitled(const std::string &title) {
+    for (const std::string &name : builtInRecipes())
+        if (const auto recipe = loadRecipe(name); recipe && recipe->title == title)
+            return name;
+    return title;
+}
+
+bool isFor(const ForecastRecord &record, const std::vector<NodePlace> &nodes) {
+    return record.config.nodes.empty() == nodes.empty() &&
+           placesOf(record.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.config)));
+}
+
+struct FoundSteps {
+    std::vector<double> steps;
+    int before = 0;
+};
+
+} // namespace
+
+std::string forecastsFolder() {
+    return dataHome() + "/forecasts";
+}
+
+std::string toJson(const ForecastRecord &record) {
+    Json probes = Json::array(), rows = Json::array();
+    for (const ComputeProbe &probe : record.input.probes)
+        probes.push_back(jsonOf(probe));
+    for (const ForecastRow &row : record.forecast.rows)
+        rows.push_back(jsonOf(row));
+    const Json json = {{"forecast", record.id},
+                       {"title", record.title},
+                       {"recipe", record.recipe},
+                       {"lab", record.lab},
+                       {"host", record.host},
+                       {"cpu_model", record.cpuModel},
+                       {"start_wall_us", record.startWallUs},
+                       {"other_cores", orNull(record.otherCores)},
+                       {"config", Json::parse(toJson(record.config))},
+                       {"probes", probes},
+                       {"batch", record.input.batch},
+                       {"batch_per_device", record.input.batchPerDevice},
+                       {"samples", record.input.samples},
+                       {"parameter_bytes", record.input.parameterBytes},
+                       {"bucket_mb", record.input.bucketMb},
+                       {"on_cpu", record.input.onCpu},
+                       {"devices_here", record.input.devicesHere},
+                       {"over_nodes", record.input.overNodes},
+                       {"devices", record.input.devices},
+                       {"one_device_step_s", record.forecast.oneDeviceStepS},
+                       {"one_device_epoch_s", record.forecast.oneDeviceEpochS},
+                       {"gradient_bytes", record.forecast.gradientBytes},
+                       {"buckets_bytes", record.forecast.bucketsBytes},
+                       {"best_ddp_devices", orNull(record.forecast.bestDdp)},
+                       {"best_server_devices", orNull(record.forecast.bestServer)},
+                       {"reservations", record.forecast.reservations},
+                       {"rows", rows}};
+    return json.dump(1) + "\n";
+}
+
+Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        ForecastRecord record;
+        record.id = json.at("forecast").get<std::string>();
+        record.title = json.at("title").get<std::string>();
+        record.recipe = json.value("recipe", "");
+        if (record.recipe.empty())
+            record.recipe = recipeTitled(record.title);
+        if (json.contains("other_cores") && json["other_cores"].is_number())
+            record.otherCores = json["other_cores"].get<double>();
+        record.lab = json.value("lab", "");
+        record.host = json.value("host", "");
+        record.cpuModel = json.value("cpu_model", "");
+        record.startWallUs = json.at("start_wall_us").get<std::int64_t>();
+        auto config = runConfigFromJson(json.at("config").dump());
+        if (!config)
+            return fail(config.error().front());
+        record.config = std::move(*config);
+        for (const Json &probe : json.at("probes"))
+            record.input.probes.push_back(probeFrom(probe));
+        record.input.batch = json.at("batch").get<std::int64_t>();
+        record.input.batchPerDevice = json.at("batch_per_device").get<bool>();
+        record.input.samples = json.at("samples").get<std::int64_t>();
+        record.input.parameterBytes = json.at("parameter_bytes").get<std::vector<double>>();
+        record.input.bucketMb = json.at("bucket_mb").get<double>();
+        record.input.onCpu = json.at("on_cpu").get<bool>();
+        record.input.devicesHere = json.at("devices_here").get<int>();
+        record.input.overNodes = json.value("over_nodes", false);
+        record.input.devices = json.at("devices").get<std::vector<int>>();
+        record.forecast.oneDeviceStepS = json.at("one_device_step_s").get<double>();
+        record.forecast.oneDeviceEpochS = json.at("one_device_epoch_s").get<double>();
+        record.forecast.gradientBytes = json.at("gradient_bytes").get<double>();
+        record.forecast.bucketsBytes = json.at("buckets_bytes").get<std::vector<double>>();
+        record.forecast.bestDdp = countIn(json, "best_ddp_devices");
+        record.forecast.bestServer = countIn(json, "best_server_devices");
+        record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
+        for (const Json &row : json.at("rows"))
+            record.forecast.rows.push_back(forecastRowFrom(row));
+        return record;
+    } catch (const std::exception &exception) {
+        return fail(Error::failed(std::string("a forecast's record is not understood: ") + exception.what(),
+                                  "make it again: lockstepctl forecast"));
+    }
+}
+
+Result<void> writeForecast(const ForecastRecord &record) {
+    if (auto made = realFileSystem().makeFolders(forecastsFolder()); !made)
+        return made;
+    return realFileSystem().writeAtomically(forecastsFolder() + "/" + record.id + ".json", toJson(record));
+}
+
+std::vector<std::string> listForecasts() {
+    return idsIn(forecastsFolder(), true);
+}
+
+std::optional<ForecastRecord> newestForecast() {
+    std::optional<ForecastRecord> newest;
+    eachForecast([&](ForecastRecord &record) {
+        newest = std::move(record);
+        return true;
+    });
+    return newest;
+}
+
+std::optional<ForecastRecord> newestForecastOf(std::string_view recipe) {
+    std::optional<ForecastRecord> newest;
+    eachForecast([&](ForecastRecord &record) {
+        if (record.recipe == recipe)
+            newest = std::move(record);
+        return newest.has_value();
+    });
+    return newest;
+}
+
+std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes) {
+    std::vector<ForecastRecord> out;
+    eachForecast([&](ForecastRecord &record) {
+        if (isFor(record, nodes) &&
+            std::ranges::none_of(out, [&](const ForecastRecord &newer) { return newer.recipe == record.recipe; }))
+            out.push_back(std::move(record));
+        return false;
+    });
+    return out;
+}
+
+std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) {
+    std::map<std::pair<Method, int>, FoundSteps> steps;
+    std::vector<std::string> runs = idsIn(runsFolder(), false);
+    if (int(runs.size()) > most)
+        runs.resize(std::size_t(most));
+    for (const std::string &id : runs) {
+        const auto config = realFileSystem().readAll(runFolder(id).config());
+        const auto result = realFileSystem().readAll(runFolder(id).result());
+        const auto run = config ? runRecordFromJson(*config) : Result<RunRecord>(fail(config.error()));
+        const auto ended = result ? runResultFromJson(*result) : Result<RunResult>(fail(result.error()));
+        if (!run || !ended || isScript(*run) || !run->config || ended->state != RunState::Done || !ended->summary ||
+            !hasStepOf(record.config, *run->config))
+            continue;
+        // On nodes the places are part of the work; a single machine is identified by its name.
+        const bool here =
+            record.config.nodes.empty()
+                ? run->config->nodes.empty() && !run->machines.empty() && run->machines.front().host == record.host
+                : placesOf(run->config->nodes) ==
+                      placesOf(firstDevices(record.config.nodes, deviceCount(*run->config)));
+        const auto step = stepOf(*ended->summary, *run->config);
+        if (!step || !here)
+            continue;
+        FoundSteps &found = steps[{run->config->method, deviceCount(*run->config)}];
+        if (run->startWallUs < record.startWallUs)
+            ++found.before;
+        else
+            found.steps.push_back(*step);
+    }
+    std::vector<ForecastOutcome> out;
+    for (const ForecastRow &row : record.forecast.rows) {
+        ForecastOutcome outcome;
+        const auto found = steps.find({row.method, row.devices});
+        if (found != steps.end()) {
+            outcome.runsBefore = found->second.before;
+            outcome.runs = int(found->second.steps.size());
+            outcome.measuredStepS = median(std::move(found->second.steps)); // absent: none
+            if (outcome.measuredStepS)
+                outcome.grade = gradeForecast(row, *outcome.measuredStepS);
+        }
+        out.push_back(outcome);
+    }
+    return out;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "lab/lab_record.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "ipc/file_system.h"
+#include "ipc/json_or_null.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+LabRow labRowFrom(const Json &json) {
+    LabRow row;
+    row.collective = json.at("collective").get<std::string>();
+    row.ranks = json.at("ranks").get<int>();
+    row.bytes = json.at("bytes").get<double>();
+    row.heldOut = json.at("held_out").get<bool>();
+    row.sweeps = json.at("sweeps").get<int>();
+    row.repeats = json.at("repeats").get<int>();
+    row.medianS = json.at("median_s").get<double>();
+    row.minS = json.at("min_s").get<double>();
+    row.p90S = json.at("p90_s").get<double>();
+    row.algbwBytesS = json.at("algbw_bytes_s").get<double>();
+    row.busbwBytesS = json.at("busbw_bytes_s").get<double>();
+    row.meanS = json.value("mean_s", 0.0);
+    if (json.contains("cpu_s") && json["cpu_s"].is_number())
+        row.cpuS = json["cpu_s"].get<double>();
+    return row;
+}
+
+std::string leftOutSentence(const Json &json) {
+    return collectiveTitle(json.at("collective").get<std::string>()) + ", " +
+           std::to_string(json.at("ranks").get<int>()) + " ranks: from " +
+           messageSize(json.at("from_bytes").get<double>()).toStdString() + " on, since one would take about " +
+           shortTime(json.at("estimate_s").get<double>()).toStdString();
+}
+
+Json jsonOf(const LabRow &row) {
+    return {{"collective", row.collective},
+            {"ranks", row.ranks},
+            {"bytes", std::int64_t(row.bytes)},
+            {"held_out", row.heldOut},
+            {"sweeps", row.sweeps},
+            {"repeats", row.repeats},
+            {"median_s", row.medianS},
+            {"mean_s", row.meanS},
+            {"cpu_s", row.cpuS ? Json(*row.cpuS) : Json()},
+            {"min_s", row.minS},
+            {"p90_s", row.p90S},
+            {"algbw_bytes_s", row.algbwBytesS},
+            {"busbw_bytes_s", row.busbwBytesS}};
+}
+
+} // namespace
+
+std::string collectiveTitle(const std::string &collective) {
+    static const std::pair<const char *, const char *> titles[] = {
+        {"send_recv", "point to point"},      {"all_reduce", "all-reduce"},
+        {"ring_all_reduce", "our ring"},      {"server_all_reduce", "server"},
+        {"reduce_scatter", "reduce-scatter"}, {"all_gather", "all-gather"},
+        {"broadcast", "broadcast"},           {"all_reduce_after_work", "all-reduce, after work"}};
+    for (const auto &[name, title] : titles)
+        if (collective == name)
+            return title;
+    return collective;
+}
+
+std::string labsFolder() {
+    return dataHome() + "/labs";
+}
+
+std::string toJson(const LabRecord &record) {
+    Json rows = Json::array();
+    for (const LabRow &row : record.rows)
+        rows.push_back(jsonOf(row));
+    const Json json = {{"lab", record.id},
+                       {"host", record.host},
+                       {"cpu_model", record.cpuModel},
+                       {"backend", record.backend},
+                       {"device", record.device},
+                       {"scheduling", record.scheduling},
+                       {"lockstep_version", record.lockstepVersion},
+                       {"start_wall_us", record.startWallUs},
+                       {"duration_s", record.durationS},
+                       {"cores_per_device", record.coresPerDevice},
+                       {"threads", record.threads},
+                       {"cores", record.cores > 0 ? Json(record.cores) : Json()},
+                       {"quick", record.quick},
+                       {"oversubscribed", record.oversubscribed},
+                       {"other_cores", orNull(record.otherCores)},
+                       {"nodes", toText(record.nodes)},
+                       {"left_out", record.leftOut},
+                       {"not_offered", record.notOffered},
+                       {"not_run", record.notRun},
+                       {"rows", rows}};
+    return json.dump(1) + "\n";
+}
+
+Result<LabRecord> labRecordFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        LabRecord record;
+        record.id = json.at("lab").get<std::string>();
+        record.host = json.value("host", "");
+        record.cpuModel = json.value("cpu_model", "");
+        record.backend = json.value("backend", "");
+        record.device = json.value("device", "");
+        record.scheduling = json.value("scheduling", "");
+        record.lockstepVersion = json.value("lockstep_version", "");
+        record.startWallUs = json.value("start_wall_us", std::int64_t{0});
+        record.durationS = json.value("duration_s", 0.0);
+        record.coresPerDevice = json.value("cores_per_device", 1);
+        record.threads = json.value("threads", 1);
+        record.cores = json.contains("cores") && json["cores"].is_number() ? json["cores"].get<int>() : 0;
+        record.quick = json.value("quick", false);
+        record.oversubscribed = json.value("oversubscribed", false);
+        if (json.contains("other_cores") && json["other_cores"].is_number())
+            record.otherCores = json["other_cores"].get<double>();
+        auto nodes = nodesFromText(json.value("nodes", ""));
+        if (!nodes)
+            return fail(nodes.error());
+        record.nodes = std::move(*nodes);
+        record.leftOut = json.value("left_out", std::vector<std::string>());
+        record.notOffered = json.value("not_offered", std::vector<std::string>());
+        record.notRun = json.value("not_run", std::vector<std::string>());
+        for (const Json &row : json.at("rows"))
+            record.rows.push_back(labRowFrom(row));
+        return record;
+    } catch (const std::exception &exception) {
+        return fail(Error::failed(std::string("a lab's record is not understood: ") + exception.what(),
+                                  "measure again: lockstepctl lab"));
+    }
+}
+
+Result<void> takeLabLine(LabRecord &record, std::string_view line) {
+    try {
+        const Json json = Json::parse(line);
+        const auto type = json.value("type", "");
+        if (type == "row")
+            record.rows.push_back(labRowFrom(json));
+        else if (type == "not_offered")
+            record.notOffered.push_back(collectiveTitle(json.at("collective").get<std::string>()) + ", " +
+                                        std::to_string(json.at("ranks").get<int>()) +
+                                        " ranks: " + json.at("reason").get<std::string>());
+        else if (type == "left_out")
+            record.leftOut.push_back(leftOutSentence(json));
+        else if (type == "lab") {
+            record.backend = json.at("backend").get<std::string>();
+            record.device = json.at("device").get<std::string>();
+            record.scheduling = json.at("scheduling").get<std::string>();
+            record.threads = json.at("threads").get<int>();
+            record.coresPerDevice = json.at("cores_per_device").get<int>();
+            record.oversubscribed = record.oversubscribed || json.at("oversubscribed").get<bool>();
+        }
+        return {};
+    } catch (const std::exception &exception) {
+        return fail(Error::failed(std::string("a line of the lab is not understood: ") + exception.what(),
+                                  "lockstepctl and lockstep-trainer must be of one version"));
+    }
+}
+
+Result<void> writeLab(const LabRecord &record) {
+    if (auto made = realFileSystem().makeFolders(labsFolder()); !made)
+        return made;
+    return realFileSystem().writeAtomically(labsFolder() + "/" + record.id + ".json", toJson(record));
+}
+
+Result<LabRecord> readLab(const std::string &id) {
+    if (!isRunId(id))
+        return fail(
+            Error::badArgument("\"" + id.substr(0, 60) + "\" is no lab's id", "`lockstepctl lab --list` shows them"));
+    const auto text = realFileSystem().readAll(labsFolder() + "/" + id + ".json");
+    if (!text)
+        return fail(Error::badArgument("there is no lab " + id, "`lockstepctl lab --list` shows them"));
+    return labRecordFromJson(*text);
+}
+
+std::vector<std::string> listLabs() {
+    std::vector<std::string> ids;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator(labsFolder(), error))
+        if (entry.path().extension() == ".json" && isRunId(entry.path().stem().string()))
+            ids.push_back(entry.path().stem().string());
+    std::sort(ids.rbegin(), ids.rend());
+    return ids;
+}
+
+std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device) {
+    const std::string wanted = placesOf(nodes);
+    for (const std::string &id : listLabs())
+        if (auto record = readLab(id); record && placesOf(record->nodes) == wanted &&
+                                       (device.empty() || !nodes.empty() || record->device == device))
+            return std::move(*record);
+    return std::nullopt;
+}
+
+std::string whereMeasured(const LabRecord &record) {
+    if (record.nodes.empty())
+        return "on " + record.host;
+    std::string out = "between ";
+    for (std::size_t i = 0; i < record.nodes.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == record.nodes.size() ? " and " : ", ") + placesOf({record.nodes[i]});
+    return out;
+}
+
+std::optional<LabRecord> newestLab() {
+    for (const std::string &id : listLabs())
+        if (auto record = readLab(id))
+            return std::move(*record);
+    return std::nullopt;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// A lab's measurements on disk: dataHome()/labs/ID.json, one JSON object, written whole at the end. ID as a run's.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/error.h"
+#include "ipc/placement.h"
+
+namespace lockstep::core {
+
+/// One operation at one size on a number of ranks: medians over sweeps, as lockstep-trainer lab reports them.
+struct LabRow {
+    std::string collective; ///< send_recv, all_reduce, ring_all_reduce, …
+    int ranks = 2;
+    double bytes = 0;
+    bool heldOut = false; ///< measured to check a fit, and kept out of it
+    int sweeps = 0, repeats = 0;
+    double medianS = 0, minS = 0, p90S = 0;
+    double algbwBytesS = 0, busbwBytesS = 0; ///< nccl-tests' definitions
+    double meanS = 0;                        ///< stalls included; 0: unknown
+    std::optional<double> cpuS = {}; ///< processor time of one operation on the rank that uses most; absent: unknown
+    bool operator==(const LabRow &) const = default;
+};
+
+struct LabRecord {
+    std::string id, host, cpuModel, backend, device, scheduling, lockstepVersion;
+    std::int64_t startWallUs = 0;
+    double durationS = 0;
+    int coresPerDevice = 1, threads = 1, cores = 0; ///< cores: physical cores of the machine; 0: unknown
+    bool quick = false, oversubscribed = false;
+    std::optional<double>
+        otherCores; ///< cores that other programs used on this machine meanwhile, on average; absent: unknown
+    std::vector<NodePlace> nodes; ///< between whose devices it was measured; empty: those of `host`
+    std::vector<LabRow> rows;
+    std::vector<std::string> leftOut;    ///< sentences: "all-reduce, 2 ranks: from 8.0 MiB on, …"
+    std::vector<std::string> notOffered; ///< sentences: "reduce_scatter, 2 ranks: …"
+    std::vector<std::string> notRun;     ///< sentences: "nccl: needs a GPU a rank, this machine has none"
+    bool operator==(const LabRecord &) const = default;
+};
+
+/// "send_recv" → "point to point", "ring_all_reduce" → "our ring", …; an unknown name as it is.
+[[nodiscard]] std::string collectiveTitle(const std::string &collective);
+
+[[nodiscard]] std::string labsFolder(); ///< dataHome()/labs
+[[nodiscard]] std::string toJson(const LabRecord &record);
+[[nodiscard]] Result<LabRecord> labRecordFromJson(std::string_view text);
+/// Adds a line that `lockstep-trainer lab` wrote: a row, an operation that is not offered, or the head. Other lines change
+/// nothing; a damaged one is an error.
+[[nodiscard]] Result<void> takeLabLine(LabRecord &record, std::string_view line);
+[[nodiscard]] Result<void> writeLab(const LabRecord &record);
+[[nodiscard]] Result<LabRecord> readLab(const std::string &id);
+/// Newest first; files with other names are ignored.
+[[nodiscard]] std::vector<std::string> listLabs();
+/// The newest that can be read; absent: none.
+[[nodiscard]] std::optional<LabRecord> newestLab();
+/// The newest that was measured between these places (placesOf()), empty: on this machine; absent: none. `device`: "cpu" or "cuda", the
+/// kind that one of this machine must have measured (nodes say their own); empty: either.
+[[nodiscard]] std::optional<LabRecord> newestLabOf(const std::vector<NodePlace> &nodes, std::string_view device = {});
+/// "on hostX", "between hostA%eth0:0 and hostB%bond0:0"
+[[nodiscard]] std::string whereMeasured(const LabRecord &record);
+
+} // namespace lockstep::core

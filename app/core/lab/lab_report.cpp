@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "lab/lab_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/other_load.h"
+
+namespace lockstep::core {
+namespace {
+
+using Key = std::pair<std::string, int>;
+
+/// Operations and ranks in the order in which they were measured.
+std::vector<Key> keysOf(const LabRecord &record) {
+    std::vector<Key> keys;
+    for (const LabRow &row : record.rows)
+        if (const Key key{row.collective, row.ranks}; std::find(keys.begin(), keys.end(), key) == keys.end())
+            keys.push_back(key);
+    return keys;
+}
+
+/// The measured time nearest to that size, if one is within a factor of √2.
+std::optional<double> measuredNear(const LabRecord &record, const std::string &collective, int ranks, double bytes) {
+    std::optional<double> seconds;
+    double nearest = 0.35;
+    for (const LabRow &row : record.rows)
+        if (row.collective == collective && row.ranks == ranks)
+            if (const double apart = std::abs(std::log(row.bytes / bytes)); apart < nearest) {
+                nearest = apart;
+                seconds = row.medianS;
+            }
+    return seconds;
+}
+
+} // namespace
+
+CommunicationModel fitLab(const LabRecord &record) {
+    CommunicationModel model;
+    for (const auto &[collective, ranks] : keysOf(record)) {
+        std::vector<TimePoint> points;
+        for (const LabRow &row : record.rows)
+            if (row.collective == collective && row.ranks == ranks && !row.heldOut)
+                points.push_back({row.bytes, row.medianS});
+        if (collective == "all_reduce_after_work") {
+            std::vector<TimePoint> means; // a run's time adds up means: stalls count
+            for (const LabRow &row : record.rows)
+                if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.meanS > 0)
+                    means.push_back({row.bytes, row.meanS});
+            if (auto fit = CostModel::fit(std::move(means)))
+                model.add(inTraining, ranks, std::move(*fit));
+            std::vector<TimePoint> work;
+            for (const LabRow &row : record.rows)
+                if (row.collective == collective && row.ranks == ranks && !row.heldOut && row.cpuS)
+                    work.push_back({row.bytes, *row.cpuS});
+            if (auto fit = CostModel::fit(std::move(work)))
+                model.add(workInTraining, ranks, std::move(*fit));
+        }
+        if (auto fit = CostModel::fit(std::move(points)))
+            model.add(collective, ranks, std::move(*fit));
+    }
+    return model;
+}
+
+std::vector<LabFit> labFits(const LabRecord &record, const CommunicationModel &model) {
+    std::vector<LabFit> fits;
+    for (const auto &[collective, ranks] : keysOf(record)) {
+        const CostModel *cost = model.find(collective, ranks);
+        if (!cost)
+            continue;
+        LabFit fit{collective, ranks, cost->regimes(), 0, {}, {}, {}, {}};
+        std::vector<double> errors;
+        for (const LabRow &row : record.rows) {
+            if (row.collective != collective || row.ranks != ranks)
+                continue;
+            fit.busbwMostBytesS = std::max(fit.busbwMostBytesS.value_or(0), row.busbwBytesS);
+            if (!row.heldOut)
+                continue;
+            errors.push_back(relativeError(cost->seconds(row.bytes), row.medianS));
+            if (!fit.heldOutWorst || errors.back() > *fit.heldOutWorst) {
+                fit.heldOutWorst = errors.back();
+                fit.heldOutWorstBytes = row.bytes;
+            }
+        }
+        fit.heldOut = int(errors.size());
+        std::sort(errors.begin(), errors.end());
+        if (!errors.empty())
+            fit.heldOutMedianError = (errors[(errors.size() - 1) / 2] + errors[errors.size() / 2]) / 2;
+        fits.push_back(std::move(fit));
+    }
+    return fits;
+}
+
+std::vector<RingVersusServer> ringVersusServer(const LabRecord &record, const CommunicationModel &model,
+                                               const std::vector<double> &bytes) {
+    std::set<int> ranks;
+    for (const LabRow &row : record.rows)
+        ranks.insert(row.ranks);
+    std::vector<RingVersusServer> out;
+    for (const int n : ranks) {
+        const auto measuredPairs = model.ranksOf("send_recv");
+        const CostModel *pair = measuredPairs.empty() ? nullptr : model.find("send_recv", measuredPairs.front());
+        for (const double size : bytes) {
+            RingVersusServer row{n, size, {}, {}, {}, {}, {}};
+            if (pair) {
+                row.ringFormulaS = ringFormulaS(*pair, n, size);
+                row.serverFormulaS = serverFormulaS(*pair, n, size);
+            }
+            row.ringMeasuredS = measuredNear(record, "ring_all_reduce", n, size);
+            row.serverMeasuredS = measuredNear(record, "server_all_reduce", n, size);
+            row.backendMeasuredS = measuredNear(record, "all_reduce", n, size);
+            out.push_back(row);
+        }
+    }
+    return out;
+}
+
+std::string sweepsText(const LabRecord &record) {
+    if (record.rows.empty())
+        return "no rows";
+    const auto [least, most] = std::ranges::minmax(record.rows, {}, &LabRow::sweeps);
+    return (least.sweeps == most.sweeps ? "" : std::to_string(least.sweeps) + " to ") + std::to_string(most.sweeps) +
+           (most.sweeps == 1 ? " sweep" : " sweeps");
+}
+
+std::vector<std::string> labReservations(const LabRecord &record) {
+    std::vector<std::string> out;
+    if (record.oversubscribed)
+        out.emplace_back("Ranks shared cores: these times tell nothing about ranks with cores of their own.");
+    if (const std::string others = otherLoadSentence(record.otherCores, "the lab measured"); !others.empty())
+        out.push_back(others);
+    return out;
+}
+
+std::string ringFormulaText() {
+    return "Ring: every rank passes 1/N of the data on, N-1 times to add it up and N-1 times to hand the sum round: "
+           "T = 2(N-1)K/N, which hardly grows with N";
+}
+
+std::string serverFormulaText() {
+    return "Server: N-1 ranks send all their data to one, which sends all of it back to each, through one link: "
+           "T = 2(N-1)K, which grows with N";
+}
+
+} // namespace lockstep::core

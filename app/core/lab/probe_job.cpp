@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+#include "lab/probe_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/command_prefix.h"
+#include "ipc/file_system.h"
+#include "ipc/frames.h"
+#include "ipc/phase_sums.h"
+#include "launch/attended_run.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::int64_t stepsAnEpoch = 200;
+constexpr int epochs = 3; ///< the first is warm-up
+
+Result<std::string> findTrainer() {
+    if (const char *named = ::getenv("LOCKSTEP_TRAINER"); named && *named)
+        return std::string(named);
+    const auto agent = findAgent();
+    if (!agent)
+        return fail(agent.error());
+    const std::string beside = (std::filesystem::path(*agent).parent_path() / "lockstep-trainer").string();
+    if (::access(beside.c_str(), X_OK) == 0)
+        return beside;
+    return fail(Error::failed("there is no lockstep-trainer beside " + *agent,
+                              "build it with ./run, or name it in LOCKSTEP_TRAINER"));
+}
+
+/// The place of one device.
+NodePlace deviceOf(const std::vector<NodePlace> &nodes, int device) {
+    NodePlace place = firstDevices(nodes, device + 1).back();
+    place.devices = {place.devices.back()};
+    return place;
+}
+
+/// The trainer's command on its node, its braces kept from being placeholders.
+std::vector<std::string> commandOnNode(const RunConfig &config, const std::string &lastFlag) {
+    RunConfig own = configOfNode(config, 0);
+    own.nodes.clear();
+    own.interface.clear(); // it communicates with nobody
+    std::vector<std::string> words = {"lockstep-trainer"};
+    for (const std::string &argument : toArguments(own)) {
+        std::string word;
+        for (const char c : argument)
+            word += std::string(c == '{' || c == '}' ? 2 : 1, c);
+        words.push_back(std::move(word));
+    }
+    words.push_back(lastFlag);
+    return words;
+}
+
+RunConfig configOf(const ProbeRequest &probe, int copy) {
+    RunConfig config = probe.config;
+    config.method = Method::Baseline;
+    // GPUs that were chosen are those that train; a machine's CPU devices are alike.
+    const bool chosen = config.device == "cuda" && std::size_t(copy) < config.devices.size();
+    config.devices = {chosen ? config.devices[std::size_t(copy)] : std::to_string(copy)};
+    if (!config.nodes.empty()) {
+        config.nodes = {deviceOf(config.nodes, copy)};
+        if (probe.copies > 1) // a rank of its own, which reports when its buckets fill
+            config.method = Method::Ddp;
+    }
+    config.backend = "auto";
+    config.batchSize = probe.batch;
+    config.batchPerDevice = 0;
+    config.epochs = epochs;
+    const std::int64_t samples = stepsAnEpoch * probe.batch;
+    config.trainSamples = config.trainSamples > 0 ? std::min(config.trainSamples, samples) : samples;
+    config.checkpointDir.clear();
+    config.resume = false;
+    config.trace = 0;
+    config.summary.clear();
+    return config;
+}
+
+struct Steps {
+    double count = 0, seconds = 0, backward = 0;
+    std::vector<std::pair<double, double>> windows; ///< steps, mean seconds of one
+    struct Bucket {
+        double bytes = 0, count = 0, readyS = 0; ///< readyS: summed over `count`
+    };
+    std::map<int, Bucket> buckets;
+    [[nodiscard]] double mean() const { return seconds / count; }
+};
+
+void takeFrame(Steps &steps, const Frame &frame) {
+    if (const auto *epoch = std::get_if<EpochFrame>(&frame.body); epoch && epoch->epoch > 1 && epoch->steps > 0) {
+        steps.count += double(epoch->steps);
+        steps.seconds += epoch->durationS;
+        if (const auto backward = epoch->phases.find(phase::backward); backward != epoch->phases.end())
+            steps.backward += backward->second.sumS;
+    }
+    if (const auto *window = std::get_if<StepsFrame>(&frame.body); window && window->epoch > 1 && window->count > 0)
+        steps.windows.emplace_back(double(window->count), additiveSum(window->phases) / double(window->count));
+    if (const auto *comm = std::get_if<CommFrame>(&frame.body); comm && comm->epoch > 1)
+        for (const BucketTime &bucket : comm->buckets)
+            if (bucket.readyS && bucket.count > 0) {
+                Steps::Bucket &sum = steps.buckets[bucket.bucket];
+                sum.bytes = double(bucket.sizeBytes);
+                sum.count += double(bucket.count);
+                sum.readyS += *bucket.readyS * double(bucket.count);
+            }
+}
+
+/// From the deviations of window means: a mean of n steps deviates by 1/√n of what one step does.
+std::optional<double> strayOf(const Steps &steps) {
+    if (steps.windows.size() < 3)
+        return std::nullopt;
+    const auto middle = [](std::vector<double> values) {
+        std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
+        return values[values.size() / 2];
+    };
+    std::vector<double> means, distances;
+    for (const auto &[count, mean] : steps.windows)
+        means.push_back(mean);
+    const double median = middle(means);
+    for (const auto &[count, mean] : steps.windows)
+        distances.push_back(std::sqrt(count) * std::abs(mean - median));
+    return 1.4826 * middle(distances); // a single stall of the machine is not a property of a step
+}
+
+} // namespace
+
+std::vector<ProbeRequest> probesFor(const RunConfig &config, const std::vector<int> &devices, int devicesHere) {
+    const bool perDevice = config.batchPerDevice > 0;
+    const std::int64_t batch = perDevice ? config.batchPerDevice : config.batchSize;
+    std::vector<ProbeRequest> out = {{config, 1, batch}};
+    for (const int n : devices)
+        if (n > 1 && n <= devicesHere && (perDevice || batch % n == 0))
+            out.push_back({config, n, perDevice ? batch : batch / n});
+    return out;
+}
+
+std::optional<ComputeProbe> probeFromFrames(const ProbeRequest &request, const std::vector<std::string> &frames) {
+    ComputeProbe probe;
+    probe.copies = request.copies;
+    probe.batch = request.batch;
+    double backward = 0, stray = 0;
+    int strays = 0;
+    for (const std::string &text : frames) {
+        Steps steps;
+        Decoder decoder;
+        for (const QByteArray &line : QByteArray::fromStdString(text).split('\n'))
+            if (const auto frame = decoder.decode({line.constData(), std::size_t(line.size())}))
+                takeFrame(steps, *frame);
+        if (!(steps.count > 0) || !(steps.seconds > 0))
+            return std::nullopt;
+        probe.stepS += steps.mean() / double(frames.size());
+        probe.slowestS = std::max(probe.slowestS, steps.mean());
+        backward += steps.backward / steps.count / double(frames.size());
+        std::size_t number = 0; // the copies fill like buckets
+        for (const auto &[bucket, sum] : steps.buckets) {
+            if (number == probe.buckets.size())
+                probe.buckets.push_back({sum.bytes, 0});
+            probe.buckets[number++].readyS += sum.readyS / sum.count / double(frames.size());
+        }
+        if (const auto one = strayOf(steps)) {
+            stray += *one;
+            ++strays;
+        }
+    }
+    if (frames.empty())
+        return std::nullopt;
+    probe.backwardS = backward;
+    if (strays > 0)
+        probe.strayS = stray / strays;
+    return probe;
+}
+
+Result<std::vector<double>> parameterBytesIn(const std::string &path) {
+    const auto damaged = [&path] {
+        return fail(Error::failed(path + " is no safetensors file", "see what lockstep-trainer says"));
+    };
+    const auto text = realFileSystem().readAll(path);
+    if (!text)
+        return fail(text.error());
+    std::uint64_t length = 0;
+    if (text->size() < sizeof length)
+        return damaged();
+    std::memcpy(&length, text->data(), sizeof length);
+    if (length > text->size() - sizeof length)
+        return damaged();
+    std::vector<std::pair<double, double>> spans;
+    try {
+        const auto header = nlohmann::json::parse(text->substr(sizeof length, length));
+        for (const auto &[name, tensor] : header.items())
+            if (name != "__metadata__")
+                spans.emplace_back(tensor.at("data_offsets").at(0).get<double>(),
+                                   tensor.at("data_offsets").at(1).get<double>());
+    } catch (const std::exception &) {
+        return damaged();
+    }
+    std::sort(spans.begin(), spans.end());
+    std::vector<double> bytes;
+    for (const auto &[from, to] : spans)
+        bytes.push_back(to - from);
+    return bytes;
+}
+
+ProbeJob::ProbeJob(QObject *parent) : QObject(parent) {}
+
+ProbeJob::~ProbeJob() {
+    for (const auto &process : m_running) {
+        process->disconnect(this);
+        process->kill();
+        process->waitForFinished(1000);
+    }
+}
+
+std::string ProbeJob::file(const char *what, int copy) const {
+    return m_folder.filePath(QStringLiteral("%1-%2").arg(QLatin1String(what)).arg(copy)).toStdString();
+}
+
+Result<void> ProbeJob::start(std::vector<ProbeRequest> probes) {
+    m_waiting.assign(probes.begin(), probes.end());
+    if (!m_waiting.front().config.nodes.empty()) {
+        askForParameters(configOf(m_waiting.front(), 0));
+        return {};
+    }
+    auto trainer = findTrainer();
+    if (!trainer)
+        return fail(trainer.error());
+    m_trainer = std::move(*trainer);
+    m_others.emplace();
+    next();
+    return {};
+}
+
+void ProbeJob::next() {
+    const ProbeRequest &probe = m_waiting.front();
+    Q_EMIT progressed(
+        probe.copies == 1
+            ? QStringLiteral("one device alone, batch %1").arg(probe.batch)
+            : QStringLiteral("%1 devices side by side, batch %2 each").arg(probe.copies).arg(probe.batch));
+    if (probe.config.nodes.empty())
+        startHere();
+    else
+        startOnNodes();
+}
+
+void ProbeJob::startHere() {
+    const ProbeRequest &probe = m_waiting.front();
+    m_running.clear();
+    for (int copy = 0; copy < probe.copies; ++copy) {
+        auto process = std::make_unique<QProcess>();
+        process->setProcessEnvironment(
+            environmentWith({{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}})); // the order in which an agent numbers GPUs
+        process->setStandardInputFile(QProcess::nullDevice());
+        process->setStandardOutputFile(QProcess::nullDevice());
+        connect(process.get(), &QProcess::finished, this, &ProbeJob::over);
+        connect(process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+            if (error == QProcess::FailedToStart)
+                end(Error::failed(m_trainer + " can't be started", "build it with ./run"));
+        });
+        m_running.push_back(std::move(process));
+    }
+    for (std::size_t copy = 0; copy < m_running.size(); ++copy) {
+        QStringList arguments;
+        for (const std::string &word : toArguments(configOf(probe, int(copy))))
+            arguments << QString::fromStdString(word);
+        arguments << QStringLiteral("--frames=") + QString::fromStdString(file("frames", int(copy)));
+        if (m_done.empty() && copy == 0)
+            arguments << QStringLiteral("--save-final=") + QString::fromStdString(file("model", 0));
+        m_running[copy]->start(QString::fromStdString(m_trainer), arguments);
+    }
+}
+
+/// On the first node: this machine may have no trainer.
+void ProbeJob::askForParameters(const RunConfig &config) {
+    auto run = std::make_unique<AttendedRun>();
+    connect(run.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) {
+        const auto json = nlohmann::json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
+        if (json.is_object() && json.value("type", "") == "parameters" && json.contains("bytes"))
+            for (const auto &bytes : json["bytes"])
+                m_parameterBytes.push_back(bytes.is_number() ? bytes.get<double>() : 0);
+    });
+    connect(run.get(), &AttendedRun::ended, this, [this](const std::optional<Error> &error) {
+        if (error || m_parameterBytes.empty())
+            return end(Error::failed("the model's size can't be told: " +
+                                     (error ? error->message() : std::string("the trainer there gave no word"))));
+        QMetaObject::invokeMethod(this, &ProbeJob::next, Qt::QueuedConnection);
+    });
+    m_onNodes.push_back(std::move(run));
+    m_onNodes.back()->start(config, commandOnNode(config, "--parameter-bytes"), "Probe");
+}
+
+void ProbeJob::startOnNodes() {
+    const ProbeRequest &probe = m_waiting.front();
+    m_onNodes.clear();
+    m_said.assign(std::size_t(probe.copies), {});
+    m_alive = probe.copies;
+    for (int copy = 0; copy < probe.copies; ++copy) {
+        auto &run = m_onNodes.emplace_back(std::make_unique<AttendedRun>());
+        connect(run.get(), &AttendedRun::said, this,
+                [this, copy](int, const QByteArray &line) { m_said[std::size_t(copy)] += line.toStdString() + "\n"; });
+        connect(run.get(), &AttendedRun::ended, this, &ProbeJob::overOnNodes);
+    }
+    for (int copy = 0; copy < probe.copies; ++copy) {
+        const RunConfig config = configOf(probe, copy);
+        m_onNodes[std::size_t(copy)]->start(config, commandOnNode(config, "--frames=-"), "Probe");
+    }
+}
+
+void ProbeJob::overOnNodes(const std::optional<Error> &error) {
+    if (m_ended)
+        return;
+    if (error)
+        return end(Error{"a probe failed: " + error->message(), {}, error->kind, {}});
+    if (--m_alive == 0)
+        take(m_said);
+}
+
+void ProbeJob::over() {
+    if (m_ended)
+        return;
+    for (const auto &process : m_running)
+        if (process->state() != QProcess::NotRunning)
+            return;
+    std::vector<std::string> frames;
+    for (std::size_t copy = 0; copy < m_running.size(); ++copy) {
+        QProcess &process = *m_running[copy];
+        if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) {
+            const QString said = QString::fromUtf8(process.readAllStandardError()).trimmed().section(u'\n', -1);
+            return end(Error{"a probe failed: " + (said.isEmpty() ? "it gave no word" : said.toStdString()),
+                             {},
+                             process.exitCode() == 2 ? ErrorKind::BadArgument : ErrorKind::Failed,
+                             {}});
+        }
+        frames.push_back(realFileSystem().readAll(file("frames", int(copy))).value_or(std::string()));
+        std::filesystem::remove(file("frames", int(copy)));
+    }
+    if (m_done.empty()) {
+        auto bytes = parameterBytesIn(file("model", 0));
+        if (!bytes)
+            return end(bytes.error());
+        m_parameterBytes = std::move(*bytes);
+    }
+    take(std::move(frames));
+}
+
+void ProbeJob::take(std::vector<std::string> frames) {
+    const auto probe = probeFromFrames(m_waiting.front(), frames);
+    if (!probe)
+        return end(Error::failed("a probe told no epoch", "lockstepctl and lockstep-trainer must be of one version"));
+    m_done.push_back(*probe);
+    m_waiting.pop_front();
+    if (m_waiting.empty()) {
+        if (m_others)
+            m_otherCores = m_others->cores();
+        return end(std::nullopt);
+    }
+    // Not from within a process's own signal: next() deletes the finished ones.
+    QMetaObject::invokeMethod(this, &ProbeJob::next, Qt::QueuedConnection);
+}
+
+void ProbeJob::end(std::optional<Error> error) {
+    if (std::exchange(m_ended, true))
+        return;
+    if (error)
+        Q_EMIT failed(*error);
+    else
+        Q_EMIT finished();
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <QAbstractTableModel>
+
+#include "models/cells.h"
+#include "models/roles.h"
+#include "models/row_plan.h"
+
+namespace lockstep::core {
+
+/// What one column shows of a row.
+template <class Row> struct TableColumn {
+    QString head; ///< with its unit
+    std::function<TableCell(const Row &)> cell;
+    QString help = {}; ///< the head's tooltip
+};
+
+/// A table of rows of one kind, described by its columns. A cell's text, value, alignment and tooltip come from its column;
+/// what all cells of a row share (method, run, state …) from rowData(). A model that owns rows says how they change.
+template <class Row> class TableModel : public QAbstractTableModel {
+public:
+    [[nodiscard]] int rowCount(const QModelIndex &parent = {}) const override {
+        return parent.isValid() ? 0 : int(m_rows.size());
+    }
+    [[nodiscard]] int columnCount(const QModelIndex &parent = {}) const override {
+        return parent.isValid() ? 0 : int(m_columns.size());
+    }
+    [[nodiscard]] QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override {
+        if (!checkIndex(index, CheckIndexOption::IndexIsValid))
+            return {};
+        const Row &row = rowAt(index.row());
+        if (role != Qt::DisplayRole && role != ValueRole && role != Qt::TextAlignmentRole && role != Qt::ToolTipRole)
+            return rowData(row, role);
+        const TableCell cell = m_columns[std::size_t(index.column())].cell(row);
+        switch (role) {
+        case Qt::DisplayRole:
+            return cell.text;
+        case ValueRole:
+            return cell.value;
+        case Qt::ToolTipRole:
+            return cell.hint;
+        default:
+            return int((cell.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        }
+    }
+    /// Rows are counted from 1.
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
+                                      int role = Qt::DisplayRole) const override {
+        if (orientation == Qt::Vertical)
+            return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
+        if (section < 0 || section >= columnCount())
+            return {};
+        const TableColumn<Row> &column = m_columns[std::size_t(section)];
+        return role == Qt::DisplayRole   ? QVariant(column.head)
+               : role == Qt::ToolTipRole ? QVariant(column.help)
+                                         : QVariant();
+    }
+    [[nodiscard]] const Row &rowAt(int row) const { return m_rows[std::size_t(row)]; }
+
+protected:
+    explicit TableModel(std::vector<TableColumn<Row>> columns, QObject *parent = nullptr)
+        : QAbstractTableModel(parent), m_columns(std::move(columns)) {}
+
+    [[nodiscard]] virtual QVariant rowData(const Row & /*row*/, int /*role*/) const { return {}; }
+
+    [[nodiscard]] const std::vector<Row> &rows() const { return m_rows; }
+    void resetRows(std::vector<Row> rows) {
+        beginResetModel();
+        m_rows = std::move(rows);
+        endResetModel();
+    }
+    void resetTable(std::vector<TableColumn<Row>> columns, std::vector<Row> rows) {
+        beginResetModel();
+        m_columns = std::move(columns);
+        m_rows = std::move(rows);
+        endResetModel();
+    }
+    /// As many rows as before, which speak of the same things: a selection stays.
+    void updateRows(std::vector<Row> rows) {
+        m_rows = std::move(rows);
+        tellAllChanged();
+    }
+    void appendRows(std::vector<Row> rows) {
+        if (rows.empty())
+            return;
+        beginInsertRows({}, rowCount(), rowCount() + int(rows.size()) - 1);
+        for (Row &row : rows)
+            m_rows.push_back(std::move(row));
+        endInsertRows();
+    }
+    void dropFirstRows(int count) {
+        beginRemoveRows({}, 0, count - 1);
+        m_rows.erase(m_rows.begin(), m_rows.begin() + count);
+        endRemoveRows();
+    }
+    /// Between beginResetModel() and endResetModel().
+    void setRows(std::vector<Row> rows) { m_rows = std::move(rows); }
+    void appendColumns(std::vector<TableColumn<Row>> columns) {
+        beginInsertColumns({}, columnCount(), columnCount() + int(columns.size()) - 1);
+        m_columns.insert(m_columns.end(), columns.begin(), columns.end());
+        endInsertColumns();
+    }
+    /// Goes over to `rows` by the plan. Rows may refer to something outside the table: `replace` exchanges that, after the
+    /// rows that go are gone and before those that come are there.
+    template <class Replace> void changeRows(const RowPlan &plan, std::vector<Row> rows, const Replace &replace) {
+        switch (plan.kind) {
+        case RowPlan::Kind::Singly:
+            return changeSingly(plan.to, std::move(rows), replace);
+        case RowPlan::Kind::Reorder:
+            return reorder(plan.to, std::move(rows), replace);
+        case RowPlan::Kind::Reset:
+            beginResetModel();
+            replace();
+            m_rows = std::move(rows);
+            endResetModel();
+        }
+    }
+
+private:
+    void tellAllChanged() {
+        if (!m_rows.empty())
+            Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+    }
+    template <class Replace>
+    void changeSingly(const std::vector<int> &to, std::vector<Row> rows, const Replace &replace) {
+        for (int row = int(to.size()) - 1; row >= 0; --row) {
+            if (to[std::size_t(row)] >= 0)
+                continue;
+            beginRemoveRows({}, row, row);
+            m_rows.erase(m_rows.begin() + row);
+            endRemoveRows();
+        }
+        replace();
+        std::vector<bool> stays(rows.size(), false);
+        m_rows.clear();
+        for (const int place : to)
+            if (place >= 0) {
+                stays[std::size_t(place)] = true;
+                m_rows.push_back(rows[std::size_t(place)]);
+            }
+        tellAllChanged();
+        for (int row = 0; row < int(rows.size()); ++row) {
+            if (stays[std::size_t(row)])
+                continue;
+            beginInsertRows({}, row, row);
+            m_rows.insert(m_rows.begin() + row, rows[std::size_t(row)]);
+            endInsertRows();
+        }
+    }
+    template <class Replace> void reorder(const std::vector<int> &to, std::vector<Row> rows, const Replace &replace) {
+        Q_EMIT layoutAboutToBeChanged({}, VerticalSortHint);
+        QModelIndexList from = persistentIndexList(), now;
+        replace();
+        m_rows = std::move(rows);
+        for (const QModelIndex &old : std::as_const(from))
+            now.append(index(to[std::size_t(old.row())], old.column()));
+        changePersistentIndexList(from, now);
+        Q_EMIT layoutChanged({}, VerticalSortHint);
+        tellAllChanged();
+    }
+
+    std::vector<TableColumn<Row>> m_columns;
+    std::vector<Row> m_rows;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+#include "queue/experiment_runner.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <QFile>
+
+#include "ipc/logging.h"
+#include "launch/agent_launcher.h"
+#include "launch/place_check.h"
+#include "queue/control_seat.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int queuePollMs = 200;
+constexpr int mostAttempts = 5;
+constexpr std::size_t mostInterruptions = 3; ///< a run that takes the machine down is not repeated for ever
+
+QString stoppedWords(const QString &by) {
+    return QStringLiteral("stopped by ") + by;
+}
+
+QString skippedWords(const QString &by) {
+    return QStringLiteral("skipped by ") + by;
+}
+
+} // namespace
+
+ExperimentRunner::ExperimentRunner(QObject *parent) : QObject(parent) {
+    m_poll.setInterval(queuePollMs);
+    connect(&m_poll, &QTimer::timeout, this, &ExperimentRunner::poll);
+}
+
+ExperimentRunner::~ExperimentRunner() = default;
+
+Result<void> ExperimentRunner::own(const std::string &experimentId) {
+    Result<OwnedExperiment> owned = OwnedExperiment::own(experimentId);
+    if (!owned)
+        return fail(owned.error());
+    m_queue = std::move(*owned);
+    return {};
+}
+
+ExperimentRunner::UnderWay &ExperimentRunner::underWay(int entry) {
+    UnderWay &one = m_underWay[entry];
+    if (one.run)
+        return one;
+    one.run = new QueueRun(this);
+    connect(one.run, &QueueRun::checked, this,
+            [this, entry](const std::optional<Error> &error, bool linkFailed) { checked(entry, error, linkFailed); });
+    connect(one.run, &QueueRun::launched, this, [this, entry](const QString &id) {
+        at(entry).run = id.toStdString();
+        setState(entry, EntryState::Running);
+        follow(entry);
+    });
+    connect(one.run, &QueueRun::launchFailed, this,
+            [this, entry](const Error &error, int exitCode) { launchFailed(entry, error, exitCode); });
+    connect(one.run, &QueueRun::live, this, [this, entry] {
+        if (at(entry).state == EntryState::Launching)
+            setState(entry, EntryState::Running);
+    });
+    connect(one.run, &QueueRun::ended, this, [this, entry] { ended(entry); });
+    return one;
+}
+
+void ExperimentRunner::start() {
+    m_poll.start();
+    const std::vector<int> inherited = experiment().currents();
+    for (const int entry : inherited) // all, before the first of them can end and make room
+        underWay(entry).inherited = true;
+    for (const int entry : inherited)
+        resume(entry);
+    next();
+}
+
+/// A run of an earlier owner's: its agent came up, or never did.
+void ExperimentRunner::resume(int entry) {
+    const bool launched = at(entry).state == EntryState::Running || !m_queue->prefixOf(entry).local() ||
+                          QFile::exists(QString::fromStdString(runFolder(at(entry).run).config()));
+    return launched ? follow(entry) : relaunch(entry);
+}
+
+void ExperimentRunner::next() {
+    if (m_finished || folderGone())
+        return;
+    while (!m_stoppedBy && !m_refused && !experiment().paused() && startNext()) {
+    }
+    if (!m_underWay.empty())
+        return;
+    if (m_refused)
+        return finish(m_refused->first, m_refused->second);
+    if (m_stoppedBy)
+        return closeQueue(EntryState::Stopped, stoppedWords(*m_stoppedBy));
+    if (!experiment().queued().empty())
+        return; // paused
+    const std::vector<ExperimentEntry> &entries = experiment().entries;
+    const auto bad = std::find_if(entries.begin(), entries.end(), [](const auto &entry) {
+        return entry.state == EntryState::Failed || entry.state == EntryState::Stopped;
+    });
+    if (bad == entries.end())
+        return finish(0, {});
+    finish(bad->state == EntryState::Stopped ? exitStopped : exitFailed,
+           QString::fromStdString(bad->planned.name + ": " + bad->reason));
+}
+
+/// Launches the first that waits, if there is room for it.
+bool ExperimentRunner::startNext() {
+    const std::vector<int> queued = experiment().queued();
+    if (queued.empty() || int(m_underWay.size()) >= experiment().sideBySide.runs)
+        return false;
+    ExperimentEntry &entry = at(queued.front());
+    std::vector<RunToPlace> others;
+    for (const auto &[other, run] : m_underWay)
+        others.emplace_back(at(other).config(), at(other).alone);
+    const std::optional<RunConfig> place =
+        placeBeside({entry.planned.config, entry.alone}, others, experiment().sideBySide);
+    if (!place)
+        return false;
+    entry.placed = *place == entry.planned.config ? std::nullopt : place;
+    launch(queued.front());
+    return true;
+}
+
+void ExperimentRunner::launch(int entry) {
+    // The id is on disk before the agent is: whoever resumes the queue finds the run, however early we die.
+    at(entry).run = makeRunId();
+    QueueRun &run = *underWay(entry).run;
+    const CommandPrefix &where = m_queue->prefix();
+    setState(entry, EntryState::Launching);
+    if (experiment().check && wantsCheck(at(entry).config()) && !core::wasChecked(at(entry).config(), where) &&
+        !run.wasChecked()) {
+        Q_EMIT checking(entry);
+        return run.check(at(entry).config(), where);
+    }
+    LaunchRequest request = requestFor(experiment(), at(entry));
+    if (m_torchReason)
+        request.record.torchReason = m_torchReason(at(entry).config());
+    run.launch(where, request);
+}
+
+void ExperimentRunner::checked(int entry, const std::optional<Error> &error, bool linkFailed) {
+    if (m_stoppedBy)
+        return over(entry, EntryState::Stopped, stoppedWords(*m_stoppedBy));
+    if (const std::optional<QString> by = underWay(entry).skippedBy)
+        return over(entry, EntryState::Stopped, skippedWords(*by));
+    if (!error || linkFailed) // the launch tries a broken link again
+        return launch(entry);
+    if (error->kind == ErrorKind::BadArgument)
+        return refused(entry, *error, exitBadArguments);
+    at(entry).run.clear();
+    over(entry, EntryState::Failed, QString::fromStdString(error->message()));
+}
+
+void ExperimentRunner::relaunch(int entry) {
+    if (m_stoppedBy)
+        return over(entry, EntryState::Stopped, stoppedWords(*m_stoppedBy));
+    if (++underWay(entry).attempts > mostAttempts)
+        return over(entry, EntryState::Failed, QStringLiteral("its agent could not be started"));
+    launch(entry);
+}
+
+void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode) {
+    if (exitCode == AgentLauncher::linkFailed && ++underWay(entry).attempts <= mostAttempts) {
+        // The link broke: the agent there may have come up or not. Following it tells.
+        QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
+        return;
+    }
+    if (exitCode == exitBadArguments || exitCode == AgentLauncher::linkFailed)
+        return refused(entry, error, exitBadArguments);
+    at(entry).run.clear();
+    over(entry, EntryState::Failed, QString::fromStdString(error.message()));
+}
+
+void ExperimentRunner::follow(int entry) {
+    const UnderWay &one = underWay(entry);
+    QueueRun &run = *one.run;
+    Q_EMIT runStarted(entry, run.follow(at(entry).run, m_queue->prefixOf(entry)));
+    run.startFollowing();
+    if (m_stoppedBy)
+        run.stop(*m_stoppedBy);
+    else if (one.skippedBy)
+        run.stop(*one.skippedBy);
+}
+
+void ExperimentRunner::ended(int entry) {
+    UnderWay &one = underWay(entry);
+    const RunStore &store = *one.run->store();
+    const LinkState link = store.lifecycle().link();
+    const std::optional<RunResult> result = store.result();
+    const bool refusal = refusedToTrain(store);
+    EntryEnd end = entryEndOf(store);
+    const auto forget = [&] {
+        Q_EMIT runFinished(entry);
+        one.run->forget();
+    };
+    if (link == LinkState::Failed && at(entry).state == EntryState::Launching) {
+        forget();
+        return relaunch(entry); // no such run there
+    }
+    if (refusal) {
+        forget();
+        if (m_queue->prefixOf(entry).local()) { // a refusal is no run
+            std::error_code ignored;
+            std::filesystem::remove_all(runFolder(at(entry).run).path, ignored);
+        }
+        return refused(entry, Error{result->reason, {}, ErrorKind::BadArgument, {}}, exitBadArguments);
+    }
+    if (!result && link == LinkState::AgentDied && one.inherited && !m_stoppedBy) {
+        forget();
+        return interrupted(entry);
+    }
+    if (one.skippedBy && end.state != EntryState::Done)
+        end = {EntryState::Stopped, skippedWords(*one.skippedBy)};
+    setState(entry, end.state, end.reason);
+    Q_EMIT runFinished(entry);
+    drop(entry);
+    next();
+}
+
+/// Whether or not the run was followed.
+void ExperimentRunner::over(int entry, EntryState state, const QString &reason) {
+    drop(entry);
+    setState(entry, state, reason);
+    next();
+}
+
+void ExperimentRunner::drop(int entry) {
+    const auto found = m_underWay.find(entry);
+    if (found == m_underWay.end())
+        return;
+    found->second.run->disconnect(this);
+    found->second.run->deleteLater(); // this may be its own signal
+    m_underWay.erase(found);
+}
+
+/// The machine went down under the run, and under its queue's owner with it: the run is made again, its torso kept.
+void ExperimentRunner::interrupted(int entry) {
+    underWay(entry).inherited = false;
+    ExperimentEntry &one = at(entry);
+    if (one.earlierRuns.size() >= mostInterruptions)
+        return over(entry, EntryState::Failed, QStringLiteral("interrupted %1 times").arg(one.earlierRuns.size() + 1));
+    one.earlierRuns.push_back(one.run);
+    one.run.clear();
+    underWay(entry).attempts = 0;
+    launch(entry);
+}
+
+/// A refusal would repeat for the other runs, or needs fixing first. Runs that have started end by themselves.
+void ExperimentRunner::refused(int entry, const Error &error, int exitCode) {
+    if (!m_refused)
+        m_refused.emplace(exitCode, QString::fromStdString(error.message()));
+    at(entry).run.clear();
+    for (ExperimentEntry &other : m_queue->experiment().entries)
+        if (other.state == EntryState::Queued) {
+            other.state = EntryState::NotRun;
+            other.reason = "not run: " + at(entry).planned.name + " was refused";
+        }
+    over(entry, EntryState::Failed, QString::fromStdString(error.message()));
+}
+
+void ExperimentRunner::closeQueue(EntryState state, const QString &reason) {
+    for (ExperimentEntry &entry : m_queue->experiment().entries)
+        if (!isOver(entry.state)) {
+            entry.state = state;
+            entry.reason = reason.toStdString();
+        }
+    save();
+    finish(exitStopped, reason);
+}
+
+void ExperimentRunner::stop(const QString &by) {
+    m_stoppedBy = by;
+    if (m_finished)
+        return;
+    if (m_underWay.empty())
+        return next();
+    for (const auto &[entry, one] : std::map(m_underWay)) // an answer may come at once, and end one
+        one.run->stop(by);
+}
+
+void ExperimentRunner::take(const QueueRequest &request) {
+    const std::optional<ControlHolder> holder = controlHolder(experiment().id);
+    if (request.generation && holder && *request.generation < holder->generation)
+        return logWarning(std::string(toString(request.kind)) + " by " + request.by +
+                          " was refused: " + holder->title() + " holds control");
+    if (request.kind == QueueRequest::Kind::Stop)
+        return stop(QString::fromStdString(request.by));
+    const std::vector<int> stopped = stopsCurrents(request, experiment());
+    if (const Result<void> applied = apply(request, m_queue->experiment()); !applied)
+        return logWarning(applied.error().message());
+    save();
+    for (const int entry : stopped) {
+        UnderWay &one = underWay(entry);
+        one.skippedBy = QString::fromStdString(request.by);
+        one.run->stop(*one.skippedBy);
+    }
+    if (stopped.empty())
+        next(); // resumed, queued again, or the last one skipped
+}
+
+void ExperimentRunner::poll() {
+    if (folderGone())
+        return;
+    for (const QueueRequest &request : m_queue->requests())
+        take(request);
+}
+
+/// A queue whose folder was removed has ended: the folder is not recreated and no further run starts. A run that
+/// is under way has its own agent and continues.
+bool ExperimentRunner::folderGone() {
+    if (!m_queue->gone())
+        return false;
+    finish(exitFailed, QString::fromStdString(m_queue->goneSentence()));
+    return true;
+}
+
+void ExperimentRunner::setState(int entry, EntryState state, const QString &reason) {
+    ExperimentEntry &one = at(entry);
+    one.state = state;
+    one.reason = reason.toStdString();
+    save();
+}
+
+void ExperimentRunner::save() {
+    if (m_queue->gone())
+        return; // poll() reports it
+    m_queue->save();
+    Q_EMIT experimentChanged();
+}
+
+void ExperimentRunner::discard() {
+    m_queue->remove();
+}
+
+void ExperimentRunner::finish(int exitCode, const QString &sentence) {
+    if (m_finished)
+        return;
+    m_finished = true;
+    m_exitCode = exitCode;
+    m_sentence = sentence;
+    m_poll.stop();
+    QTimer::singleShot(0, this, [this] { Q_EMIT finished(m_exitCode); });
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <QObject>
+#include <QTimer>
+
+#include "queue/owned_experiment.h"
+#include "queue/queue_run.h"
+
+namespace lockstep::core {
+
+/// Owns an experiment's queue: one agent after another, or as many at once as the experiment allows, until all are over. One
+/// owner by lock (OwnedExperiment). Killed at any moment, a new one on the same experiment attaches to the runs that still run
+/// and goes on. What happens to a single run is QueueRun's.
+///
+/// The order of the queue also holds side by side: the first that waits starts as soon as there is room for it, and holds back
+/// those behind it until then.
+class ExperimentRunner : public QObject {
+    Q_OBJECT
+public:
+    explicit ExperimentRunner(QObject *parent = nullptr);
+    ~ExperimentRunner() override;
+
+    /// Takes the lock and reads the experiment; an error names the owner's pid. Nothing is started yet.
+    [[nodiscard]] Result<void> own(const std::string &experimentId);
+    /// Sets the function that explains the nodes' line of PyTorch for RunRecord::torchReason; without it nothing is
+    /// recorded.
+    void setTorchReason(std::function<std::string(const RunConfig &)> reason) { m_torchReason = std::move(reason); }
+    void start();
+    /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows.
+    void stop(const QString &by);
+    /// Carries out a request. One that is impossible, or from a viewer without control, is logged and dropped.
+    void take(const QueueRequest &request);
+
+    [[nodiscard]] const Experiment &experiment() const { return m_queue->experiment(); } ///< after own()
+    /// 0 all done, 1 one failed, 2 refused, 130 stopped. Valid after finished().
+    [[nodiscard]] int exitCode() const { return m_exitCode; }
+    [[nodiscard]] QString sentence() const { return m_sentence; } ///< why not 0
+    /// Removes the experiment's folder after a refusal before anything ran.
+    void discard();
+
+Q_SIGNALS:
+    void experimentChanged();
+    void checking(int entry);                                    ///< checks its devices before the first run over them
+    void runStarted(int entry, lockstep::core::RunStore *store); ///< store lives until runFinished
+    void runFinished(int entry);
+    void finished(int exitCode);
+
+private:
+    /// A run that is being launched or runs.
+    struct UnderWay {
+        QueueRun *run = nullptr;          ///< our child
+        int attempts = 0;                 ///< at launching it over a failing link
+        bool inherited = false;           ///< an earlier owner's, met when the queue was resumed
+        std::optional<QString> skippedBy; ///< it is being stopped alone
+    };
+    UnderWay &underWay(int entry);
+    void next();
+    bool startNext();
+    void resume(int entry);
+    void launch(int entry);
+    void checked(int entry, const std::optional<Error> &error, bool linkFailed);
+    void follow(int entry);
+    void ended(int entry);
+    void refused(int entry, const Error &error, int exitCode);
+    void closeQueue(EntryState state, const QString &reason);
+    void relaunch(int entry);
+    void launchFailed(int entry, const Error &error, int exitCode);
+    void over(int entry, EntryState state, const QString &reason = {});
+    void drop(int entry);
+    void setState(int entry, EntryState state, const QString &reason = {});
+    void save();
+    void poll();
+    void interrupted(int entry);
+    bool folderGone();
+    void finish(int exitCode, const QString &sentence);
+    [[nodiscard]] ExperimentEntry &at(int entry) { return m_queue->at(entry); }
+
+    std::optional<OwnedExperiment> m_queue; ///< from own() on
+    std::function<std::string(const RunConfig &)> m_torchReason;
+    std::map<int, UnderWay> m_underWay; ///< by entry
+    QTimer m_poll;
+    bool m_finished = false;
+    std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, to be told when no run goes on
+    std::optional<QString> m_stoppedBy;               ///< the queue is being stopped
+    int m_exitCode = 0;
+    QString m_sentence;
+};
+
+} // namespace lockstep::core

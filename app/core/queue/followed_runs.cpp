@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "queue/followed_runs.h"
+
+#include <QFile>
+
+#include "follow/run_follower.h"
+#include "launch/nodes_launcher.h"
+#include "store/run_progress.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::size_t mostAtOnce = 4; ///< sshd accepts ten connections at once that have not logged in yet
+
+} // namespace
+
+FollowedRuns::FollowedRuns(QObject *parent) : QObject(parent) {}
+
+FollowedRuns::~FollowedRuns() = default;
+
+void FollowedRuns::clear() {
+    m_followers.clear();
+    m_stores.clear();
+    m_toFetch.clear();
+    m_fetching.clear();
+}
+
+void FollowedRuns::follow(const Experiment &experiment) {
+    const Result<CommandPrefix> where = prefixFor(experiment.host, experiment.remoteAgent);
+    for (int i = 0; i < int(experiment.entries.size()) && where; ++i) {
+        const ExperimentEntry &entry = experiment.entries[std::size_t(i)];
+        const Result<CommandPrefix> prefix = prefixOfAgent0(entry.planned.config, *where);
+        if (!prefix)
+            continue; // its launch says why
+        if (const RunStore *known = store(i); known && known->runId().toStdString() != entry.run)
+            forget(i);
+        // A run that is still launching may be given another id by a second attempt.
+        if (entry.run.empty() || m_stores.contains(i) || entry.state == EntryState::Launching)
+            continue;
+        // A run that was deleted since has nothing to follow.
+        if (isOver(entry.state) && prefix->local() && !QFile::exists(QString::fromStdString(runFolder(entry.run).path)))
+            continue;
+        const QString id = QString::fromStdString(entry.run);
+        auto &store = m_stores[i] = std::make_unique<RunStore>(id);
+        auto &follower = m_followers[i] = std::make_unique<RunFollower>(store.get(), id, *prefix);
+        connect(follower.get(), &RunFollower::ended, this, [this, i] {
+            m_fetching.erase(i);
+            fetchMore();
+            Q_EMIT ended(i);
+        });
+        Q_EMIT added(i, store.get());
+        if (isOver(entry.state) && !prefix->local())
+            m_toFetch.push_back(i);
+        else
+            follower->start();
+    }
+    fetchMore();
+}
+
+void FollowedRuns::fetchMore() {
+    while (!m_toFetch.empty() && m_fetching.size() < mostAtOnce) {
+        const int entry = m_toFetch.front();
+        m_toFetch.pop_front();
+        m_fetching.insert(entry);
+        m_followers.at(entry)->start();
+    }
+}
+
+void FollowedRuns::forget(int entry) {
+    std::erase(m_toFetch, entry);
+    m_fetching.erase(entry);
+    m_followers.erase(entry); // before the store it feeds
+    m_stores.erase(entry);
+}
+
+RunStore *FollowedRuns::store(int entry) const {
+    const auto found = m_stores.find(entry);
+    return found == m_stores.end() ? nullptr : found->second.get();
+}
+
+std::vector<RunStore *> FollowedRuns::stores() const {
+    std::vector<RunStore *> out;
+    for (const auto &[entry, store] : m_stores)
+        out.push_back(store.get());
+    return out;
+}
+
+ExperimentClock FollowedRuns::clock() const {
+    return {[this](int entry) {
+                const RunStore *one = store(entry);
+                return one && one->result() ? std::optional(one->result()->runTimeS) : std::nullopt;
+            },
+            [this](int entry) { return store(entry) ? progressOf(*store(entry)).fraction : std::nullopt; },
+            [this](int entry) { return store(entry) ? progressOf(*store(entry)).leftS : std::nullopt; }};
+}
+
+Asked FollowedRuns::trace(const std::vector<int> &entries, std::int64_t steps, const QString &by) {
+    bool any = false;
+    std::vector<std::unique_ptr<Request>> underWay;
+    for (const int entry : entries)
+        if (const auto follower = m_followers.find(entry); follower != m_followers.end()) {
+            Asked asked = follower->second->requestTrace(steps, by);
+            if (!asked)
+                return asked;
+            any = true;
+            if (*asked)
+                underWay.push_back(std::move(*asked));
+        }
+    if (!any)
+        return fail(Error::failed("no run of this experiment goes on: no steps follow that could be traced"));
+    return underWay.empty() ? Asked() : std::make_unique<RequestGroup>(std::move(underWay));
+}
+
+} // namespace lockstep::core

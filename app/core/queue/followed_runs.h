@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <QObject>
+
+#include "base/request.h"
+#include "experiment/experiment.h"
+#include "experiment/experiment_time.h"
+
+namespace lockstep::core {
+class RunFollower;
+class RunStore;
+
+/// The runs of an experiment, each followed from its first frame into a store of its own.
+class FollowedRuns : public QObject {
+    Q_OBJECT
+public:
+    explicit FollowedRuns(QObject *parent = nullptr);
+    ~FollowedRuns() override;
+
+    /// Follows the entries that have begun, each once. An entry that was queued again loses its earlier run.
+    void follow(const Experiment &experiment);
+    void clear();
+
+    [[nodiscard]] RunStore *store(int entry) const;       ///< null: not followed
+    [[nodiscard]] std::vector<RunStore *> stores() const; ///< by entry
+    /// What the stores say of each entry's time. Valid while this lives.
+    [[nodiscard]] ExperimentClock clock() const;
+    /// Asks for a trace of the next steps of each of these entries that is followed.
+    [[nodiscard]] Asked trace(const std::vector<int> &entries, std::int64_t steps, const QString &by);
+
+Q_SIGNALS:
+    void added(int entry, lockstep::core::RunStore *store);
+    void ended(int entry);
+
+private:
+    void fetchMore();
+    void forget(int entry);
+
+    std::map<int, std::unique_ptr<RunStore>> m_stores;
+    std::map<int, std::unique_ptr<RunFollower>> m_followers; ///< go before the stores they feed
+    std::deque<int> m_toFetch; ///< runs elsewhere that are over: not all at once, sshd would refuse so many connections
+    std::set<int> m_fetching;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "queue/queue_bridge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/backoff_detail.h"
+#include "base/command_request.h"
+#include "follow/agent_control.h"
+#include "ipc/logging.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr int beatMs = 3000;
+constexpr qsizetype largestLine = 64 << 20; ///< a queue of ten thousand runs
+
+QString named(const QueueOrigin &origin) {
+    return QString::fromStdString(origin.prefix.host);
+}
+
+} // namespace
+
+QueueBridge::QueueBridge(std::string experiment, QueueOrigin origin, QObject *parent)
+    : QObject(parent), m_id(std::move(experiment)), m_origin(std::move(origin)), m_backoffMs(firstBackoffMs) {
+    m_retry.setSingleShot(true);
+    connect(&m_retry, &QTimer::timeout, this, &QueueBridge::connectThere);
+    m_beat.setInterval(beatMs);
+    connect(&m_beat, &QTimer::timeout, this, &QueueBridge::beat);
+}
+
+QueueBridge::~QueueBridge() {
+    endWithoutWaiting(std::move(m_process));
+    refuseOpen(QStringLiteral("the queue is no longer followed"));
+}
+
+void QueueBridge::start() {
+    if (m_process || m_retry.isActive())
+        return;
+    m_backoffMs = firstBackoffMs;
+    m_wasLive = false;
+    connectThere();
+}
+
+void QueueBridge::stop() {
+    m_retry.stop();
+    m_beat.stop();
+    endWithoutWaiting(std::move(m_process));
+    refuseOpen(QStringLiteral("the request to %1 was cancelled").arg(named(m_origin)));
+    m_lock.reset();
+    setState(State::Idle);
+}
+
+void QueueBridge::connectThere() {
+    m_process = std::make_unique<QProcess>();
+    m_bytes.clear();
+    QStringList words;
+    for (const std::string &word : ctlCommand(m_origin, {"remote", "follow", m_id}))
+        words << QString::fromStdString(word);
+    connect(m_process.get(), &QProcess::readyReadStandardOutput, this, &QueueBridge::readyRead);
+    connect(m_process.get(), &QProcess::finished, this, &QueueBridge::disconnected);
+    connect(m_process.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            disconnected();
+    });
+    if (!m_wasLive)
+        setState(State::Connecting, QStringLiteral("%1 runs the queue and has not answered yet").arg(named(m_origin)));
+    m_process->start(words.takeFirst(), words);
+    m_beat.start();
+}
+
+void QueueBridge::beat() {
+    if (m_process)
+        m_process->write("{\"beat\":true}\n");
+}
+
+void QueueBridge::readyRead() {
+    if (!m_process)
+        return;
+    m_bytes += m_process->readAllStandardOutput();
+    if (m_bytes.size() > largestLine)
+        return m_process->kill(); // not our protocol
+    for (qsizetype end = m_bytes.indexOf('\n'); end >= 0; end = m_bytes.indexOf('\n')) {
+        const QByteArray line = m_bytes.left(end);
+        m_bytes.remove(0, end + 1);
+        takeLine(line);
+        if (!m_process) // a slot has called stop()
+            return;
+    }
+}
+
+void QueueBridge::takeLine(const QByteArray &line) {
+    const auto json = nlohmann::json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
+    if (!json.is_object())
+        return;
+    if (json.value("type", "") == "answer") {
+        return takeAnswer(json.value("number", 0), json.value("error", ""));
+    }
+    const Result<QueueSnapshot> snapshot = snapshotFromJson({line.constData(), std::size_t(line.size())}, m_origin);
+    if (!snapshot || snapshot->experiment.id != m_id) {
+        logWarning("dropped a line that is not about queue " + m_id);
+        return;
+    }
+    if (!m_lock) // without it another viewer writes the copy
+        if (Result<FileLock> lock = FileLock::acquire(experimentFolder(m_id).path + "/copy.lock"))
+            m_lock = std::move(*lock);
+    if (m_lock && queueOriginOf(m_id)) // a removed copy is not recreated
+        if (const Result<void> kept = keepCopy(*snapshot); !kept)
+            logWarning("the copy of queue " + m_id + " can't be written: " + kept.error().message());
+    m_backoffMs = firstBackoffMs;
+    m_wasLive = true;
+    Q_EMIT seen(*snapshot); // before the state becomes Live: the old state is outdated
+    setState(State::Live);
+    for (const auto &[request, waiting] : std::exchange(m_forLater, {}))
+        if (waiting && !waiting->over() && m_process)
+            send(request, waiting);
+}
+
+void QueueBridge::takeAnswer(int number, const std::string &error) {
+    const auto found = m_open.find(number);
+    const QPointer<AwaitedRequest> waiting = found == m_open.end() ? nullptr : found->second;
+    m_open.erase(number);
+    const std::string sentence = "on " + m_origin.prefix.host + ": " + error;
+    if (waiting && !waiting->over())
+        waiting->answer(error.empty() ? Result<void>() : fail(Error::failed(sentence)));
+    else if (!error.empty())
+        Q_EMIT refused(QString::fromStdString(sentence));
+}
+
+Asked QueueBridge::ask(const QueueRequest &request) {
+    QueueRequest command = request;
+    command.generation.reset(); // control is per machine
+    auto waiting = std::make_unique<AwaitedRequest>(answerLimit, noAnswerFrom(m_origin.prefix.host));
+    if (m_state == State::Connecting) {
+        m_forLater.emplace_back(command, waiting.get());
+        return waiting;
+    }
+    if (m_state != State::Live || !m_process)
+        return fail(Error::failed(m_sentence.isEmpty() ? m_origin.prefix.host + " runs the queue but is not connected"
+                                                       : m_sentence.toStdString(),
+                                  "nothing was requested: try again when the link is back"));
+    send(command, waiting.get());
+    return waiting;
+}
+
+void QueueBridge::send(const QueueRequest &request, const QPointer<AwaitedRequest> &waiting) {
+    const int number = ++m_number;
+    const nlohmann::json line = {{"number", number}, {"request", nlohmann::json::parse(toJson(request))}};
+    m_open[number] = waiting;
+    m_process->write(QByteArray::fromStdString(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) +
+                     '\n');
+}
+
+void QueueBridge::disconnected() {
+    if (!m_process)
+        return;
+    readyRead();
+    m_beat.stop();
+    const bool neverStarted = m_process->error() == QProcess::FailedToStart;
+    const int code = neverStarted                                      ? shellFoundNothing
+                     : m_process->exitStatus() == QProcess::NormalExit ? m_process->exitCode()
+                                                                       : 255;
+    const QString said = QString::fromStdString(complaintOf(
+        {code, {}, QString::fromUtf8(m_process->readAllStandardError()).trimmed().section(u'\n', -1).toStdString()}));
+    m_process.release()->deleteLater();
+    if (code == exitBadArguments || code == shellFoundNothing) { // the answer of that machine: retrying won't help
+        const QString why = QStringLiteral("%1 does not know the queue any more: %2").arg(named(m_origin), said);
+        refuseOpen(why);
+        return setState(State::Failed, why);
+    }
+    QString why = QStringLiteral("the link to %1 is lost, the queue's state is unknown").arg(named(m_origin));
+    if (!said.isEmpty())
+        why += QStringLiteral(" (") + said + u')';
+    m_wasLive = true; // from now on the link counts as lost
+    setState(State::Lost, why);
+    refuseOpen(why);
+    m_retry.start(m_backoffMs);
+    m_backoffMs = std::min(2 * m_backoffMs, lastBackoffMs);
+}
+
+void QueueBridge::refuseOpen(const QString &why) {
+    const Error sent = Error::failed(why.toStdString() + "; the last request may or may not have arrived",
+                                     "try again when the link is back");
+    const Error kept = Error::failed(why.toStdString() + "; nothing was requested", "try again when the link is back");
+    bool unheld = false;
+    for (const auto &[number, waiting] : std::exchange(m_open, {}))
+        if (waiting)
+            waiting->answer(fail(sent));
+        else
+            unheld = true;
+    for (const auto &[request, waiting] : std::exchange(m_forLater, {}))
+        if (waiting)
+            waiting->answer(fail(kept));
+    if (unheld)
+        Q_EMIT refused(QString::fromStdString(sent.message()));
+}
+
+void QueueBridge::setState(State state, const QString &sentence) {
+    if (state == m_state && sentence == m_sentence)
+        return;
+    m_state = state;
+    m_sentence = sentence;
+    Q_EMIT stateChanged();
+}
+
+} // namespace lockstep::core

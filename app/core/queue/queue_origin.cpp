@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "queue/queue_origin.h"
+
+#include <nlohmann/json.hpp>
+#include <QFile>
+
+#include "base/command_request.h"
+#include "ipc/file_system.h"
+#include "ipc/unix_socket.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string originFile(std::string_view experimentId) {
+    return experimentFolder(experimentId).path + "/origin.json";
+}
+
+/// Passes on the remote error's text, with the kind of its exit code.
+Error refusedThere(const QueueOrigin &origin, const ThereSaid &said) {
+    const std::string words = complaintOf(said);
+    return Error{"on " + origin.prefix.host + ": " +
+                     (words.empty() ? "lockstepctl ended with exit code " + std::to_string(said.code) : words),
+                 {},
+                 said.code == 2 ? ErrorKind::BadArgument : ErrorKind::Failed,
+                 {}};
+}
+
+/// The answer, or why there is none.
+Result<ThereSaid> answered(const QueueOrigin &origin, Result<ThereSaid> said) {
+    if (said && said->code != 0)
+        return fail(refusedThere(origin, *said));
+    return said;
+}
+
+} // namespace
+
+std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId) {
+    if (!isRunId(experimentId) || !QFile::exists(QString::fromStdString(originFile(experimentId))))
+        return std::nullopt;
+    const Result<std::string> text = realFileSystem().readAll(originFile(experimentId));
+    const auto prefix = text ? prefixOfOrigin(*text) : std::nullopt;
+    if (!prefix)
+        return std::nullopt;
+    const Json json = Json::parse(*text);
+    const bool named = json.contains("ctl") && json["ctl"].is_string();
+    return QueueOrigin{*prefix, named ? json["ctl"].get<std::string>() : "lockstepctl"};
+}
+
+Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &origin) {
+    if (const Result<void> made = realFileSystem().makeFolders(experimentFolder(experimentId).path); !made)
+        return made;
+    const Json json = {{"host", origin.prefix.host}, {"agent", origin.prefix.agent}, {"ctl", origin.ctl}};
+    return realFileSystem().writeAtomically(originFile(experimentId), json.dump() + "\n");
+}
+
+std::vector<std::string> ctlCommand(const QueueOrigin &origin, const std::vector<std::string> &arguments) {
+    CommandPrefix prefix = origin.prefix;
+    prefix.agent = origin.ctl;
+    return agentCommand(prefix, arguments);
+}
+
+Asked askThere(const QueueOrigin &origin, const std::vector<std::string> &arguments, const std::string &input,
+               std::chrono::milliseconds limit, const std::function<Result<void>(const ThereSaid &)> &judge) {
+    const auto answered = [host = origin.prefix.host, limit, judge](const CommandAnswer &answer) -> Result<void> {
+        const std::string tryIt = "try again when the link is back: ssh " + host + " true";
+        const ThereSaid said{answer.code, answer.out, answer.err};
+        if (answer.end == CommandAnswer::End::NotStarted)
+            return fail(Error::badArgument("ssh can't be started", "install openssh-client"));
+        if (answer.end == CommandAnswer::End::TimedOut)
+            return fail(
+                Error::failed(host + " did not answer within " + std::to_string(limit.count() / 1000) + " s", tryIt));
+        if (said.code == CommandAnswer::noLink)
+            return fail(Error::failed(host + " can't be reached: " + complaintOf(said), tryIt));
+        return judge(said);
+    };
+    return std::make_unique<CommandRequest>(ctlCommand(origin, arguments), input, limit, answered);
+}
+
+Result<ThereSaid> runThere(const QueueOrigin &origin, const std::vector<std::string> &arguments,
+                           const std::string &input, std::chrono::milliseconds limit) {
+    ThereSaid out;
+    const Result<void> done =
+        waitFor(askThere(origin, arguments, input, limit, [&out](const ThereSaid &said) -> Result<void> {
+            out = said;
+            return {};
+        }));
+    return done ? Result<ThereSaid>(std::move(out)) : fail(done.error());
+}
+
+std::string complaintOf(const ThereSaid &said) {
+    std::string out;
+    for (QString line : QString::fromStdString(said.err).split(u'\n', Qt::SkipEmptyParts)) {
+        if (line.startsWith(u"lockstepctl: "))
+            line.remove(0, 13);
+        out += (out.empty() ? "" : "; ") + line.trimmed().toStdString();
+    }
+    return out;
+}
+
+Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
+    const auto slash = prefix.agent.rfind('/');
+    QueueOrigin origin{prefix,
+                       slash == std::string::npos ? "lockstepctl" : prefix.agent.substr(0, slash + 1) + "lockstepctl"};
+    const Result<ThereSaid> said = runThere(origin, {"remote", "hello"});
+    if (!said)
+        return fail(said.error());
+    const std::string &host = prefix.host;
+    const std::string wayOut = "copy it there: lockstepctl nodes sync " + host +
+                               " (a node that is not in the list: "
+                               "lockstepctl nodes add " +
+                               host + ", before that)";
+    if (said->code == shellFoundNothing || said->code == shellCouldNotRun)
+        return fail(Error::badArgument(
+            host + " has no lockstepctl at " + origin.ctl + ", which would run the queue there", wayOut, "--queue-on"));
+    const Json json = Json::parse(said->out, nullptr, false);
+    if (said->code != 0 || !json.is_object() || json.value("queues", 0) != queueProtocol || !json.contains("agent") ||
+        !json["agent"].is_string()) {
+        const std::string words = complaintOf(*said);
+        return fail(Error::badArgument("lockstepctl on " + host + " can't run a queue for this machine" +
+                                           (words.empty() ? "" : " (" + words + ")"),
+                                       wayOut, "--queue-on"));
+    }
+    if (slash == std::string::npos)
+        origin.prefix.agent = json["agent"].get<std::string>();
+    return origin;
+}
+
+std::string toJson(const QueueSnapshot &snapshot) {
+    const Json json = {
+        {"type", "queue"}, {"owned", snapshot.owned}, {"experiment", Json::parse(toJson(snapshot.experiment))}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<QueueSnapshot> snapshotFromJson(std::string_view line, const QueueOrigin &origin) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_object() || json.value("type", "") != "queue" || !json.contains("experiment"))
+        return fail(Error::failed("lockstepctl on " + origin.prefix.host + "'s answer is not a queue",
+                                  "update it: lockstepctl nodes sync " + origin.prefix.host));
+    Result<Experiment> experiment = experimentFromJson(json["experiment"].dump());
+    if (!experiment)
+        return fail(experiment.error());
+    experiment->host = origin.prefix.host;
+    experiment->remoteAgent = origin.prefix.agent;
+    return QueueSnapshot{std::move(*experiment), json.value("owned", false)};
+}
+
+Result<void> keepCopy(const QueueSnapshot &snapshot) {
+    return writeExperiment(snapshot.experiment);
+}
+
+Result<QueueSnapshot> fetchQueue(std::string_view experimentId, const QueueOrigin &origin) {
+    const auto said = answered(origin, runThere(origin, {"remote", "document", std::string(experimentId)}));
+    if (!said)
+        return fail(said.error());
+    Result<QueueSnapshot> snapshot = snapshotFromJson(said->out, origin);
+    if (snapshot && snapshot->experiment.id != experimentId)
+        return fail(Error::failed(origin.prefix.host + " answered about another experiment"));
+    if (snapshot)
+        if (const auto lock =
+                FileLock::acquire(experimentFolder(experimentId).path + "/copy.lock")) // otherwise a viewer writes it
+            if (const Result<void> kept = keepCopy(*snapshot); !kept)
+                return fail(kept.error());
+    return snapshot;
+}
+
+Asked askQueueThere(std::string_view experimentId, const QueueOrigin &origin, const QueueRequest &request) {
+    QueueRequest command = request;
+    command.generation.reset(); // control is per machine
+    return askThere(origin, {"remote", "ask", std::string(experimentId)}, toJson(command), answerLimit,
+                    [origin](const ThereSaid &said) -> Result<void> {
+                        return said.code == 0 ? Result<void>() : fail(refusedThere(origin, said));
+                    });
+}
+
+} // namespace lockstep::core

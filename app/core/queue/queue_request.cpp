@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+#include "queue/queue_request.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <QDir>
+#include <QFile>
+
+#include "follow/agent_control.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "ipc/unix_socket.h"
+#include "launch/nodes_launcher.h"
+#include "queue/control_seat.h"
+#include "queue/queue_origin.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int maxAddedRepeats = 100;
+constexpr std::array<std::string_view, 7> kindNames = {"stop", "pause", "resume", "skip", "retry", "move", "add"};
+
+Error wrongState(const ExperimentEntry &entry, const std::string &wish, const std::string &wayOut) {
+    return Error::badArgument(
+        entry.planned.name + " can't be " + wish + ": it is " + std::string(toString(entry.state)), wayOut);
+}
+
+Result<void> skip(ExperimentEntry &entry, const std::string &by) {
+    if (isOver(entry.state))
+        return fail(wrongState(entry, "skipped", "only a queued run or the current one can"));
+    if (entry.state == EntryState::Queued) {
+        entry.state = EntryState::NotRun;
+        entry.reason = "skipped by " + by;
+    }
+    return {};
+}
+
+Result<void> retry(Experiment &experiment, int number, bool alone) {
+    ExperimentEntry &entry = experiment.entries[std::size_t(number)];
+    if (!isOver(entry.state) || !entry.planned.runnable())
+        return fail(wrongState(entry, "run again",
+                               entry.planned.runnable() ? "wait until it is over" : entry.planned.notRunReason));
+    if (!entry.run.empty())
+        entry.earlierRuns.push_back(entry.run);
+    entry.run.clear();
+    entry.placed.reset();
+    entry.reason.clear();
+    entry.state = EntryState::Queued;
+    entry.alone = alone;
+    return {};
+}
+
+Result<void> move(Experiment &experiment, int entry, int to) {
+    std::vector<int> order = experiment.queued();
+    const auto found = std::find(order.begin(), order.end(), entry);
+    if (found == order.end())
+        return fail(wrongState(experiment.entries[std::size_t(entry)], "moved", "only queued runs can"));
+    order.erase(found);
+    order.insert(order.begin() + std::clamp(to, 0, int(order.size())), entry);
+    experiment.setQueued(order);
+    return {};
+}
+
+std::string ownName(const Experiment &experiment, const std::string &wanted) {
+    const auto taken = [&](const std::string &name) {
+        return std::ranges::any_of(experiment.entries, [&](const auto &entry) { return entry.planned.name == name; });
+    };
+    std::string name = wanted;
+    for (int number = 2; taken(name); ++number)
+        name = wanted + " (" + std::to_string(number) + ")";
+    return name;
+}
+
+Result<void> add(Experiment &experiment, const PlannedRun &added) {
+    if (added.repeats < 1 || added.repeats > maxAddedRepeats)
+        return fail(Error::badArgument(std::to_string(added.repeats) + " repeats of " + added.name + " can't be added",
+                                       "ask for 1 to " + std::to_string(maxAddedRepeats)));
+    if (const std::vector<Error> mistakes = validate(added.config); !mistakes.empty())
+        return fail(mistakes.front());
+    for (std::size_t i = 0; i < experiment.entries.size(); ++i)
+        if (const PlannedRun &there = experiment.entries[i].planned;
+            there.config == added.config && there.command == added.command)
+            return fail(Error::badArgument(
+                there.name + ", run " + std::to_string(i + 1) + " of the experiment, is already the same run",
+                "lockstepctl retry " + experiment.id + " " + std::to_string(i + 1) + " runs it again"));
+    PlannedRun planned = added;
+    planned.name = ownName(experiment, added.name);
+    for (planned.repeat = 1; planned.repeat <= added.repeats; ++planned.repeat) {
+        experiment.entries.emplace_back();
+        experiment.entries.back().planned = planned;
+    }
+    return {};
+}
+
+/// A request that is carried out here because nobody owns the queue: under its lock, so that nobody resumes it
+/// meanwhile.
+struct OwnerlessChange {
+    std::optional<FileLock> lock;
+    Experiment experiment;
+    QueueRequest request;
+
+    /// Writes the queue after its runs were asked to stop, with this result.
+    Result<void> write(const Result<void> &asked) {
+        const auto unlocked = std::exchange(lock, std::nullopt); // released when this function returns
+        const std::vector<int> stopped = stopsCurrents(request, experiment);
+        for (const int current : stopped) {
+            experiment.entries[std::size_t(current)].state = EntryState::Stopped;
+            experiment.entries[std::size_t(current)].reason = "stopped by " + request.by;
+        }
+        if (stopped.empty() || request.kind != QueueRequest::Kind::Skip)
+            if (const Result<void> applied = apply(request, experiment); !applied)
+                return applied;
+        const Result<void> written = writeExperiment(experiment);
+        return written ? asked : written;
+    }
+};
+
+Asked applyHere(std::string_view id, const QueueRequest &request) {
+    Result<FileLock> lock = FileLock::acquire(experimentFolder(id).lock());
+    if (!lock)
+        return fail(lock.error());
+    Result<Experiment> experiment = readExperiment(id); // read again under the lock
+    if (!experiment)
+        return fail(experiment.error());
+    const auto change =
+        std::make_shared<OwnerlessChange>(OwnerlessChange{std::move(*lock), std::move(*experiment), request});
+    const Experiment &queue = change->experiment;
+    const Result<CommandPrefix> prefix = prefixFor(queue.host, queue.remoteAgent);
+    std::vector<std::unique_ptr<Request>> stops;
+    Result<void> refused;
+    for (const int current : stopsCurrents(request, queue)) {
+        const ExperimentEntry &entry = queue.entries[std::size_t(current)];
+        if (!prefix || entry.run.empty())
+            continue;
+        Asked asked = askToStop(prefixOfAgent0(entry.planned.config, *prefix).value_or(*prefix), entry.run, request.by);
+        if (!asked)
+            refused = fail(asked.error());
+        else if (*asked)
+            stops.push_back(std::move(*asked));
+    }
+    if (!stops.empty())
+        return std::make_unique<RequestGroup>(std::move(stops), [change, refused](const Result<void> &asked) {
+            return change->write(asked ? refused : asked);
+        });
+    const Result<void> written = change->write(refused);
+    return written ? Asked() : fail(written.error());
+}
+
+} // namespace
+
+std::string_view toString(QueueRequest::Kind kind) {
+    return kindNames[std::size_t(kind)];
+}
+
+std::optional<QueueRequest::Kind> queueRequestKindFrom(std::string_view text) {
+    const auto found = std::find(kindNames.begin(), kindNames.end(), text);
+    if (found == kindNames.end())
+        return std::nullopt;
+    return QueueRequest::Kind(found - kindNames.begin());
+}
+
+std::string toJson(const QueueRequest &request) {
+    Json json = {{"kind", std::string(toString(request.kind))}, {"by", request.by}};
+    if (request.entry >= 0)
+        json["entry"] = request.entry;
+    if (request.kind == QueueRequest::Kind::Move)
+        json["to"] = request.to;
+    if (request.alone)
+        json["alone"] = true;
+    if (request.generation)
+        json["generation"] = *request.generation;
+    if (request.added)
+        json["added"] = {{"name", request.added->name},
+                         {"repeats", request.added->repeats},
+                         {"note", request.added->note},
+                         {"command", request.added->command},
+                         {"config", Json::parse(lockstep::toJson(request.added->config))}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        const auto kind = queueRequestKindFrom(json.value("kind", ""));
+        if (!kind)
+            return std::nullopt;
+        QueueRequest request;
+        request.kind = *kind;
+        request.entry = json.value("entry", -1);
+        request.to = json.value("to", 0);
+        request.alone = json.value("alone", false);
+        request.by = json.value("by", "a request");
+        if (json.contains("generation"))
+            request.generation = json["generation"].get<std::uint64_t>();
+        if (json.contains("added")) {
+            const Json &added = json["added"];
+            const auto config = runConfigFromJson(added.at("config").dump());
+            if (!config)
+                return std::nullopt;
+            request.added.emplace();
+            request.added->name = added.at("name").get<std::string>();
+            request.added->repeats = added.value("repeats", 1);
+            request.added->note = added.value("note", "");
+            request.added->command = added.value("command", std::vector<std::string>());
+            request.added->config = *config;
+        }
+        return request;
+    } catch (const std::exception &) {
+        return std::nullopt;
+    }
+}
+
+std::vector<QueueRequest> retriesOf(const Experiment &experiment, const std::vector<std::string> &runs, bool alone) {
+    std::vector<QueueRequest> out;
+    for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
+        const std::string &run = experiment.entries[i].run;
+        if (run.empty() || std::ranges::find(runs, run) == runs.end())
+            continue;
+        QueueRequest &request = out.emplace_back();
+        request.kind = QueueRequest::Kind::Retry;
+        request.entry = int(i);
+        request.alone = alone;
+    }
+    return out;
+}
+
+std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment) {
+    std::vector<int> out = experiment.currents();
+    std::erase_if(out, [&](int current) {
+        return request.kind != QueueRequest::Kind::Stop &&
+               !(request.kind == QueueRequest::Kind::Skip && request.entry == current);
+    });
+    return out;
+}
+
+Result<void> apply(const QueueRequest &request, Experiment &experiment) {
+    const bool names = request.kind == QueueRequest::Kind::Skip || request.kind == QueueRequest::Kind::Retry ||
+                       request.kind == QueueRequest::Kind::Move;
+    if (names && (request.entry < 0 || request.entry >= int(experiment.entries.size())))
+        return fail(Error::badArgument("the experiment has no run number " + std::to_string(request.entry + 1),
+                                       "it has 1 to " + std::to_string(experiment.entries.size())));
+    switch (request.kind) {
+    case QueueRequest::Kind::Stop:
+        for (ExperimentEntry &entry : experiment.entries)
+            if (entry.state == EntryState::Queued) {
+                entry.state = EntryState::Stopped;
+                entry.reason = "stopped by " + request.by;
+            }
+        return {};
+    case QueueRequest::Kind::Pause:
+    case QueueRequest::Kind::Resume:
+        if (experiment.over())
+            return fail(Error::badArgument("experiment " + experiment.id + " is over: there is no queue to " +
+                                               std::string(toString(request.kind)),
+                                           "lockstepctl show " + experiment.id));
+        experiment.pausedBy = request.kind == QueueRequest::Kind::Pause ? request.by : std::string();
+        return {};
+    case QueueRequest::Kind::Skip:
+        return skip(experiment.entries[std::size_t(request.entry)], request.by);
+    case QueueRequest::Kind::Retry:
+        return retry(experiment, request.entry, request.alone);
+    case QueueRequest::Kind::Move:
+        return move(experiment, request.entry, request.to);
+    case QueueRequest::Kind::Add:
+        if (!request.added)
+            return fail(Error::badArgument("the request names no run to add", "give a run and its config"));
+        return add(experiment, *request.added);
+    }
+    return {};
+}
+
+Asked askQueue(std::string_view id, const QueueRequest &request) {
+    if (const auto origin = queueOriginOf(id))
+        return askQueueThere(id, *origin, request);
+    Result<Experiment> experiment = readExperiment(id);
+    if (!experiment)
+        return fail(experiment.error());
+    if (request.kind == QueueRequest::Kind::Stop && experiment->over())
+        return fail(Error::failed("experiment " + std::string(id) + " is over already"));
+    if (const Result<void> possible = apply(request, *experiment);
+        !possible) // tried on a copy to report errors to the requester
+        return fail(possible.error());
+    const ExperimentFolder folder = experimentFolder(id);
+    if (!isOwned(id))
+        return applyHere(id, request);
+    if (const Result<void> made = realFileSystem().makeFolders(folder.requests()); !made)
+        return fail(made.error());
+    char name[64]; // names sort by time
+    std::snprintf(name, sizeof name, "/%020lld-%d.json", static_cast<long long>(SystemClock().wallUs()), ::getpid());
+    const Result<void> written = realFileSystem().writeAtomically(folder.requests() + name, toJson(request));
+    return written ? Asked() : fail(written.error());
+}
+
+Result<void> requestQueue(std::string_view id, const QueueRequest &request) {
+    return waitFor(askQueue(id, request));
+}
+
+std::vector<QueueRequest> takeRequests(const ExperimentFolder &folder) {
+    std::vector<QueueRequest> requests;
+    const QDir where(QString::fromStdString(folder.requests()));
+    for (const QString &name : where.entryList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
+        const QString path = where.filePath(name);
+        const Result<std::string> text = realFileSystem().readAll(path.toStdString());
+        QFile::remove(path);
+        const std::optional<QueueRequest> request = text ? queueRequestFromJson(*text) : std::nullopt;
+        if (request)
+            requests.push_back(*request);
+        else
+            logWarning("dropped an unreadable request: " + path.toStdString());
+    }
+    return requests;
+}
+
+Result<void> stopExperiment(std::string_view id, std::string_view by) {
+    QueueRequest request;
+    request.kind = QueueRequest::Kind::Stop;
+    request.by = std::string(by);
+    return requestQueue(id, request);
+}
+
+} // namespace lockstep::core

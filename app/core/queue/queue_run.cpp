@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "queue/queue_run.h"
+
+#include <algorithm>
+
+#include <QTimer>
+
+#include "follow/run_follower.h"
+#include "ipc/logging.h"
+#include "launch/nodes_launcher.h"
+#include "launch/place_check.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+
+QueueRun::QueueRun(QObject *parent) : QObject(parent) {}
+
+QueueRun::~QueueRun() = default;
+
+void QueueRun::check(const RunConfig &config, const CommandPrefix &where) {
+    m_check = std::make_unique<PlaceCheck>();
+    connect(m_check.get(), &PlaceCheck::ended, this,
+            [this](const std::optional<Error> &error) { Q_EMIT checked(error, m_check->linkFailed()); });
+    m_check->start(config, where);
+}
+
+void QueueRun::launch(const CommandPrefix &where, const LaunchRequest &request) {
+    if (m_launcher)
+        m_launcher.release()->deleteLater(); // this may be its own signal
+    m_launcher = std::make_unique<NodesLauncher>();
+    connect(m_launcher.get(), &NodesLauncher::ready, this, &QueueRun::launched);
+    connect(m_launcher.get(), &NodesLauncher::failed, this, &QueueRun::launchFailed);
+    m_launcher->start(where, request);
+}
+
+RunStore *QueueRun::follow(const std::string &run, const CommandPrefix &agent0) {
+    const QString id = QString::fromStdString(run);
+    m_follower.reset();
+    m_store = std::make_unique<RunStore>(id);
+    m_follower = std::make_unique<RunFollower>(m_store.get(), id, agent0);
+    m_follower->setOwnsQueue(true);
+    connect(
+        m_follower.get(), &RunFollower::ended, this,
+        [this] {
+            if (m_follower)
+                Q_EMIT ended();
+        },
+        Qt::QueuedConnection); // the follower may be deleted then
+    connect(m_store.get(), &RunStore::changed, this, [this](RunStore::Changes what) {
+        if ((what & RunStore::Link) && m_store->lifecycle().link() == LinkState::Live)
+            Q_EMIT live();
+    });
+    return m_store.get();
+}
+
+void QueueRun::startFollowing() {
+    m_follower->start();
+}
+
+void QueueRun::forget() {
+    m_follower.reset();
+    m_store.reset();
+}
+
+void QueueRun::stop(const QString &by) {
+    if (m_check && !m_launcher)
+        return m_check->stop();
+    if (!m_follower)
+        return;
+    const auto answered = [this, by](const Result<void> &result) {
+        if (result)
+            return;
+        logWarning(result.error().message());
+        QTimer::singleShot(1000, this, [this, by] { stop(by); }); // it is starting, or its link is being restored
+    };
+    Asked asked = m_follower->requestStop(by);
+    if (!asked)
+        return answered(fail(asked.error()));
+    if (!*asked)
+        return;
+    connect(asked->get(), &Request::finished, this, [answered, stop = asked->get()] { answered(stop->result()); });
+    std::erase_if(m_stops, [](const std::unique_ptr<Request> &stop) { return stop->over(); });
+    m_stops.push_back(std::move(*asked));
+}
+
+EntryEnd entryEndOf(const RunStore &store) {
+    if (const std::optional<RunResult> &result = store.result()) {
+        if (result->state == RunState::Done)
+            return {EntryState::Done, {}};
+        return {result->state == RunState::Stopped ? EntryState::Stopped : EntryState::Failed,
+                QString::fromStdString(result->reason)};
+    }
+    const bool died = store.lifecycle().link() == LinkState::AgentDied;
+    return {EntryState::Failed, died ? QStringLiteral("agent died") : store.lifecycle().linkSentence()};
+}
+
+bool refusedToTrain(const RunStore &store) {
+    return store.result() && store.result()->exitCode == exitBadArguments && store.epochs().merged().empty() &&
+           store.losses().all().points().empty();
+}
+
+} // namespace lockstep::core

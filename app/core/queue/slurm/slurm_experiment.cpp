@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include "queue/slurm/slurm_experiment.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+#include <QDir>
+#include <QFile>
+
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "queue/queue_request.h"
+
+namespace lockstep::core {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int defaultLookS = 5;
+
+int lookMs() {
+    bool whole = false;
+    const double seconds = qEnvironmentVariable("LOCKSTEP_SQUEUE_S").toDouble(&whole);
+    return whole && seconds >= 0.1 && seconds <= 3600 ? int(seconds * 1000) : defaultLookS * 1000;
+}
+
+/// "waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…"
+std::string waitReason(const SlurmJob &job) {
+    std::string text = "waits";
+    if (job.place)
+        text += ", place " + std::to_string(*job.place);
+    if (!job.reason.empty()) {
+        text += ", " + job.reason;
+        if (const std::string words = reasonInWords(job.reason); !words.empty())
+            text += ": " + words;
+    }
+    if (!job.start.empty())
+        text += "; expected to start " + job.start;
+    return text;
+}
+
+struct Standing {
+    EntryState state = EntryState::Queued;
+    std::string run, reason;
+};
+
+/// The outcome of a finished run, from its folder.
+Standing afterwards(const SlurmAttempt &last, bool jobGone) {
+    if (last.status.result) {
+        const RunResult &result = *last.status.result;
+        const EntryState state = result.state == RunState::Done      ? EntryState::Done
+                                 : result.state == RunState::Stopped ? EntryState::Stopped
+                                                                     : EntryState::Failed;
+        return {state, last.run, state == EntryState::Done ? "" : result.reason};
+    }
+    if (jobGone)
+        return {EntryState::Failed, last.run, "its Slurm job ended without a result"};
+    return {EntryState::Running, last.run, ""};
+}
+
+Standing standingOf(const SlurmJob *job, const std::vector<SlurmAttempt> &attempts, bool cancelled) {
+    if (job && (job->waits() || attempts.empty())) // submitted, requeued, or its agents are starting
+        return {EntryState::Queued, "", job->waits() ? "job " + job->id + " " + waitReason(*job) : std::string()};
+    if (attempts.empty())
+        return {EntryState::Stopped, "",
+                cancelled ? "cancelled before it ran" : "its Slurm job left the queue before it ran"};
+    const Standing after = afterwards(attempts.back(), job == nullptr);
+    // While the job exists, a stopped run may be requeued: its outcome is final only when the job has left the queue.
+    if (job && isOver(after.state) && after.state != EntryState::Done)
+        return {EntryState::Running, after.run, ""};
+    return after;
+}
+
+} // namespace
+
+std::string toJson(const SlurmRecord &record) {
+    const Json json = {{"format", 1},
+                       {"job", record.job},
+                       {"entries", record.entries},
+                       {"runs", record.runs},
+                       {"cancelled", record.cancelled}};
+    return json.dump(1) + "\n";
+}
+
+Result<SlurmRecord> slurmRecordFromJson(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        SlurmRecord record;
+        record.job = json.value("job", "");
+        record.entries = json.at("entries").get<std::vector<int>>();
+        record.runs = json.at("runs").get<std::vector<std::string>>();
+        record.cancelled = json.value("cancelled", false);
+        if (record.entries.size() != record.runs.size() ||
+            !std::all_of(record.runs.begin(), record.runs.end(), [](const auto &run) { return isRunId(run); }))
+            return fail(Error::failed("slurm.json is damaged: its runs don't match its entries"));
+        return record;
+    } catch (const std::exception &exception) {
+        return fail(Error::failed(std::string("slurm.json is damaged: ") + exception.what()));
+    }
+}
+
+SlurmFiles slurmFiles(std::string_view experiment) {
+    const std::string folder = experimentFolder(experiment).path;
+    return {folder + "/job.sbatch", folder + "/slurm.json", folder + "/slurm-%A_%a.log"};
+}
+
+bool isSlurmExperiment(std::string_view experiment) {
+    return isRunId(experiment) && QFile::exists(QString::fromStdString(slurmFiles(experiment).record));
+}
+
+Result<SlurmRecord> readSlurmRecord(std::string_view experiment) {
+    const auto text = realFileSystem().readAll(slurmFiles(experiment).record);
+    if (!text)
+        return fail(Error::badArgument(std::string(experiment.substr(0, 80)) + " was not made for Slurm",
+                                       "lockstepctl slurm list shows those that were"));
+    return slurmRecordFromJson(*text);
+}
+
+Result<void> writeSlurmRecord(std::string_view experiment, const SlurmRecord &record) {
+    return realFileSystem().writeAtomically(slurmFiles(experiment).record, toJson(record));
+}
+
+Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace &place) {
+    const std::vector<SlurmTask> tasks = slurmTasks(experiment);
+    const auto script = slurmScript(tasks, place);
+    if (!script)
+        return fail(script.error());
+    SlurmRecord record;
+    record.entries = experiment.queued();
+    for (const SlurmTask &task : tasks)
+        record.runs.push_back(task.run);
+    if (const auto written = writeExperiment(experiment); !written)
+        return written;
+    if (const auto written = realFileSystem().writeAtomically(slurmFiles(experiment.id).script, *script); !written)
+        return written;
+    return writeSlurmRecord(experiment.id, record);
+}
+
+Result<std::string> submitSlurmExperiment(std::string_view experiment) {
+    auto record = readSlurmRecord(experiment);
+    if (!record)
+        return fail(record.error());
+    if (!record->job.empty())
+        return fail(
+            Error::badArgument("experiment " + std::string(experiment) + " is already Slurm's job " + record->job,
+                               "lockstepctl slurm follow " + std::string(experiment)));
+    const auto script = realFileSystem().readAll(slurmFiles(experiment).script);
+    if (!script)
+        return fail(script.error());
+    std::string log = slurmFiles(experiment).log;
+    if (record->runs.size() == 1) // not an array: no task number
+        log.replace(log.rfind("%A_%a"), 5, "%j");
+    const auto job = submitToSlurm(*script, log);
+    if (!job)
+        return job;
+    record->job = *job;
+    if (const auto written = writeSlurmRecord(experiment, *record); !written)
+        return fail(written.error());
+    return job;
+}
+
+std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record) {
+    std::vector<std::vector<SlurmAttempt>> out(record.runs.size());
+    const QDir folder(QString::fromStdString(runsFolder()));
+    for (const QString &name : folder.entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name)) { // names sort by time
+        const std::string run = name.toStdString();
+        for (std::size_t task = 0; task < record.runs.size(); ++task)
+            if (isAttemptOf(run, record.runs[task]))
+                out[task].push_back({run, readRunStatus(runFolder(run))});
+    }
+    return out;
+}
+
+bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vector<SlurmJob> &jobs,
+               const std::vector<std::vector<SlurmAttempt>> &attempts) {
+    const std::vector<SlurmJob> own = jobsOf(jobs, record.job);
+    bool changed = false;
+    for (std::size_t task = 0; task < record.entries.size(); ++task) {
+        const int index = record.entries[task];
+        if (index < 0 || index >= int(experiment.entries.size()))
+            continue;
+        const auto found = std::find_if(own.begin(), own.end(), [&](const SlurmJob &job) {
+            return record.entries.size() == 1 || job.task == int(task);
+        });
+        const Standing now = standingOf(found == own.end() ? nullptr : &*found, attempts[task], record.cancelled);
+        ExperimentEntry &entry = experiment.entries[std::size_t(index)];
+        const ExperimentEntry before = entry;
+        entry.state = now.state;
+        entry.run = now.run;
+        entry.reason = now.reason;
+        entry.earlierRuns.clear();
+        for (const SlurmAttempt &attempt : attempts[task])
+            if (attempt.run != now.run)
+                entry.earlierRuns.push_back(attempt.run);
+        changed = changed || before != entry;
+    }
+    return changed;
+}
+
+std::string waitSentence(const std::string &name, const SlurmJob &job) {
+    return name + ": job " + job.id + " " + waitReason(job);
+}
+
+SlurmWatch::SlurmWatch(QObject *parent) : QObject(parent) {
+    connect(&m_timer, &QTimer::timeout, this, &SlurmWatch::look);
+}
+
+Result<void> SlurmWatch::own(const std::string &experiment) {
+    auto record = readSlurmRecord(experiment);
+    if (!record)
+        return fail(record.error());
+    if (record->job.empty())
+        return fail(Error::badArgument("experiment " + experiment + " is not submitted yet",
+                                       "lockstepctl slurm submit " + experiment));
+    auto lock = FileLock::acquire(experimentFolder(experiment).lock());
+    if (!lock)
+        return fail(lock.error());
+    auto read = readExperiment(experiment);
+    if (!read)
+        return fail(read.error());
+    m_lock = std::move(*lock);
+    m_record = std::move(*record);
+    m_experiment = std::move(*read);
+    return {};
+}
+
+void SlurmWatch::start() {
+    m_timer.start(lookMs());
+    QTimer::singleShot(0, this, &SlurmWatch::look);
+}
+
+void SlurmWatch::takeRequests() {
+    for (const QueueRequest &request : core::takeRequests(experimentFolder(m_experiment.id))) {
+        if (request.kind != QueueRequest::Kind::Stop) {
+            logWarning(std::string(toString(request.kind)) + " by " + request.by +
+                       " was refused: the queue is Slurm's and is changed by Slurm's own programs");
+            continue;
+        }
+        m_record.cancelled = true;
+        (void)writeSlurmRecord(m_experiment.id, m_record);
+        if (const auto cancelled = cancelSlurmJob(m_record.job); !cancelled)
+            logWarning(cancelled.error().message());
+    }
+}
+
+void SlurmWatch::look() {
+    if (!QFile::exists(
+            QString::fromStdString(experimentFolder(m_experiment.id).json()))) { // removed: nothing left to update
+        m_timer.stop();
+        Q_EMIT finished();
+        return;
+    }
+    takeRequests();
+    const auto jobs = slurmJobs();
+    if (!jobs) {
+        if (m_lastError != jobs.error().message())
+            logWarning(m_lastError = jobs.error().message());
+        return; // Slurm's controller may be restarting: wait for the next poll
+    }
+    m_lastError.clear();
+    // A run that ended after squeue's answer is seen by the next poll.
+    if (reconcile(m_experiment, m_record, *jobs, slurmAttempts(m_record)))
+        if (const auto written = writeExperiment(m_experiment); !written)
+            logWarning("the experiment's state can't be written: " + written.error().message());
+    if (m_experiment.over() && jobsOf(*jobs, m_record.job).empty()) {
+        m_timer.stop();
+        Q_EMIT finished();
+    }
+}
+
+} // namespace lockstep::core

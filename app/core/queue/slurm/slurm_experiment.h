@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// An experiment whose queue is Slurm's. Next to experiment.json are job.sbatch, the script, and slurm.json, which
+// records its job and the run of each task. Slurm decides what runs when; the experiment's owner (SlurmWatch, by lock)
+// only records the state. The jobs run without an owner, and the next one finds everything in squeue and the run
+// folders.
+#include <string>
+#include <vector>
+
+#include <QObject>
+#include <QTimer>
+
+#include "ipc/unix_socket.h"
+#include "queue/slurm/slurm_queue.h"
+#include "queue/slurm/slurm_script.h"
+
+namespace lockstep::core {
+
+/// slurm.json
+struct SlurmRecord {
+    std::string job;               ///< empty: not submitted yet
+    std::vector<int> entries;      ///< the experiment's entries, by task
+    std::vector<std::string> runs; ///< run id of the first attempt, by task
+    bool cancelled = false;        ///< by us
+    bool operator==(const SlurmRecord &) const = default;
+};
+[[nodiscard]] std::string toJson(const SlurmRecord &record);
+[[nodiscard]] Result<SlurmRecord> slurmRecordFromJson(std::string_view text);
+
+struct SlurmFiles {
+    std::string script, record, log; ///< log: sbatch's --output pattern
+};
+[[nodiscard]] SlurmFiles slurmFiles(std::string_view experiment);
+[[nodiscard]] bool isSlurmExperiment(std::string_view experiment);
+[[nodiscard]] Result<SlurmRecord> readSlurmRecord(std::string_view experiment);
+[[nodiscard]] Result<void> writeSlurmRecord(std::string_view experiment, const SlurmRecord &record);
+
+/// Writes experiment, script and record; nothing is submitted.
+[[nodiscard]] Result<void> saveSlurmExperiment(const Experiment &experiment, const SlurmPlace &place);
+/// Submits its script, which may have been edited; returns the job's number. An error if it was submitted before.
+[[nodiscard]] Result<std::string> submitSlurmExperiment(std::string_view experiment);
+
+/// One attempt at a run, as found on disk.
+struct SlurmAttempt {
+    std::string run;
+    RunStatus status;
+};
+/// Updates the experiment from the jobs in Slurm's queue and the attempts on disk (by task, oldest first). Returns
+/// whether anything changed.
+bool reconcile(Experiment &experiment, const SlurmRecord &record, const std::vector<SlurmJob> &jobs,
+               const std::vector<std::vector<SlurmAttempt>> &attempts);
+/// Attempts of every task, from the runs folder.
+[[nodiscard]] std::vector<std::vector<SlurmAttempt>> slurmAttempts(const SlurmRecord &record);
+
+/// "DDP ×2: job 12_1 waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…".
+[[nodiscard]] std::string waitSentence(const std::string &name, const SlurmJob &job);
+
+/// Owns such an experiment until it is over: polls squeue and the run folders, writes experiment.json, and turns a
+/// stop into scancel. LOCKSTEP_SQUEUE_S: seconds between polls of squeue (5).
+class SlurmWatch : public QObject {
+    Q_OBJECT
+public:
+    explicit SlurmWatch(QObject *parent = nullptr);
+    /// Takes the lock; an error names the owner.
+    [[nodiscard]] Result<void> own(const std::string &experiment);
+    void start();
+    [[nodiscard]] const Experiment &experiment() const { return m_experiment; }
+
+Q_SIGNALS:
+    void finished();
+
+private:
+    void look();
+    void takeRequests();
+
+    Experiment m_experiment;
+    SlurmRecord m_record;
+    std::optional<FileLock> m_lock;
+    QTimer m_timer;
+    std::string m_lastError;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "queue/slurm/slurm_queue.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+#include <QProcess>
+
+namespace lockstep::core {
+namespace {
+
+constexpr int answerLimitMs = 20'000;
+constexpr std::size_t fields = 11;
+
+std::optional<long long> numberIn(std::string_view text) {
+    long long number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+/// Maps Slurm's words for "none" to an empty text.
+std::string known(std::string_view text) {
+    return text == "N/A" || text == "n/a" || text == "None" || text == "(null)" ? std::string() : std::string(text);
+}
+
+std::optional<SlurmJob> jobFromLine(std::string_view line) {
+    std::vector<std::string_view> words;
+    while (words.size() + 1 < fields) { // the name comes last and may contain anything
+        const auto bar = line.find('|');
+        if (bar == std::string_view::npos)
+            return std::nullopt;
+        words.push_back(line.substr(0, bar));
+        line.remove_prefix(bar + 1);
+    }
+    SlurmJob job;
+    job.id = words[0];
+    job.rawId = words[1];
+    job.array = words[2];
+    if (const auto task = numberIn(words[3]); task && job.id != job.rawId)
+        job.task = int(*task);
+    job.state = words[4];
+    job.node = known(words[5]);
+    job.start = known(words[6]);
+    job.priority = numberIn(words[7]);
+    job.partition = words[8];
+    job.reason = known(words[9]);
+    job.name = line;
+    if (!numberIn(job.rawId))
+        return std::nullopt;
+    return job;
+}
+
+struct Answer {
+    std::string out;
+};
+
+/// Runs one of Slurm's programs; a failure carries its stderr.
+Result<Answer> ask(const char *program, const QStringList &words, const std::string &input = {}) {
+    QProcess process;
+    process.start(QString::fromLatin1(program), words);
+    if (!process.waitForStarted(answerLimitMs))
+        return fail(
+            Error::badArgument(std::string(program) + " can't be started: " + process.errorString().toStdString(),
+                               "run this where Slurm's programs are, or load their module"));
+    process.write(QByteArray::fromStdString(input));
+    process.closeWriteChannel();
+    if (!process.waitForFinished(answerLimitMs)) {
+        process.kill();
+        process.waitForFinished(1000);
+        return fail(Error::failed(std::string(program) + " did not answer within 20 s", "ask Slurm: scontrol ping"));
+    }
+    if (process.exitStatus() != QProcess::NormalExit || process.exitCode() != 0) {
+        std::string said = QString::fromUtf8(process.readAllStandardError()).simplified().toStdString();
+        return fail(Error::failed(std::string(program) + ": " + (said.empty() ? "failed" : said)));
+    }
+    return Answer{process.readAllStandardOutput().toStdString()};
+}
+
+} // namespace
+
+std::string squeueFormat() {
+    return "%i|%A|%F|%K|%T|%B|%S|%Q|%P|%r|%j";
+}
+
+std::vector<SlurmJob> jobsFromSqueue(std::string_view text) {
+    std::vector<SlurmJob> jobs;
+    while (!text.empty()) {
+        const auto end = text.find('\n');
+        if (auto job = jobFromLine(text.substr(0, end)))
+            jobs.push_back(std::move(*job));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return jobs;
+}
+
+void numberPlaces(std::vector<SlurmJob> &jobs) {
+    std::map<std::string, std::vector<SlurmJob *>> waiting;
+    for (SlurmJob &job : jobs)
+        if (job.waits())
+            waiting[job.partition].push_back(&job);
+    for (auto &[partition, list] : waiting) {
+        std::stable_sort(list.begin(), list.end(), [](const SlurmJob *a, const SlurmJob *b) {
+            const auto key = [](const SlurmJob *job) {
+                return std::tuple(-job->priority.value_or(0), numberIn(job->array).value_or(0), job->task.value_or(0));
+            };
+            return key(a) < key(b);
+        });
+        for (std::size_t i = 0; i < list.size(); ++i)
+            list[i]->place = int(i) + 1;
+    }
+}
+
+std::string reasonInWords(std::string_view reason) {
+    static const std::map<std::string_view, const char *> words = {
+        {"Resources", "it waits for free nodes"},
+        {"Priority", "jobs of higher priority come first"},
+        {"PartitionConfig", "the partition never has that many nodes, or not for that long: request less"},
+        {"PartitionNodeLimit", "the partition allows fewer nodes or a shorter time: request less"},
+        {"PartitionTimeLimit", "its time is longer than the partition allows: request less"},
+        {"PartitionDown", "the partition is down"},
+        {"ReqNodeNotAvail", "a node that it needs is down or reserved"},
+        {"BeginTime", "it has a later begin time, or was requeued"},
+        {"Dependency", "it waits for another job"},
+        {"JobHeldUser", "it is held: scontrol release frees it"},
+        {"JobHeldAdmin", "an administrator holds it"},
+        {"JobArrayTaskLimit", "the array's limit of tasks at a time is reached"},
+        {"QOSMaxCpuPerUserLimit", "your limit of cores is reached"},
+        {"AssocGrpCpuLimit", "your account's limit of cores is reached"},
+    };
+    const auto found = words.find(reason.substr(0, reason.find(',')));
+    return found == words.end() ? std::string() : found->second;
+}
+
+Result<std::vector<SlurmJob>> slurmJobs() {
+    const auto answer = ask("squeue", {QStringLiteral("-h"), QStringLiteral("-r"), QStringLiteral("-o"),
+                                       QString::fromStdString(squeueFormat())});
+    if (!answer)
+        return fail(answer.error());
+    std::vector<SlurmJob> jobs = jobsFromSqueue(answer->out);
+    numberPlaces(jobs);
+    return jobs;
+}
+
+std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view array) {
+    std::vector<SlurmJob> out;
+    std::copy_if(jobs.begin(), jobs.end(), std::back_inserter(out),
+                 [&](const SlurmJob &job) { return job.array == array || job.id == array; });
+    return out;
+}
+
+Result<std::string> submitToSlurm(const std::string &script, const std::string &log) {
+    const auto answer =
+        ask("sbatch", {QStringLiteral("--parsable"), QStringLiteral("--output"), QString::fromStdString(log)}, script);
+    if (!answer)
+        return fail(answer.error());
+    const std::string number = answer->out.substr(0, answer->out.find_first_of(";\n"));
+    if (!numberIn(number))
+        return fail(Error::failed("sbatch answered \"" + number.substr(0, 80) + "\" instead of a job's number"));
+    return number;
+}
+
+Result<void> cancelSlurmJob(const std::string &job) {
+    const auto answer = ask("scancel", {QString::fromStdString(job)});
+    return answer ? Result<void>() : fail(answer.error());
+}
+
+} // namespace lockstep::core

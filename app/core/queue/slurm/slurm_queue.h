@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Reads Slurm's queue from its own programs. Uses squeue's fixed formats, not --json: they mean the same in every
+// version, while the JSON has changed between versions. Blocking calls: not for the GUI thread.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/error.h"
+
+namespace lockstep::core {
+
+/// One job, or one task of an array.
+struct SlurmJob {
+    std::string id;    ///< "12", "12_3": as users write it
+    std::string rawId; ///< the task's own number, for srun --jobid
+    std::string array; ///< the array's number, or its own without one
+    std::optional<int> task;
+    std::string state;  ///< PENDING, RUNNING, COMPLETING, …
+    std::string reason; ///< why it waits: "Resources", "Priority", …; else empty
+    std::string node;   ///< the first one, where agent 0 is; empty while it waits
+    std::string start;  ///< start in local time as Slurm prints it, expected while it waits; empty: unknown
+    std::string partition, name;
+    std::optional<long long> priority;
+    std::optional<int>
+        place; ///< while it waits: position from 1 among the partition's waiting jobs visible to this user
+    [[nodiscard]] bool waits() const { return state == "PENDING"; }
+    [[nodiscard]] bool runs() const { return state == "RUNNING"; }
+    bool operator==(const SlurmJob &) const = default;
+};
+
+/// squeue's -o format.
+[[nodiscard]] std::string squeueFormat();
+/// Parses its lines; skips malformed ones.
+[[nodiscard]] std::vector<SlurmJob> jobsFromSqueue(std::string_view text);
+/// Numbers the waiting jobs: by priority within their partition, then by job number.
+void numberPlaces(std::vector<SlurmJob> &jobs);
+/// Explains a reason in words: "Resources" is "it waits for free nodes". Empty if it needs no explanation.
+[[nodiscard]] std::string reasonInWords(std::string_view reason);
+
+/// All jobs that squeue shows, with their places. Fails without squeue, or without an answer within 20 s.
+[[nodiscard]] Result<std::vector<SlurmJob>> slurmJobs();
+/// The tasks of one job or array.
+[[nodiscard]] std::vector<SlurmJob> jobsOf(const std::vector<SlurmJob> &jobs, std::string_view array);
+/// Submits a script's text; returns the job's number.
+[[nodiscard]] Result<std::string> submitToSlurm(const std::string &script, const std::string &log);
+/// scancel: asks every rank to stop after a checkpoint.
+[[nodiscard]] Result<void> cancelSlurmJob(const std::string &job);
+
+} // namespace lockstep::core

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "store/load_run.h"
+
+#include "ipc/file_system.h"
+#include "store/node_lines.h"
+#include "store/nodes_replay.h"
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
+    Decoder decoder;
+    const auto take = [&](std::string_view line) {
+        if (const Result<Frame> frame = decoder.decode(line))
+            store.take(*frame);
+        else
+            store.countUndecodable();
+        if (onFrame)
+            onFrame();
+    };
+    const std::vector<int> nodes = nodesIn(folder);
+    if (nodes.size() < 2) { // readLog() recognises a torn tail, too
+        if (nodes.empty())
+            return {};
+        const Result<LogReadReport> report = readLog(folder.log(nodes.front()), 0, take);
+        if (!report)
+            return fail(report.error());
+        store.setGaps(report->gaps, report->damagedLines);
+        return {};
+    }
+    NodesReplay replay;
+    NodeLines lines;
+    replay.open(folder);
+    while (replay.slice([&](std::string_view line, int node) {
+        if (lines.check(line, node) == LineChecker::Verdict::Good)
+            take(line);
+    })) {
+    }
+    store.setGaps(lines.gaps(), lines.damagedLines());
+    return {};
+}
+
+} // namespace
+
+Result<void> loadRun(RunStore &store, const RunFolder &folder, const std::function<void()> &onFrame) {
+    const Result<std::string> config = realFileSystem().readAll(folder.config());
+    if (!config)
+        return fail(Error::failed("run " + store.runId().toStdString() + " can't be read: " + config.error().what,
+                                  "lockstepctl list shows the runs"));
+    const Result<RunRecord> record = runRecordFromJson(*config);
+    if (!record)
+        return fail(record.error());
+    store.setRecord(*record);
+    if (Result<void> read = readLogs(store, folder, onFrame); !read)
+        return read;
+    const RunStatus status = readRunStatus(folder);
+    if (status.result)
+        store.setResult(*status.result);
+    using Kind = RunStatus::Kind;
+    store.setLink(status.kind == Kind::Finished    ? LinkState::Finished
+                  : status.kind == Kind::AgentDied ? LinkState::AgentDied
+                                                   : LinkState::Idle);
+    return {};
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "store/run_devices.h"
+
+#include <algorithm>
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::size_t laneLimit = 18'000; // an hour at 5 Hz
+constexpr std::int64_t viewersUs = 10'000'000;
+
+} // namespace
+
+void RunDevices::take(const Frame &frame, const DeviceFrame &body) {
+    for (const DeviceSample &sample : body.devices) {
+        Lane &lane = m_lanes[sample.device];
+        if (lane.samples.empty()) {
+            m_sampled.push_back(sample.device);
+            lane.node = frame.node.value_or(0);
+        }
+        lane.samples.push_back({frame.wallUs, sample});
+        if (lane.samples.size() > laneLimit)
+            lane.samples.pop_front();
+    }
+    if (frame.node.value_or(0) == 0) // viewers follow agent 0
+        takeViewers(frame.wallUs, body);
+}
+
+void RunDevices::takeViewers(std::int64_t wallUs, const DeviceFrame &body) {
+    std::optional<double> cores; // a viewer's first sample does not know its use yet
+    for (const ProcessSample &viewer : body.viewers)
+        if (viewer.cpuCores)
+            cores = cores.value_or(0) + *viewer.cpuCores;
+    if (cores)
+        m_viewers.push_back({wallUs, body.intervalS, *cores * body.intervalS});
+    while (!m_viewers.empty() && m_viewers.front().wallUs < wallUs - viewersUs)
+        m_viewers.pop_front();
+}
+
+std::vector<std::string> RunDevices::names() const {
+    std::vector<std::string> names = m_recorded;
+    for (const std::string &sampled : m_sampled)
+        if (std::find(names.begin(), names.end(), sampled) == names.end())
+            names.push_back(sampled);
+    return names;
+}
+
+const std::deque<LaneSample> *RunDevices::lane(const std::string &device) const {
+    const auto found = m_lanes.find(device);
+    return found == m_lanes.end() ? nullptr : &found->second.samples;
+}
+
+std::optional<int> RunDevices::nodeOf(const std::string &device) const {
+    const auto found = m_lanes.find(device);
+    return found == m_lanes.end() ? std::nullopt : std::optional(found->second.node);
+}
+
+std::optional<double> RunDevices::viewersShare() const {
+    double timeS = 0, cpuS = 0;
+    for (const ViewersUse &use : m_viewers) {
+        timeS += use.intervalS;
+        cpuS += use.cpuS;
+    }
+    return timeS > 0 ? std::optional(cpuS / timeS) : std::nullopt;
+}
+
+} // namespace lockstep::core

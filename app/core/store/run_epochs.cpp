@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "store/run_epochs.h"
+
+#include <algorithm>
+
+namespace lockstep::core {
+namespace {
+
+void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &more) {
+    for (const DeviceUse &use : more) {
+        const auto same = std::find_if(into.begin(), into.end(), [&](const auto &o) { return o.device == use.device; });
+        if (same == into.end())
+            into.push_back(use);
+    }
+}
+
+} // namespace
+
+/// A malformed frame may name any epoch; memory must not follow it.
+bool RunEpochs::plausible(int epoch) const {
+    return epoch >= 1 && epoch <= int(m_epochs.size()) + 10'000;
+}
+
+MergedEpoch &RunEpochs::at(int epoch) {
+    while (int(m_epochs.size()) < epoch) {
+        MergedEpoch next;
+        next.epoch = int(m_epochs.size()) + 1;
+        m_epochs.push_back(std::move(next));
+    }
+    return m_epochs[std::size_t(epoch - 1)];
+}
+
+void RunEpochs::take(int rank, const StepsFrame &body) {
+    if (plausible(body.epoch))
+        at(body.epoch);
+    WindowLosses &windows = m_windows[rank];
+    if (windows.epoch != body.epoch)
+        windows = {body.epoch};
+    if (body.loss) {
+        windows.sum += body.loss->mean * double(body.samples);
+        windows.samples += double(body.samples);
+    }
+}
+
+void RunEpochs::running(int epoch, double seconds) {
+    if (!m_epochs.empty() && epoch == int(m_epochs.size()))
+        m_epochs.back().runningS = std::max(m_epochs.back().runningS, seconds);
+}
+
+bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int ranks) {
+    if (!plausible(body.epoch) || std::ranges::any_of(m_rankEpochs, [&](const RankEpoch &known) {
+            return known.rank == rank && known.frame.epoch == body.epoch;
+        }))
+        return false;
+    m_rankEpochs.push_back({rank, body, frame.wallUs});
+    MergedEpoch &epoch = at(body.epoch);
+    WindowLosses &windows = m_windows[rank];
+    if (!epoch.loss)
+        epoch.loss = body.loss;
+    if (!body.loss) {
+        epoch.lossSum += windows.sum;
+        epoch.lossSamples += windows.samples;
+    }
+    windows.sum = windows.samples = 0;
+    epoch.durationS = std::max(epoch.durationS, body.durationS);
+    epoch.samples += body.samples;
+    epoch.rankDurationS[rank] = body.durationS;
+    if (body.readyBatches)
+        epoch.readyBatches = std::min(epoch.readyBatches.value_or(*body.readyBatches), *body.readyBatches);
+    epoch.ranksReported = int(epoch.rankDurationS.size());
+    epoch.complete = epoch.ranksReported >= std::max(1, ranks);
+    if (epoch.complete && !epoch.loss && epoch.lossSamples > 0)
+        epoch.loss = epoch.lossSum / epoch.lossSamples;
+    mergeDevices(epoch.devices, body.devices);
+    return true;
+}
+
+bool RunEpochs::take(const Frame &frame, const EvalFrame &body) {
+    if (!plausible(body.epoch))
+        return false;
+    MergedEpoch &epoch = at(body.epoch);
+    epoch.eval = body;
+    epoch.evalWallUs = frame.wallUs;
+    return true;
+}
+
+} // namespace lockstep::core

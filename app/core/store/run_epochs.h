@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <vector>
+
+#include "store/run_data.h"
+
+namespace lockstep::core {
+
+/// The epochs of a run: each rank's own reports, and one epoch over all ranks.
+class RunEpochs {
+public:
+    /// A window of steps: its epoch has begun.
+    void take(int rank, const StepsFrame &body);
+    /// Training time of a rank's windows of `epoch` so far.
+    void running(int epoch, double seconds);
+    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: an epoch that was told before, or can't be.
+    bool take(int rank, const Frame &frame, const EpochFrame &body, int ranks);
+    /// False: an epoch that can't be.
+    bool take(const Frame &frame, const EvalFrame &body);
+
+    /// By epoch, without gaps from 1 as far as heard.
+    [[nodiscard]] const std::vector<MergedEpoch> &merged() const { return m_epochs; }
+    [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; } ///< as they came
+
+private:
+    MergedEpoch &at(int epoch);
+    [[nodiscard]] bool plausible(int epoch) const;
+
+    /// Losses of a rank's windows since its last finished epoch, for scripts that report no loss by epoch.
+    struct WindowLosses {
+        int epoch = 0;
+        double sum = 0, samples = 0;
+    };
+    std::vector<MergedEpoch> m_epochs;
+    std::vector<RankEpoch> m_rankEpochs;
+    std::map<int, WindowLosses> m_windows; ///< by rank
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+
+#include <QString>
+
+#include "ipc/frames.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::core {
+
+/// Which run it is: its id, its record, and what a script reported of itself.
+class RunIdentity {
+public:
+    explicit RunIdentity(QString runId) : m_runId(std::move(runId)) {}
+
+    void setRecord(const RunRecord &record) { m_record = record; }
+    /// The log's header names the run: used if nobody else did.
+    void hearRunId(const std::string &runId);
+    /// The first rank to report a fact is believed.
+    void hear(const About &about) { m_about.insert(about.begin(), about.end()); }
+
+    [[nodiscard]] QString runId() const { return m_runId; }
+    [[nodiscard]] QString title() const;  ///< the record's name, else the run id
+    [[nodiscard]] QString method() const; ///< a name of ipc/methods.h, or what a script calls it; empty when unknown
+    [[nodiscard]] const std::optional<RunRecord> &record() const { return m_record; }
+    [[nodiscard]] const About &about() const { return m_about; } ///< empty: no script, or it reported nothing
+
+private:
+    QString m_runId;
+    std::optional<RunRecord> m_record;
+    About m_about;
+};
+
+} // namespace lockstep::core

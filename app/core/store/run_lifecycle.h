@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <optional>
+#include <string>
+
+#include <QString>
+
+#include "ipc/frames.h"
+#include "ipc/run_folder.h"
+#include "store/run_data.h"
+
+namespace lockstep::core {
+
+/// Where a run is between launch and exit, and how the follower stands to it.
+class RunLifecycle {
+public:
+    /// A state that agent 0 or a rank reported.
+    void take(const Frame &frame, const StateFrame &body);
+    void setResult(const RunResult &result) { m_result = result; }
+    /// False: nothing changed.
+    bool setLink(LinkState link, const QString &sentence);
+
+    /// The run's own state; absent until it is heard.
+    [[nodiscard]] std::optional<RunState> state() const;
+    [[nodiscard]] bool over() const; ///< final state, or the agent died
+    [[nodiscard]] bool agentDied() const;
+    [[nodiscard]] std::string reason() const; ///< why it did not succeed, as agent 0 or the result says
+    [[nodiscard]] QString sentence() const;   ///< "training", "done", "failed: rank 1 …", "failed: agent died"
+    [[nodiscard]] const std::optional<RunResult> &result() const { return m_result; }
+    [[nodiscard]] LinkState link() const { return m_link; }
+    [[nodiscard]] QString linkSentence() const { return m_linkSentence; }
+
+private:
+    std::optional<RunState> m_ofAgent, m_ofRank0;
+    std::string m_detail;
+    std::optional<RunResult> m_result;
+    LinkState m_link = LinkState::Idle;
+    QString m_linkSentence;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+
+#include "store/loss_series.h"
+
+namespace lockstep::core {
+
+/// The loss of a run: one curve over all ranks, and one of each rank.
+class RunLosses {
+public:
+    void setRanks(int count) { m_merger.setRanks(count); }
+    /// `place`: step, epoch and times of the window. A window without a loss is ignored.
+    void take(int rank, LossPoint place, const StepsFrame &body);
+    /// The run is over: points that still wait for another rank are joined without it.
+    void join() { m_merger.flush(m_all); }
+
+    /// By windows of about 100 ms.
+    [[nodiscard]] const LossSeries &all() const { return m_all; }
+    [[nodiscard]] const LossSeries *ofRank(int rank) const; ///< null: none heard
+
+private:
+    LossSeries m_all;
+    LossMerger m_merger;
+    std::map<int, LossSeries> m_ranks;
+};
+
+} // namespace lockstep::core

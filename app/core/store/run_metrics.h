@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/metric_totals.h"
+#include "store/loss_series.h"
+
+namespace lockstep::core {
+
+/// The metrics of one run, registered and invented (ipc/metrics.h): curves of all ranks together and of each rank, values by
+/// epoch and of the run. At most 32 different ones; curves are of bounded length.
+class RunMetrics {
+public:
+    void setRanks(int count) { m_ranks = count; }
+    /// `place`: step, epoch and times of the window.
+    void take(int rank, const StepsFrame &frame, const LossPoint &place);
+    void take(int rank, const EpochFrame &frame) { m_totals.take(rank, frame); }
+    /// The run is over: what is left is joined as it is.
+    void flush();
+
+    /// In the order of metricBefore().
+    [[nodiscard]] std::vector<std::string> names() const;
+    /// All ranks' windows of about 100 ms as one curve, the value in LossPoint::loss; a point comes when every rank has come
+    /// that far. Null: no such metric.
+    [[nodiscard]] const LossSeries *series(std::string_view name) const;
+    [[nodiscard]] const LossSeries *rankSeries(std::string_view name, int rank) const;
+    [[nodiscard]] MetricValues ofEpoch(int epoch) const { return m_totals.ofEpoch(epoch); }
+    [[nodiscard]] MetricValues ofRun() const { return m_totals.ofRun(); }
+
+private:
+    struct Waiting {
+        LossPoint place;
+        ScalarWindow window;
+    };
+    struct Metric {
+        MetricSpec spec;
+        LossSeries all;
+        std::map<int, LossSeries> ranks;
+        std::map<int, std::deque<Waiting>> waiting; ///< by rank
+    };
+    Metric *metric(std::string_view name);
+    static void join(Metric &metric, std::int64_t upTo);
+
+    int m_ranks = 1;
+    std::map<std::string, Metric, std::less<>> m_metrics;
+    std::map<int, std::int64_t> m_reached; ///< each rank's newest step, with or without a metric
+    MetricTotals m_totals;
+};
+
+} // namespace lockstep::core

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "store/run_data.h"
+
+namespace lockstep::core {
+class RunStore;
+
+/// What a run amounts to so far.
+[[nodiscard]] RunOutcome outcomeOf(const RunStore &run);
+
+} // namespace lockstep::core

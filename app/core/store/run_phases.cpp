@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "store/run_phases.h"
+
+#include <algorithm>
+
+#include "ipc/phase_sums.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::int64_t recentNs = 30'000'000'000;
+
+} // namespace
+
+void RunPhases::OfRank::finish(const PhaseTimes &times, std::int64_t steps) {
+    add(finished, times);
+    finishedSteps += steps;
+    current.clear();
+    currentSteps = 0;
+}
+
+void RunPhases::take(int rank, const Frame &frame, const StepsFrame &body) {
+    OfRank &phases = m_ranks[rank];
+    if (phases.currentEpoch != body.epoch) { // an epoch whose own frame never came counts by its windows
+        phases.finish(phases.current, phases.currentSteps);
+        phases.currentEpoch = body.epoch;
+    }
+    add(phases.current, body.phases);
+    phases.currentSteps += body.count;
+    phases.recent.push_back({frame.monoNs, body.count, additiveSum(body.phases)});
+    while (phases.recent.front().monoNs <= frame.monoNs - recentNs)
+        phases.recent.pop_front();
+    addReplicas(body);
+}
+
+void RunPhases::addReplicas(const StepsFrame &body) {
+    for (const ReplicaTime &replica : body.replicas) {
+        const auto same = std::find_if(m_replicas.begin(), m_replicas.end(),
+                                       [&](const ReplicaTime &known) { return known.device == replica.device; });
+        if (same == m_replicas.end())
+            m_replicas.push_back(replica);
+        else
+            add(same->phases, replica.phases);
+    }
+    if (!body.replicas.empty())
+        m_replicaSteps += body.count;
+}
+
+void RunPhases::take(int rank, const EpochFrame &body) {
+    OfRank &phases = m_ranks[rank];
+    if (body.phases.empty())
+        phases.finish(phases.current, phases.currentSteps);
+    else
+        phases.finish(body.phases, body.steps);
+}
+
+PhaseTimes RunPhases::of(int rank) const {
+    const auto found = m_ranks.find(rank);
+    if (found == m_ranks.end())
+        return {};
+    PhaseTimes sum = found->second.finished;
+    add(sum, found->second.current);
+    return sum;
+}
+
+std::int64_t RunPhases::steps(int rank) const {
+    const auto found = m_ranks.find(rank);
+    return found == m_ranks.end() ? 0 : found->second.finishedSteps + found->second.currentSteps;
+}
+
+double RunPhases::runningS(int rank) const {
+    const auto found = m_ranks.find(rank);
+    return found == m_ranks.end() ? 0 : additiveSum(found->second.current);
+}
+
+std::optional<double> RunPhases::secondsPerStep() const {
+    std::optional<double> slowest;
+    for (const auto &[rank, phases] : m_ranks) {
+        double seconds = 0;
+        std::int64_t steps = 0;
+        for (const Window &window : phases.recent) {
+            seconds += window.additiveS;
+            steps += window.steps;
+        }
+        if (steps > 0 && seconds > 0)
+            slowest = std::max(slowest.value_or(0), seconds / double(steps));
+    }
+    return slowest;
+}
+
+} // namespace lockstep::core

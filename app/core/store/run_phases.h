@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ipc/frames.h"
+
+namespace lockstep::core {
+
+/// Where the time of a run goes: each rank's phases over the whole run so far, exact for finished epochs, by windows for the
+/// present one.
+class RunPhases {
+public:
+    void take(int rank, const Frame &frame, const StepsFrame &body);
+    void take(int rank, const EpochFrame &body);
+
+    [[nodiscard]] PhaseTimes of(int rank) const;
+    [[nodiscard]] std::int64_t steps(int rank) const; ///< that of() covers
+    /// Time of a rank's windows in the epoch that runs.
+    [[nodiscard]] double runningS(int rank) const;
+    /// DP: each device's own times in the parallel parts, over the windows that report them.
+    [[nodiscard]] const std::vector<ReplicaTime> &replicas() const { return m_replicas; }
+    [[nodiscard]] std::int64_t replicaSteps() const { return m_replicaSteps; } ///< that replicas() covers
+    /// Of the slowest rank, over its last 30 s of training.
+    [[nodiscard]] std::optional<double> secondsPerStep() const;
+
+private:
+    void addReplicas(const StepsFrame &body);
+
+    struct Window {
+        std::int64_t monoNs = 0, steps = 0;
+        double additiveS = 0;
+    };
+    struct OfRank {
+        PhaseTimes finished, current; ///< whole epochs; the epoch that runs
+        std::int64_t finishedSteps = 0, currentSteps = 0;
+        int currentEpoch = 0;
+        std::deque<Window> recent;
+        void finish(const PhaseTimes &times, std::int64_t steps); ///< the epoch that runs took that long
+    };
+    std::map<int, OfRank> m_ranks;
+    std::vector<ReplicaTime> m_replicas;
+    std::int64_t m_replicaSteps = 0;
+};
+
+} // namespace lockstep::core

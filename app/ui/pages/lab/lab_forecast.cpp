@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/lab/lab_forecast.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/scrolled_body.h"
+#include "app/ui/widgets/tables.h"
+#include "base/command_prefix.h"
+#include "base/format.h"
+#include "experiment/recipe.h"
+#include "lab/forecast_record.h"
+#include "models/lab_tables.h"
+
+namespace lockstep::ui {
+
+LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecast"), parent) {
+    m_recipe = new QComboBox(this);
+    m_recipe->setAccessibleName(tr("Recipe to forecast"));
+    for (const std::string &name : core::builtInRecipes())
+        m_recipe->addItem(QString::fromStdString(name));
+    m_recipe->setCurrentText(QStringLiteral("lenet-dp-vs-ddp"));
+    m_forecast = new QPushButton(tr("Forecast"), this);
+    m_forecast->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
+    m_forecast->setToolTip(
+        tr("Trains single devices for some seconds and predicts DDP and server from the lab (Ctrl+Shift+M)"));
+    addTool(m_recipe);
+    addTool(m_forecast);
+    m_words = makeLabel({}, "secondary", this);
+    m_words->setWordWrap(true);
+    m_words->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_table = makeTable(theme, this, 0);
+    m_table->setModel(&m_model);
+    m_table->setAccessibleName(tr("Forecast"));
+    body()->addWidget(m_table);
+    body()->addWidget(m_words);
+    connect(m_recipe, &QComboBox::activated, this, [this] {
+        m_chosen = true;
+        if (m_making.state() == QProcess::NotRunning)
+            read();
+    });
+    connect(m_forecast, &QPushButton::clicked, this, &LabForecast::press);
+    connect(&m_making, &QProcess::finished, this, &LabForecast::over);
+}
+
+LabForecast::~LabForecast() {
+    m_making.disconnect(this);
+    m_making.terminate();
+    m_making.waitForFinished(500);
+}
+
+QString LabForecast::sentence() const {
+    return m_words->text();
+}
+
+void LabForecast::show(std::vector<NodePlace> places) {
+    m_places = std::move(places);
+    read();
+}
+
+void LabForecast::read() {
+    const std::vector<core::ForecastRecord> made = core::newestForecastsFor(m_places);
+    for (const core::ForecastRecord &one : made) // of a recipe of one's own, or of a run
+        if (const QString name = QString::fromStdString(one.recipe); m_recipe->findText(name) < 0)
+            m_recipe->addItem(name);
+    if (!m_chosen && !made.empty())
+        m_recipe->setCurrentText(QString::fromStdString(made.front().recipe));
+    const auto record = std::ranges::find(made, m_recipe->currentText().toStdString(), &core::ForecastRecord::recipe);
+    m_table->setVisible(record != made.end());
+    if (record == made.end()) {
+        m_words->setText(tr("None of this recipe yet: single devices train for some seconds, and what DDP and a server "
+                            "would take is predicted from that and the lab. When it has run, the forecast is graded "
+                            "here."));
+        return;
+    }
+    m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record)));
+    const std::size_t buckets = record->forecast.bucketsBytes.size();
+    QStringList words = {tr("%1, %2. One device alone: %3 a step. Gradient: %4 in %5.")
+                             .arg(QString::fromStdString(record->title), core::wallTime(record->startWallUs),
+                                  core::shortTime(record->forecast.oneDeviceStepS),
+                                  core::bytes(record->forecast.gradientBytes))
+                             .arg(buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
+    if (record->forecast.bestDdp)
+        words << (*record->forecast.bestDdp == 1
+                      ? tr("DDP would not pay here: one device is best.")
+                      : tr("Best number of devices for DDP: %1.").arg(*record->forecast.bestDdp));
+    if (record->forecast.bestServer)
+        words << (*record->forecast.bestServer == 1
+                      ? tr("A server would not pay here: one device is best.")
+                      : tr("Best number of devices for a server: %1.").arg(*record->forecast.bestServer));
+    for (const std::string &sentence : record->forecast.reservations)
+        words << QString::fromStdString(sentence);
+    m_words->setText(words.join(u'\n'));
+    fitColumns(m_table, 64, 320);
+    fitHeight(m_table);
+}
+
+/// Starts one, or cancels the one that is being made.
+void LabForecast::press() {
+    if (m_making.state() != QProcess::NotRunning) {
+        m_cancelled = true;
+        m_making.terminate();
+        return;
+    }
+    const auto ctl = core::findCtl();
+    if (!ctl) {
+        Q_EMIT failed(QString::fromStdString(ctl.error().message()));
+        return;
+    }
+    m_cancelled = false;
+    setWords(m_forecast, tr("Cancel"));
+    m_words->setText(tr("Single devices train for some seconds …"));
+    m_making.setStandardInputFile(QProcess::nullDevice());
+    QStringList arguments{QStringLiteral("forecast"), m_recipe->currentText()};
+    if (!m_places.empty())
+        arguments << QStringLiteral("--nodes") << QString::fromStdString(toText(m_places));
+    m_making.start(QString::fromStdString(*ctl), arguments);
+}
+
+void LabForecast::over() {
+    setWords(m_forecast, tr("Forecast"));
+    const bool done = m_making.exitStatus() == QProcess::NormalExit && m_making.exitCode() == 0;
+    if (!done && !m_cancelled)
+        Q_EMIT failed(QString::fromUtf8(m_making.readAllStandardError()).trimmed().section(u'\n', -1));
+    m_making.readAllStandardOutput();
+    read();
+}
+
+} // namespace lockstep::ui

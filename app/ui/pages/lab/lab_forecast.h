@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QProcess>
+
+#include <optional>
+#include <vector>
+
+#include "app/ui/widgets/card.h"
+#include "ipc/placement.h"
+#include "models/cell_table_model.h"
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QTableView;
+
+namespace lockstep::ui {
+class Theme;
+
+/// What DDP and a server would take by the lab, of the recipe that is chosen, and how it came out. Making one is lockstepctl's; it ends with this window.
+class LabForecast : public Card {
+    Q_OBJECT
+public:
+    explicit LabForecast(const Theme &theme, QWidget *parent = nullptr);
+    ~LabForecast() override;
+    /// Shows the newest forecast of the chosen recipe for these places, empty: this machine; the next one is made for them. Until
+    /// a person has chosen, the recipe is that of the newest forecast there.
+    void show(std::vector<NodePlace> places);
+    [[nodiscard]] QPushButton *button() const { return m_forecast; }
+    [[nodiscard]] QComboBox *recipe() const { return m_recipe; }
+    [[nodiscard]] QTableView *table() const { return m_table; }
+    [[nodiscard]] QString sentence() const;
+
+Q_SIGNALS:
+    void failed(const QString &sentence);
+
+private:
+    void press();
+    void over();
+    void read();
+
+    std::vector<NodePlace> m_places;
+    QComboBox *m_recipe;
+    QPushButton *m_forecast;
+    QLabel *m_words;
+    QTableView *m_table;
+    core::CellTableModel m_model;
+    QProcess m_making;
+    bool m_cancelled = false, m_chosen = false;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/curve_lines.h"
+
+namespace lockstep::ui {
+
+using XAxis = core::RunCurves::XAxis;
+
+LineData lineOf(const RunLook &look) {
+    LineData line;
+    line.key = look.runId;
+    line.name = look.name;
+    line.color = look.color;
+    line.style = look.style;
+    line.labelled = look.latest;
+    return line;
+}
+
+QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks, const CurveView &view,
+                           const std::function<QString(int run)> &endText) {
+    QList<LineData> faint, lines;
+    for (const RunLook &look : looks) {
+        if (!look.shown)
+            continue;
+        LineData line = lineOf(look);
+        line.data = curves.curve(look.index, view.axis);
+        line.curve = curves.smoothed(look.index, view.axis, view.smoothing);
+        line.windowsAPoint = curves.windowsAPoint(look.index);
+        line.endText = endText(look.index);
+        if (line.curve != line.data && look.latest) {
+            LineData raw = line;
+            raw.key += QStringLiteral(" raw");
+            raw.endText.clear();
+            raw.curve = line.data;
+            raw.faint = true;
+            raw.style = Qt::SolidLine;
+            faint.append(raw);
+        }
+        lines.append(line);
+    }
+    return faint + lines;
+}
+
+void setCurveAxes(LineChart &chart, const CurveView &view, const QString &yTitle, double epochs) {
+    chart.setAxisTitles(view.axisTitle, yTitle);
+    chart.setXKind(view.axis == XAxis::Wall      ? XKind::WallTime
+                   : view.axis == XAxis::RunTime ? XKind::Real
+                                                 : XKind::Whole);
+    if (view.axis == XAxis::Epoch)
+        chart.setXRange(0, epochs);
+    else
+        chart.setXRange(view.axis == XAxis::Wall ? std::nullopt : std::optional(0.0), std::nullopt);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Curves of runs as lines of a chart: the same for the loss and for any metric.
+#include <QList>
+#include <QString>
+
+#include <functional>
+#include <vector>
+
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/shared/run_look.h"
+#include "models/run_curves.h"
+
+namespace lockstep::ui {
+
+/// How a person wants curves drawn.
+struct CurveView {
+    core::RunCurves::XAxis axis = core::RunCurves::XAxis::Step;
+    QString axisTitle;    ///< with its unit
+    double smoothing = 0; ///< 0 to 0.99
+};
+
+[[nodiscard]] LineData lineOf(const RunLook &look);
+
+/// A line for each shown run, smoothed lines with the raw one of the newest repeat behind them. `endText`: the value at a line's
+/// end, by the run's place in the set.
+[[nodiscard]] QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks,
+                                         const CurveView &view, const std::function<QString(int run)> &endText);
+
+/// Titles, kind and range of the axes; `epochs`: how many the runs have, for an axis of epochs.
+void setCurveAxes(LineChart &chart, const CurveView &view, const QString &yTitle, double epochs);
+
+} // namespace lockstep::ui

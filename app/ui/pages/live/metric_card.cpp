@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/metric_card.h"
+
+#include <QComboBox>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <set>
+
+#include "base/format.h"
+#include "ipc/metrics.h"
+
+namespace lockstep::ui {
+
+namespace {
+
+QString helpOf(const MetricSpec &spec) {
+    const QString help = QString::fromStdString(spec.help);
+    return spec.better == Better::Neither  ? help
+           : spec.better == Better::Higher ? MetricCard::tr("%1 Higher is better.").arg(help)
+                                           : MetricCard::tr("%1 Lower is better.").arg(help);
+}
+
+} // namespace
+
+MetricCard::MetricCard(const Theme &theme, core::RunSet &runs, QWidget *parent)
+    : Card(tr("Metric"), parent), m_runs(runs), m_curves(&runs), m_choice(new QComboBox(this)),
+      m_chart(new LineChart(theme, QStringLiteral("metric"), this)) {
+    setToolTip(tr("One metric of the training by step, over all ranks. Scripts may tell metrics of their own"));
+    m_choice->setAccessibleName(tr("Metric"));
+    m_choice->setFixedHeight(28);
+    m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    addTool(m_choice);
+    body()->addWidget(m_chart, 1);
+    m_chart->setEmptyText(tr("No run that is shown has told this metric yet"));
+    connect(m_choice, &QComboBox::activated, this, [this] {
+        m_wanted = m_choice->currentData().toString();
+        Q_EMIT metricChosen();
+    });
+}
+
+bool MetricCard::isEmpty() const {
+    return m_choice->count() == 0;
+}
+
+QString MetricCard::metric() const {
+    return m_choice->currentData().toString();
+}
+
+void MetricCard::setMetric(const QString &name) {
+    m_wanted = name;
+    if (const int place = m_choice->findData(name); place >= 0)
+        m_choice->setCurrentIndex(place);
+}
+
+/// The metrics of the shown runs; what is chosen stays chosen while a run knows it.
+void MetricCard::offer(const std::vector<RunLook> &looks) {
+    std::set<std::string> known;
+    for (const RunLook &look : looks)
+        if (look.shown)
+            for (std::string &name : m_runs.at(look.index)->metrics().names())
+                if (metricSpec(name).onLive)
+                    known.insert(std::move(name));
+    std::vector<std::string> names(known.begin(), known.end());
+    std::ranges::sort(names, metricBefore);
+    std::vector<std::string> offered;
+    for (int i = 0; i < m_choice->count(); ++i)
+        offered.push_back(m_choice->itemData(i).toString().toStdString());
+    if (names == offered)
+        return;
+    m_choice->clear();
+    for (const std::string &name : names) {
+        const MetricSpec spec = metricSpec(name);
+        m_choice->addItem(QString::fromStdString(spec.title), QString::fromStdString(name));
+        m_choice->setItemData(m_choice->count() - 1, helpOf(spec), Qt::ToolTipRole);
+    }
+    m_choice->setCurrentIndex(std::max(0, m_choice->findData(m_wanted)));
+}
+
+void MetricCard::draw(const std::vector<RunLook> &looks, const CurveView &view, double epochs) {
+    offer(looks);
+    if (isEmpty())
+        return m_chart->setLines({});
+    const MetricSpec spec = metricSpec(metric().toStdString());
+    m_choice->setToolTip(helpOf(spec));
+    m_curves.setMetric(spec.name);
+    setCurveAxes(*m_chart, view, QString::fromStdString(spec.head()), epochs);
+    m_chart->setLines(curveLines(m_curves, looks, view, [&](int run) {
+        const auto curve = m_curves.curve(run, view.axis);
+        return curve->isEmpty() ? QString() : core::significant(curve->last().y());
+    }));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QHash>
+
+#include <optional>
+
+#include "app/ui/widgets/card.h"
+#include "nodes/node_probe.h"
+
+class QComboBox;
+class QGridLayout;
+class QLabel;
+class QPushButton;
+class QToolButton;
+
+namespace lockstep::ui {
+class ProgressBar;
+class Theme;
+
+/// One node, as its last look has it: how busy, memory and disk, versions, clock, interfaces. Asks for what a person wants of
+/// it by signals.
+class NodeCard : public Card {
+    Q_OBJECT
+public:
+    NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent = nullptr);
+
+    void setLook(const core::NodeLook &look, bool live);
+    /// Words and bar of work that goes on for this node ("copying torch, 12 MiB of 480 MiB"); empty: none.
+    void setWork(const QString &words, std::optional<double> fraction);
+    [[nodiscard]] QString name() const;
+    [[nodiscard]] QString stateText() const;
+    [[nodiscard]] QString figure(const QString &title) const; ///< as shown; empty: not shown
+    [[nodiscard]] QPushButton *syncButton() const { return m_sync; }
+    [[nodiscard]] QComboBox *interfaceBox() const { return m_interface; }
+    [[nodiscard]] QPushButton *againButton() const { return m_again; }
+
+Q_SIGNALS:
+    void syncWanted();
+    void removeWanted();
+    void againWanted();                             ///< connect once more, with questions
+    void interfaceChosen(const QString &interface); ///< empty: the doctor's choice
+
+private:
+    void showFigures(const core::NodeLook &look);
+    void showInterfaces(const core::NodeLook &look);
+    Theme &m_theme;
+    core::NodeEntry m_node;
+    QLabel *m_problem, *m_work;
+    QPushButton *m_sync, *m_again;
+    QToolButton *m_remove;
+    QComboBox *m_interface;
+    ProgressBar *m_bar, *m_busy, *m_memory;
+    QGridLayout *m_figures;
+    QHash<QString, QLabel *> m_values;
+    QStringList m_titles;
+};
+
+} // namespace lockstep::ui

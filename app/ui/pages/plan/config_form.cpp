@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/config_form.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <utility>
+
+#include "app/ui/pages/plan/plan_draft.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+
+namespace lockstep::ui {
+namespace {
+
+QString text(std::string_view view) {
+    return QString::fromUtf8(view.data(), qsizetype(view.size()));
+}
+
+/// A wheel that scrolls the page must not change a choice that lies under the pointer.
+class WheelGuard : public QObject {
+public:
+    using QObject::QObject;
+    bool eventFilter(QObject *watched, QEvent *event) override {
+        if (event->type() == QEvent::Wheel && !static_cast<QWidget *>(watched)->hasFocus()) {
+            event->ignore();
+            return true;
+        }
+        return false;
+    }
+};
+
+} // namespace
+
+ConfigForm::ConfigForm(const Theme &theme, QWidget *parent) : QWidget(parent), m_theme(theme) {
+    setObjectName(QStringLiteral("scrolled"));
+    auto *layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, grid, 0);
+    layout->setSpacing(grid / 2);
+    for (const auto &[group, title] : {std::pair(FieldGroup::Main, QString()),
+                                       {FieldGroup::Devices, tr("Devices and communication")},
+                                       {FieldGroup::Training, tr("Training")},
+                                       {FieldGroup::Data, tr("Data and loading")},
+                                       {FieldGroup::Files, tr("Files and checkpoints")},
+                                       {FieldGroup::Advanced, tr("Advanced")}})
+        addGroup(group, title, layout);
+    layout->addStretch(1);
+    restyle();
+    connect(&m_theme, &Theme::changed, this, &ConfigForm::restyle);
+}
+
+void ConfigForm::addGroup(FieldGroup group, const QString &title, QVBoxLayout *layout) {
+    auto *body = new QWidget(this);
+    auto *rows = new QVBoxLayout(body);
+    rows->setContentsMargins(0, 0, 0, title.isEmpty() ? grid : grid / 2);
+    rows->setSpacing(grid / 2);
+    for (const FieldSpec &spec : runConfigFields())
+        if (spec.group == group && !spec.perProcess)
+            rows->addWidget(makeRow(spec));
+    Group &entry = m_groups[int(group)];
+    entry.body = body;
+    if (!title.isEmpty()) {
+        entry.head = new QToolButton(this);
+        entry.head->setObjectName(QStringLiteral("fold"));
+        entry.head->setText(title);
+        entry.head->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        entry.head->setCheckable(true);
+        entry.head->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+        entry.head->setToolTip(tr("Show or hide these fields (Space)"));
+        connect(entry.head, &QToolButton::toggled, this, [this, group](bool open) { unfold(group, open); });
+        layout->addWidget(entry.head);
+        body->hide();
+    }
+    layout->addWidget(body);
+}
+
+QWidget *ConfigForm::makeRow(const FieldSpec &spec) {
+    auto *row = new QWidget(this);
+    auto *lines = new QVBoxLayout(row);
+    lines->setContentsMargins(0, 0, 0, 0);
+    lines->setSpacing(2);
+    auto *line = new QHBoxLayout;
+    line->setSpacing(grid);
+    auto *label = new QLabel(text(spec.label), row);
+    const QString hint = QStringLiteral("%1\n%2").arg(text(spec.help), QString::fromStdString(flagOf(spec)));
+    label->setToolTip(hint);
+    label->setFixedWidth(22 * grid);
+    line->addWidget(label);
+    QWidget *editor = makeEditor(spec, row);
+    editor->setToolTip(hint);
+    editor->setAccessibleName(text(spec.label));
+    editor->setObjectName(QStringLiteral("field_") + text(spec.key));
+    label->setBuddy(editor);
+    editor->setMaximumWidth(64 * grid);
+    line->addWidget(editor, 4);
+    line->addStretch(0);
+    lines->addLayout(line);
+    QLabel *mistake = makeLabel({}, "wrong", row);
+    mistake->setWordWrap(true);
+    mistake->setIndent(23 * grid);
+    mistake->hide();
+    lines->addWidget(mistake);
+    m_fields.insert(text(spec.key), {&spec, editor, label, mistake, row});
+    m_order.append(text(spec.key));
+    return row;
+}
+
+QWidget *ConfigForm::makeMethods(QWidget *parent) {
+    auto *box = new QWidget(parent);
+    auto *line = new QHBoxLayout(box);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->setSpacing(2 * grid);
+    for (const MethodSpec &spec : methodTable) {
+        auto *tick = new QCheckBox(text(spec.label), box);
+        connect(tick, &QCheckBox::toggled, this, [this, method = spec.id](bool on) {
+            if (!m_showing)
+                Q_EMIT methodChosen(method, on);
+        });
+        m_methods.insert(int(spec.id), tick);
+        line->addWidget(tick);
+    }
+    line->addStretch(1);
+    box->setFocusProxy(m_methods.value(int(Method::Baseline)));
+    return box;
+}
+
+QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
+    const QString key = text(spec.key);
+    if (spec.key == "method")
+        return makeMethods(parent);
+    if (spec.type == FieldType::Switch) {
+        auto *box = new QCheckBox(parent);
+        connect(box, &QCheckBox::toggled, this, [this, key](bool on) {
+            if (!m_showing)
+                Q_EMIT edited(key, on ? QStringLiteral("true") : QStringLiteral("false"));
+        });
+        return box;
+    }
+    if (spec.type == FieldType::Choice) {
+        auto *box = new QComboBox(parent);
+        for (const std::string_view choice : spec.choices)
+            box->addItem(text(choice));
+        box->setPlaceholderText(tr("as the recipe says"));
+        box->installEventFilter(new WheelGuard(box));
+        connect(box, &QComboBox::currentIndexChanged, this, [this, key, box](int index) {
+            if (!m_showing && index >= 0)
+                Q_EMIT edited(key, box->currentText());
+        });
+        return box;
+    }
+    auto *line = new QLineEdit(parent);
+    if (spec.type == FieldType::Integer || spec.type == FieldType::Real) {
+        line->setFont(Theme::figures(Type::Body));
+    }
+    connect(line, &QLineEdit::textEdited, this,
+            [this, key](const QString &value) { Q_EMIT edited(key, value.trimmed()); });
+    return line;
+}
+
+void ConfigForm::show(const PlanDraft &draft) {
+    m_showing = true;
+    for (const FormField &field : std::as_const(m_fields)) {
+        const std::optional<std::string> value = draft.value(*field.spec);
+        QFont font = field.label->font();
+        font.setBold(draft.isChanged(*field.spec));
+        field.label->setFont(font);
+        const QString shown = value ? QString::fromStdString(*value) : QString();
+        if (auto *line = qobject_cast<QLineEdit *>(field.editor)) {
+            line->setPlaceholderText(value                          ? tr("none")
+                                     : field.spec->key == "devices" ? tr("as the recipe says; for example 0,1")
+                                                                    : tr("as the recipe says"));
+            if (line->text() != shown && !line->hasFocus())
+                line->setText(shown);
+        } else if (auto *box = qobject_cast<QComboBox *>(field.editor)) {
+            box->setCurrentIndex(value ? box->findText(shown) : -1);
+        } else if (auto *tick = qobject_cast<QCheckBox *>(field.editor)) {
+            tick->setChecked(shown == QLatin1String("true"));
+        }
+    }
+    const std::vector<Method> present = draft.methods();
+    for (auto it = m_methods.begin(); it != m_methods.end(); ++it) {
+        const bool there = std::find(present.begin(), present.end(), Method(it.key())) != present.end();
+        it.value()->setEnabled(there);
+        it.value()->setChecked(there && draft.hasMethod(Method(it.key())));
+    }
+    m_showing = false;
+}
+
+std::vector<Error> ConfigForm::setMistakes(const std::vector<Error> &mistakes) {
+    QHash<QString, QStringList> byKey;
+    std::vector<Error> rest;
+    for (const Error &error : mistakes) {
+        const QString key = QString::fromStdString(error.where);
+        if (!m_fields.contains(key)) {
+            rest.push_back(error);
+            continue;
+        }
+        Error here = error;
+        here.where.clear(); // the field itself says where
+        const QString sentence = QString::fromStdString(here.message());
+        if (!byKey[key].contains(sentence))
+            byKey[key].append(sentence);
+    }
+    for (const FormField &field : std::as_const(m_fields)) {
+        const QStringList sentences = byKey.value(text(field.spec->key));
+        field.mistake->setText(sentences.join(QLatin1Char('\n')));
+        field.mistake->setVisible(!sentences.isEmpty());
+        setStyleProperty(field.editor, "mistake", !sentences.isEmpty());
+        if (!sentences.isEmpty() && m_groups[int(field.spec->group)].head)
+            m_groups[int(field.spec->group)].head->setChecked(true);
+    }
+    return rest;
+}
+
+QStringList ConfigForm::keys() const {
+    return m_order;
+}
+
+const FormField *ConfigForm::field(const QString &key) const {
+    const auto found = m_fields.constFind(key);
+    return found == m_fields.constEnd() ? nullptr : &*found;
+}
+
+void ConfigForm::unfold(FieldGroup group, bool open) {
+    m_groups[int(group)].body->setVisible(open);
+    restyle();
+}
+
+void ConfigForm::restyle() {
+    for (const Group &group : std::as_const(m_groups))
+        if (group.head)
+            m_theme.setIcon(group.head,
+                            group.head->isChecked() ? QStringLiteral("chevron-down") : QStringLiteral("chevron-right"),
+                            m_theme.palette().textSecondary);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QFrame>
+
+#include <memory>
+#include <vector>
+
+#include "data/dataset_source.h"
+
+class QLabel;
+class QPushButton;
+
+namespace lockstep::core {
+class DatasetDownload;
+}
+
+namespace lockstep::ui {
+class ProgressBar;
+class Theme;
+
+/// Says that a data set is not on this machine and gets it: size, progress, cancel, and why it failed. Hidden while the
+/// data is here.
+class DataNotice : public QFrame {
+    Q_OBJECT
+public:
+    explicit DataNotice(const Theme &theme, QWidget *parent = nullptr);
+    ~DataNotice() override;
+    /// Looks for a data set; empty, or one nobody knows a mirror of, hides the notice. True when it is missing.
+    bool look(const QString &dataset);
+    /// Replaces the known data sets (a manifest of the person's own, tests).
+    void setSources(std::vector<core::DatasetSource> sources) { m_sources = std::move(sources); }
+    [[nodiscard]] QPushButton *button() const { return m_button; }
+    [[nodiscard]] QLabel *sentence() const { return m_sentence; }
+
+Q_SIGNALS:
+    void arrived(); ///< the data is here now
+
+private:
+    void press();
+    void over(const QString &why);
+    void refresh();
+
+    const Theme &m_theme;
+    std::vector<core::DatasetSource> m_sources;
+    core::DatasetSource m_wanted;
+    std::unique_ptr<core::DatasetDownload> m_download;
+    QString m_why;
+    QLabel *m_sentence;
+    ProgressBar *m_bar;
+    QPushButton *m_button;
+};
+
+} // namespace lockstep::ui

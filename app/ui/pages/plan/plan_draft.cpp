@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/plan_draft.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "experiment/run_names.h"
+
+namespace lockstep::ui {
+namespace {
+
+/// "0,1" for two runs on devices; a baseline has one.
+std::string valueFor(const FieldSpec &field, const std::string &value, const RunConfig &config) {
+    if (field.key == "devices" && !specOf(config.method).severalDevices)
+        return value.substr(0, value.find(','));
+    return value;
+}
+
+} // namespace
+
+PlanDraft PlanDraft::freeChoice() {
+    core::Recipe recipe;
+    recipe.name = "free-choice"; // lockstepctl, which starts it, wants one
+    recipe.title = "Free choice";
+    recipe.summary = "Choose methods, devices and settings yourself";
+    for (const Method method : {Method::Baseline, Method::Dp, Method::Ddp}) {
+        core::RunSpec spec;
+        spec.config.method = method;
+        spec.autoDevice = false;
+        if (!specOf(method).severalDevices)
+            spec.config.devices = {"0"};
+        else
+            spec.devices.kind = core::DeviceRequest::Kind::All;
+        recipe.runs.push_back(spec);
+    }
+    recipe.quick = core::QuickVariant{};
+    return PlanDraft(recipe);
+}
+
+PlanDraft PlanDraft::ofRun(const RunConfig &config, const std::string &name) {
+    RunConfig copy = config;
+    const RunConfig defaults;
+    for (const FieldSpec &field : runConfigFields())
+        if (field.perProcess)
+            (void)field.set(copy, field.get(defaults));
+    core::Recipe recipe = core::recipeFromConfigs("Copy of " + name, {copy}, 1);
+    recipe.summary = "As it was run; change what you like";
+    return PlanDraft(recipe);
+}
+
+std::optional<std::string> PlanDraft::value(const FieldSpec &field) const {
+    if (const auto changed = m_changes.find(field.key); changed != m_changes.end())
+        return changed->second;
+    std::optional<std::string> out;
+    for (const core::RunSpec &run : m_recipe.runs) {
+        if (field.key == "devices" && run.devices.kind == core::DeviceRequest::Kind::All)
+            return std::nullopt; // as many as there are
+        if (field.key == "device" && run.autoDevice)
+            return std::nullopt;
+        const std::string own = field.get(run.config);
+        if (out && *out != own)
+            return std::nullopt;
+        out = own;
+    }
+    return out;
+}
+
+void PlanDraft::set(const FieldSpec &field, const std::string &value) {
+    m_changes.erase(std::string(field.key));
+    if (this->value(field) != value)
+        m_changes[std::string(field.key)] = value;
+}
+
+void PlanDraft::reset() {
+    m_changes.clear();
+    m_without.clear();
+}
+
+std::vector<Method> PlanDraft::methods() const {
+    std::vector<Method> out;
+    for (const core::RunSpec &run : m_recipe.runs)
+        if (std::find(out.begin(), out.end(), run.config.method) == out.end())
+            out.push_back(run.config.method);
+    return out;
+}
+
+void PlanDraft::setMethod(Method method, bool on) {
+    if (on)
+        m_without.erase(method);
+    else
+        m_without.insert(method);
+}
+
+/// Whether the run that speed-ups are measured from is left out, or may have another name after the changes.
+bool PlanDraft::losesReference() const {
+    const std::string &reference = m_recipe.reference;
+    for (const core::RunSpec &run : m_recipe.runs) {
+        const std::string title = core::runTitle(run.config); // "DDP ×1": how many there will be may be left open
+        const bool named = !run.name.empty() && run.name == reference;
+        const bool titled = run.name.empty() && reference.starts_with(title.substr(0, title.find(" ×")));
+        if ((named || titled) && m_without.contains(run.config.method))
+            return true;
+        if (named)
+            return false;
+    }
+    return std::ranges::any_of(m_changes, [&](const auto &change) { return core::mayRename(m_recipe, change.first); });
+}
+
+core::Recipe PlanDraft::effective() const {
+    core::Recipe out = m_recipe;
+    if (losesReference())
+        out.reference.clear();
+    std::erase_if(out.runs, [this](const core::RunSpec &run) { return m_without.contains(run.config.method); });
+    for (core::RunSpec &run : out.runs)
+        for (const auto &[key, value] : m_changes) {
+            const FieldSpec *field = findField(key);
+            if (!field || !field->set(run.config, valueFor(*field, value, run.config)))
+                continue; // a mistake, told by plan()
+            if (key == "devices")
+                run.devices.kind = core::DeviceRequest::Kind::List;
+            if (key == "device")
+                run.autoDevice = false;
+        }
+    return out;
+}
+
+tl::expected<core::Plan, std::vector<Error>> PlanDraft::plan(const MachineFacts &facts,
+                                                             const core::EstimateSource &estimate) const {
+    std::vector<Error> errors;
+    for (const auto &[key, value] : m_changes) {
+        RunConfig scratch;
+        const FieldSpec *field = findField(key);
+        if (const Result<void> set = field->set(scratch, value); !set) {
+            Error error = set.error();
+            error.where = key;
+            errors.push_back(error);
+        }
+    }
+    const core::Recipe recipe = effective();
+    if (recipe.runs.empty())
+        errors.push_back(Error::badArgument("no method is chosen", "tick at least one", "method"));
+    core::PlanOptions options;
+    options.quick = quick;
+    options.repeats = repeats;
+    options.sideBySide = sideBySide;
+    options.orderSeed = recipe.orderSeed.value_or(orderSeed);
+    options.estimate = estimate;
+    auto out = core::expand(recipe, facts, options);
+    if (errors.empty())
+        return out;
+    // What can't be read is left out above; the rest is checked all the same, so that every mistake shows at once.
+    if (!out && !recipe.runs.empty())
+        errors.insert(errors.end(), out.error().begin(), out.error().end());
+    return tl::unexpected(errors);
+}
+
+QString publishedLine(const core::Recipe &recipe) {
+    if (!recipe.published)
+        return {};
+    QStringList parts;
+    for (const core::PublishedRun &run : recipe.published->runs)
+        if (run.timeS)
+            parts.append(QString::fromStdString(run.name) + QLatin1Char(' ') + core::seconds(run.timeS));
+    return QString::fromStdString(recipe.published->machine) + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QString>
+#include <QStringList>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "experiment/plan.h"
+#include "experiment/recipe.h"
+#include "experiment/round_order.h"
+
+namespace lockstep::ui {
+
+/// What the person has asked for on the Plan page: a recipe, what they changed of it, which methods, quick or not.
+/// A value; knows no widget.
+class PlanDraft {
+public:
+    PlanDraft() = default;
+    explicit PlanDraft(core::Recipe recipe) : m_recipe(std::move(recipe)) {}
+    /// Baseline, DP and DDP on the machine's devices, everything else as the defaults say.
+    [[nodiscard]] static PlanDraft freeChoice();
+
+    /// One run as it was configured, to be run again or changed; what a launcher gives each process is left out.
+    [[nodiscard]] static PlanDraft ofRun(const RunConfig &config, const std::string &name);
+
+    [[nodiscard]] const core::Recipe &recipe() const { return m_recipe; }
+
+    /// A field's value in all runs; absent where the runs differ (devices, method …).
+    [[nodiscard]] std::optional<std::string> value(const FieldSpec &field) const;
+    /// Sets it in every run. For devices a baseline takes the first of the list. A value that can't be parsed is kept
+    /// as it is and told by mistakes().
+    void set(const FieldSpec &field, const std::string &value);
+    [[nodiscard]] bool isChanged(const FieldSpec &field) const { return m_changes.contains(std::string(field.key)); }
+    [[nodiscard]] bool isChanged() const { return !m_changes.empty() || !m_without.empty(); }
+    void reset();
+
+    /// The methods the recipe holds, in its order, and whether each is to run.
+    [[nodiscard]] std::vector<Method> methods() const;
+    [[nodiscard]] bool hasMethod(Method method) const { return !m_without.contains(method); }
+    void setMethod(Method method, bool on);
+
+    bool quick = false;
+    std::optional<int> repeats; ///< absent: the recipe's
+    int sideBySide = 1;         ///< runs that may go at once, on devices of their own
+    /// What the order of the rounds is drawn from unless the recipe says: kept while the plan is edited, drawn anew for each start.
+    std::uint64_t orderSeed = core::newOrderSeed();
+
+    /// The recipe as it would be started.
+    [[nodiscard]] core::Recipe effective() const;
+    /// What would run; or every mistake, `where` the field's key.
+    [[nodiscard]] tl::expected<core::Plan, std::vector<Error>> plan(const MachineFacts &facts,
+                                                                    const core::EstimateSource &estimate) const;
+
+private:
+    [[nodiscard]] bool losesReference() const;
+
+    core::Recipe m_recipe;
+    std::map<std::string, std::string, std::less<>> m_changes; ///< key → text
+    std::set<Method> m_without;
+};
+
+/// "8 × H100: baseline 73.0 s, DDP ×8 26.1 s, DP ×8 161 s" as published; empty without published figures.
+[[nodiscard]] QString publishedLine(const core::Recipe &recipe);
+
+} // namespace lockstep::ui

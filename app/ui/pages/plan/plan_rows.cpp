@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/plan_rows.h"
+
+#include <QListView>
+#include <QPainter>
+#include <QTextLayout>
+
+#include <algorithm>
+
+#include "app/ui/theme/theme.h"
+#include "experiment/planned_backend.h"
+#include "models/plan_model.h"
+#include "models/roles.h"
+
+namespace lockstep::ui {
+namespace {
+constexpr int planRow = 6 * grid, planBox = 20, boxGap = 4;
+
+void paintRowBack(QPainter *painter, const QStyleOptionViewItem &option, const Palette &p) {
+    painter->setRenderHint(QPainter::Antialiasing);
+    const bool selected = option.state & QStyle::State_Selected, hovered = option.state & QStyle::State_MouseOver;
+    if (!selected && !hovered)
+        return;
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(selected ? p.selection : p.raised);
+    painter->drawRoundedRect(option.rect.adjusted(0, 1, 0, -1), 6, 6);
+}
+} // namespace
+
+PlanRowDelegate::PlanRowDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
+
+void PlanRowDelegate::paintDevices(QPainter *painter, const QRect &box, const QStringList &devices,
+                                   const QColor &color) const {
+    const Palette &p = m_theme.palette();
+    const QFont font = Theme::font(Type::Small);
+    const QFontMetrics metrics(font);
+    painter->setFont(font);
+    int x = box.left();
+    for (qsizetype i = 0; i < devices.size(); ++i) {
+        // A GPU's UUID is long: its first letters tell it apart here, the tooltip has it whole.
+        const bool uuid = devices[i].startsWith(QLatin1String("GPU-")) || devices[i].startsWith(QLatin1String("MIG-"));
+        const QString name = uuid && devices[i].size() > 12 ? devices[i].left(10) + QStringLiteral("…") : devices[i];
+        const int width = metrics.horizontalAdvance(name) + 12;
+        const QString more = QStringLiteral("+%1").arg(devices.size() - i);
+        if (x + width > box.right() - (i + 1 < devices.size() ? metrics.horizontalAdvance(more) + 8 : 0)) {
+            painter->setPen(p.textMuted);
+            painter->drawText(QRect(x, box.top(), box.right() - x, planBox), Qt::AlignVCenter | Qt::AlignLeft, more);
+            return;
+        }
+        painter->setPen(QPen(mix(p.surface, color, 0.7), 1));
+        painter->setBrush(mix(p.surface, color, 0.14));
+        painter->drawRoundedRect(QRectF(x + 0.5, box.top() + 0.5, width - 1, planBox - 1), 4, 4);
+        painter->setPen(p.text);
+        painter->drawText(QRect(x, box.top(), width, planBox), Qt::AlignCenter, name);
+        x += width + boxGap;
+    }
+}
+
+void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
+    const auto *model = qobject_cast<const core::PlanModel *>(index.model());
+    if (!model)
+        return;
+    const Palette &p = m_theme.palette();
+    const core::PlannedRun &run = model->runAt(index.row());
+    const QColor color = methodColor(run.config.method);
+    painter->save();
+    paintRowBack(painter, option, p);
+    const QRect row = option.rect.adjusted(grid, 4, -grid, -4);
+    painter->setFont(Theme::figures(Type::Small));
+    painter->setPen(p.textMuted);
+    painter->drawText(QRect(row.left(), row.top(), 20, 20), Qt::AlignVCenter | Qt::AlignRight,
+                      run.runnable() ? QString::number(index.row() + 1) : QStringLiteral("-"));
+    painter->fillRect(QRectF(row.left() + 28, row.top() + 2, 3, row.height() - 4), run.runnable() ? color : p.border);
+    const int left = row.left() + 40;
+    const QString estimate = model->index(index.row(), core::PlanModel::Estimate).data().toString();
+    const QFontMetrics small(Theme::figures(Type::Small));
+    const int right = run.runnable() ? small.horizontalAdvance(estimate) + grid : 0;
+    QString name = QString::fromStdString(run.name);
+    if (run.repeats > 1)
+        name += QStringLiteral("  ·  %1/%2").arg(run.repeat).arg(run.repeats);
+    painter->setFont(Theme::font(Type::Body, QFont::DemiBold));
+    painter->setPen(run.runnable() ? p.text : p.textMuted);
+    painter->drawText(QRect(left, row.top(), row.right() - left - right, 20), Qt::AlignVCenter | Qt::AlignLeft,
+                      QFontMetrics(painter->font()).elidedText(name, Qt::ElideRight, row.right() - left - right));
+    if (run.runnable()) {
+        painter->setFont(Theme::figures(Type::Small));
+        painter->setPen(p.textSecondary);
+        painter->drawText(QRect(row.right() - right, row.top(), right, 20), Qt::AlignVCenter | Qt::AlignRight,
+                          estimate);
+        const QString backend = QString::fromStdString(core::backendOf(run).name);
+        const int side = backend.isEmpty() ? 0 : small.horizontalAdvance(backend) + grid;
+        painter->drawText(QRect(row.right() - side, row.top() + 20, side, planBox), Qt::AlignVCenter | Qt::AlignRight,
+                          backend);
+        paintDevices(painter, QRect(left, row.top() + 20, row.right() - left - side, planBox),
+                     model->devicesAt(index.row()), color);
+    } else {
+        QString reason = QString::fromStdString(run.notRunReason);
+        if (!run.note.empty())
+            reason += QStringLiteral(" · ") + QString::fromStdString(run.note);
+        painter->setFont(Theme::font(Type::Small));
+        painter->setPen(p.textMuted);
+        painter->drawText(QRect(left, row.top() + 20, row.right() - left, 20), Qt::AlignVCenter | Qt::AlignLeft,
+                          QFontMetrics(painter->font()).elidedText(reason, Qt::ElideRight, row.right() - left));
+    }
+    painter->restore();
+}
+
+QSize PlanRowDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex &) const {
+    return {200, planRow + 4};
+}
+
+RecipeDelegate::RecipeDelegate(const Theme &theme, QObject *parent) : QStyledItemDelegate(parent), m_theme(theme) {}
+
+QStringList RecipeDelegate::wrapped(const QString &text, const QFont &font, int width, int most) {
+    QStringList out;
+    if (text.isEmpty()) // which a layout would make an empty line of
+        return out;
+    QTextLayout layout(text, font);
+    layout.beginLayout();
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(width);
+        if (out.size() + 1 == most) { // the last one takes what is left, cut with dots
+            out.append(QFontMetrics(font).elidedText(text.mid(line.textStart()), Qt::ElideRight, width));
+            break;
+        }
+        out.append(text.mid(line.textStart(), line.textLength()).trimmed());
+    }
+    layout.endLayout();
+    return out;
+}
+
+RecipeDelegate::Lines RecipeDelegate::linesOf(const QModelIndex &index, int width) {
+    const QFont small = Theme::font(Type::Small);
+    return {wrapped(index.data().toString(), Theme::font(Type::Body, QFont::DemiBold), width, 2),
+            wrapped(index.data(SummaryRole).toString(), small, width, 4),
+            wrapped(index.data(PublishedLineRole).toString(), small, width, 8)};
+}
+
+void RecipeDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
+    const Palette &p = m_theme.palette();
+    painter->save();
+    paintRowBack(painter, option, p);
+    QRect box = option.rect.adjusted(grid, grid, -grid, -grid);
+    const Lines lines = linesOf(index, box.width());
+    int y = box.top();
+    const auto draw = [&](const QStringList &texts, const QFont &font, const QColor &color, int height) {
+        painter->setFont(font);
+        painter->setPen(color);
+        for (const QString &text : texts) {
+            painter->drawText(QRect(box.left(), y, box.width(), height), Qt::AlignVCenter | Qt::AlignLeft, text);
+            y += height;
+        }
+        y += texts.isEmpty() ? 0 : 4;
+    };
+    draw(lines.title, Theme::font(Type::Body, QFont::DemiBold), p.text, 18);
+    draw(lines.summary, Theme::font(Type::Small), p.textSecondary, 16);
+    draw(lines.published, Theme::font(Type::Small), p.textMuted, 16);
+    painter->restore();
+}
+
+QSize RecipeDelegate::sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const {
+    const auto *view = qobject_cast<const QListView *>(option.widget);
+    const int width = (view ? view->viewport()->width() : 240) - 2 * grid;
+    const Lines lines = linesOf(index, width);
+    const auto height = [](const QStringList &texts, int line) {
+        return texts.isEmpty() ? 0 : int(texts.size()) * line + 4;
+    };
+    return {200, 2 * grid + height(lines.title, 18) + height(lines.summary, 16) + height(lines.published, 16) - 4};
+}
+
+} // namespace lockstep::ui

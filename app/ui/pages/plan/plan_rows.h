@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QStyledItemDelegate>
+
+namespace lockstep::ui {
+class Theme;
+
+/// A row of "what will run": place in the queue, method mark and name, repeat, the devices as boxes, the estimate.
+/// Reads core's PlanModel.
+class PlanRowDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    explicit PlanRowDelegate(const Theme &theme, QObject *parent = nullptr);
+    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+
+private:
+    void paintDevices(QPainter *painter, const QRect &box, const QStringList &devices, const QColor &color) const;
+    const Theme &m_theme;
+};
+
+/// A row of the recipes: title, one line, the published result.
+class RecipeDelegate : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    enum Role { SummaryRole = Qt::UserRole + 1, PublishedLineRole, NameRole };
+    explicit RecipeDelegate(const Theme &theme, QObject *parent = nullptr);
+    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+
+private:
+    struct Lines {
+        QStringList title, summary, published;
+    };
+    [[nodiscard]] static QStringList wrapped(const QString &text, const QFont &font, int width, int most);
+    [[nodiscard]] static Lines linesOf(const QModelIndex &index, int width);
+    const Theme &m_theme;
+};
+
+} // namespace lockstep::ui

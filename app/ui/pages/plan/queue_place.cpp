@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/queue_place.h"
+
+#include <QButtonGroup>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+
+namespace lockstep::ui {
+
+QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
+    auto *rows = new QVBoxLayout(this);
+    rows->setContentsMargins(0, 0, grid, 0);
+    rows->setSpacing(grid / 2);
+    auto *line = new QHBoxLayout;
+    line->setSpacing(grid);
+    rows->addLayout(line);
+    auto *label = new QLabel(tr("Queue lives on"), this);
+    label->setFixedWidth(22 * grid);
+    label->setToolTip(tr("The machine that starts one run after the other; the window only watches"));
+    line->addWidget(label);
+    auto *group = new QButtonGroup(this);
+    const auto add = [&](const char *place, const QKeySequence &keys) {
+        auto *button = new QPushButton(this);
+        button->setObjectName(QStringLiteral("segment"));
+        button->setProperty("place", QString::fromLatin1(place));
+        button->setCheckable(true);
+        button->setShortcut(keys);
+        group->addButton(button);
+        connect(button, &QPushButton::toggled, this, &QueuePlace::tell);
+        return button;
+    };
+    auto *box = new QWidget(this);
+    auto *both = new QHBoxLayout(box);
+    both->setContentsMargins(0, 0, 0, 0);
+    both->setSpacing(0);
+    m_here = add("left", QKeySequence(Qt::ALT | Qt::Key_H));
+    m_there = add("right", QKeySequence(Qt::ALT | Qt::Key_L));
+    both->addWidget(m_here, 1);
+    both->addWidget(m_there, 1);
+    box->setMaximumWidth(64 * grid);
+    line->addWidget(box, 4);
+    line->addStretch(0);
+    auto *below = new QHBoxLayout;
+    below->addSpacing(23 * grid);
+    m_note = makeLabel({}, "muted", this);
+    m_note->setWordWrap(true);
+    below->addWidget(m_note, 1);
+    rows->addLayout(below);
+    setWords(m_here, tr("This machine"));
+    m_here->setToolTip(tr("It must stay on and connected until the last run is over (Alt+H)"));
+    m_here->setChecked(true);
+    sayWhere({});
+}
+
+void QueuePlace::sayWhere(const QString &node) {
+    setWords(m_there, node.isEmpty() ? tr("The first node") : node);
+    const QString who = node.isEmpty() ? tr("The first node") : tr("%1, the first node,").arg(node);
+    m_there->setToolTip(
+        m_whyNot.isEmpty()
+            ? tr("%1 starts the runs: this machine may leave, and finds them when it is back (Alt+L)").arg(who)
+            : m_whyNot);
+}
+
+void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<core::NodeEntry> &book) {
+    setVisible(!places.empty());
+    if (places.empty())
+        return;
+    const NodePlace &first = places.front();
+    const auto node = std::find_if(book.begin(), book.end(), [&](const core::NodeEntry &one) {
+        return one.how == "ssh" && one.host == first.host && !first.host.empty();
+    });
+    m_host = QString::fromStdString(first.host);
+    const QString name = node != book.end() ? QString::fromStdString(node->name) : m_host;
+    const bool here = std::any_of(places.begin(), places.end(), [](const auto &one) { return one.host.empty(); });
+    m_whyNot = here ? tr("This machine is one of the nodes, so it can't leave while they run.") : QString();
+    sayWhere(name);
+    m_there->setEnabled(!here);
+    if (here)
+        m_here->setChecked(true);
+    tell();
+}
+
+void QueuePlace::tell() {
+    m_note->setText(!m_whyNot.isEmpty() ? m_whyNot
+                    : m_there->isChecked()
+                        ? tr("This machine may leave; the runs and their results are kept on %1, and are followed from "
+                             "here when it is back.")
+                              .arg(m_there->text())
+                        : tr("This machine must stay on until the last run is over."));
+}
+
+QString QueuePlace::noteText() const {
+    return m_note->text();
+}
+
+QString QueuePlace::host() const {
+    return m_there->isChecked() && isVisibleTo(parentWidget()) && m_whyNot.isEmpty() ? m_host : QString();
+}
+
+} // namespace lockstep::ui

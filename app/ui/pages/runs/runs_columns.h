@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QMenu>
+#include <QStringList>
+
+class QSettings;
+class QTableView;
+
+namespace lockstep::core {
+class RunListModel;
+}
+
+namespace lockstep::ui {
+
+/// Which columns of the runs show, in which order and how wide: chosen in a menu that stays open while one chooses, moved
+/// and sized in the head, kept by name, so that a new version's columns disturb nothing.
+class RunColumns : public QObject {
+    Q_OBJECT
+public:
+    /// `table` shows a RunListModel.
+    explicit RunColumns(QTableView *table);
+    [[nodiscard]] QMenu *menu() const { return m_menu; }
+    /// Keys of what shows, in order.
+    [[nodiscard]] QStringList shown() const;
+    void show(const QString &key, bool on);
+    void reset();
+    void fit(); ///< widths by content, unless a person set them
+    void save(QSettings &settings) const;
+    void restore(const QSettings &settings);
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    void buildMenu();
+    void apply(const QStringList &keys);
+    void addInvented(int first, int last);
+    [[nodiscard]] const core::RunListModel &model() const;
+    [[nodiscard]] QString keyAt(int column) const; ///< empty: of a group's count
+    [[nodiscard]] int columnOf(const QString &key) const;
+    QTableView *m_table;
+    QMenu *m_menu;
+    QStringList m_awaited; ///< chosen earlier, of metrics that no run has told yet
+    bool m_sized = false;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QColor>
+#include <QString>
+
+#include <functional>
+#include <vector>
+
+namespace lockstep::core {
+class RunSet;
+class RunStore;
+} // namespace lockstep::core
+
+namespace lockstep::ui {
+
+/// How one run of the set is drawn: colour says method, line style says repeat.
+struct RunLook {
+    int index = 0; ///< in the RunSet
+    QString name;  ///< without the repeat: "DDP ×2"
+    QString runId;
+    QString method;
+    QColor color;
+    Qt::PenStyle style = Qt::SolidLine;
+    int repeat = 1;
+    bool shown = true;    ///< not hidden by the person
+    bool foreign = false; ///< of another experiment, pinned: its name tells when it began
+    /// The newest shown run of its name that has steps: named at its line's end, in lanes and phases.
+    bool latest = true;
+};
+
+using RunQuestion = std::function<bool(const core::RunStore &)>;
+/// One a run of the set, in its order.
+[[nodiscard]] std::vector<RunLook> runLooks(const core::RunSet &runs, const RunQuestion &isShown = {},
+                                            const RunQuestion &isForeign = {});
+
+} // namespace lockstep::ui

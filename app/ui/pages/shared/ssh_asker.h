@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QObject>
+
+#include <map>
+#include <memory>
+
+#include "nodes/ssh_questions.h"
+
+class QWidget;
+
+namespace lockstep::ui {
+
+/// Asks a person in dialogs over `window` what ssh wants to know (a host key, a passphrase), for whatever is started with its
+/// answers(). Lives as long as those programs may ask.
+class SshAsker : public QObject {
+    Q_OBJECT
+public:
+    explicit SshAsker(QWidget *window);
+    ~SshAsker() override;
+    /// Without a socket to ask by (`failed` says why) ssh is told not to ask.
+    [[nodiscard]] core::SshAnswers answers();
+
+Q_SIGNALS:
+    void failed(const QString &sentence);
+
+private:
+    void ask(int id, const core::SshQuestion &question);
+    QWidget *m_window;
+    std::unique_ptr<core::SshQuestionServer> m_questions;
+    core::SshAnswers m_answers;
+    std::map<int, QWidget *> m_dialogs;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QDialog>
+
+#include "nodes/ssh_questions.h"
+
+class QLineEdit;
+class QPushButton;
+
+namespace lockstep::ui {
+
+/// What ssh wants to know: whether a new host's key is the right one, with its fingerprint, or a passphrase.
+class SshQuestionDialog : public QDialog {
+    Q_OBJECT
+public:
+    explicit SshQuestionDialog(const core::SshQuestion &question, QWidget *parent = nullptr);
+    /// What to tell ssh when it was accepted.
+    [[nodiscard]] QString answer() const;
+    [[nodiscard]] QLineEdit *field() const { return m_field; } ///< null for a host's key
+    [[nodiscard]] QPushButton *acceptButton() const { return m_accept; }
+
+private:
+    core::SshQuestion m_question;
+    QLineEdit *m_field = nullptr;
+    QPushButton *m_accept;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <vector>
+
+#include "analysis/compare/result_table.h"
+#include "models/table_model.h"
+
+namespace lockstep::ui {
+
+struct UseRow {
+    QString name, method, device;
+    QString published;                                ///< in words, where a publication has no figures by epoch
+    std::vector<std::optional<double>> mean, highest; ///< by epoch
+};
+
+/// Utilisation of each device in each epoch: a row per run and device, a column per epoch after the names. A view on a
+/// ResultTable's epochs.
+class UseModel : public core::TableModel<UseRow> {
+    Q_OBJECT
+public:
+    explicit UseModel(QObject *parent = nullptr);
+    void setTable(const core::ResultTable &table);
+
+protected:
+    [[nodiscard]] QVariant rowData(const UseRow &row, int role) const override;
+
+private:
+    [[nodiscard]] static std::vector<core::TableColumn<UseRow>> columns(std::size_t epochs);
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/verdict/verdict_advice.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "app/ui/pages/verdict/verdict_controls.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "models/roles.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int levelWidth = 20 * grid, aboutWidth = 24 * grid;
+
+QLabel *wrapping(const QString &text, const char *role, QWidget *parent) {
+    QLabel *label = makeLabel(text, role, parent);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    return label;
+}
+
+} // namespace
+
+VerdictAdvice::VerdictAdvice(const Theme &theme, core::JudgementModel &model, core::JudgementModel::Kind kind,
+                             QWidget *parent)
+    : QWidget(parent), m_theme(theme), m_model(model), m_kind(kind), m_layout(new QVBoxLayout(this)) {
+    m_layout->setContentsMargins(0, 0, 0, 0);
+    m_layout->setSpacing(grid);
+    connect(&m_model, &core::JudgementModel::modelReset, this, &VerdictAdvice::rebuild);
+    rebuild();
+}
+
+void VerdictAdvice::setStartable(bool startable, const QString &why) {
+    m_startable = startable;
+    m_why = why;
+    letStart(m_buttons, startable, why);
+}
+
+QWidget *VerdictAdvice::makeRow(int row) {
+    const QModelIndex index = m_model.index(row);
+    auto *box = new QWidget(this);
+    auto *across = new QHBoxLayout(box);
+    across->setContentsMargins(0, 0, 0, 0);
+    across->setSpacing(2 * grid);
+    QLabel *level = wrapping(index.data(core::LevelRole).toString(), "small", box);
+    level->setFixedWidth(levelWidth);
+    QFont weight = level->font();
+    weight.setWeight(QFont::DemiBold);
+    level->setFont(weight);
+    if (index.data(core::LevelRole).toString() == QLatin1String("decisive"))
+        setStyleProperty(level, "role", QStringLiteral("wrong"));
+    QLabel *about = wrapping(index.data(core::ValueRole).toString(), "secondary", box);
+    about->setFixedWidth(aboutWidth);
+    across->addWidget(level, 0, Qt::AlignTop);
+    across->addWidget(about, 0, Qt::AlignTop);
+    auto *said = new QVBoxLayout;
+    said->setSpacing(grid / 2);
+    said->addWidget(wrapping(index.data().toString(), "", box));
+    for (const core::SuggestedRun &run : m_model.suggestions(row)) {
+        auto *line = new QHBoxLayout;
+        line->setSpacing(grid);
+        const QString name = QString::fromStdString(run.name);
+        auto *button = makeSuggestionButton(m_kind == core::JudgementModel::Kind::Finding ? tr("Run %1").arg(name)
+                                                                                          : tr("Try %1").arg(name),
+                                            run, nextShortcut(), box);
+        connect(button, &QPushButton::clicked, this, [this, run] { Q_EMIT wanted(run); });
+        m_buttons.append(button);
+        line->addWidget(button);
+        QLabel *reason = wrapping(QString::fromStdString(run.why), "muted", box);
+        reason->setAlignment(Qt::AlignVCenter | Qt::AlignLeft);
+        line->addWidget(reason, 1);
+        said->addLayout(line);
+    }
+    across->addLayout(said, 1);
+    return box;
+}
+
+QKeySequence VerdictAdvice::nextShortcut() const {
+    constexpr int letters = 'Z' - 'A' + 1;
+    if (m_buttons.size() >= letters)
+        return {};
+    const auto lead = m_kind == core::JudgementModel::Kind::Finding ? Qt::Key_Y : Qt::Key_I;
+    return QKeySequence(int(Qt::CTRL) | int(lead), int(Qt::Key_A) + int(m_buttons.size()));
+}
+
+void VerdictAdvice::rebuild() {
+    while (QLayoutItem *item = m_layout->takeAt(0)) {
+        if (item->widget())
+            item->widget()->deleteLater(); // a click on one of its buttons may be what led here
+        delete item;
+    }
+    m_buttons.clear();
+    m_count = 0;
+    for (int row = 0; row < m_model.rowCount(); ++row)
+        if (m_model.kindOf(row) == m_kind) {
+            if (m_count > 0)
+                m_layout->addWidget(makeLine(this));
+            m_layout->addWidget(makeRow(row));
+            ++m_count;
+        }
+    setStartable(m_startable, m_why);
+    Q_EMIT changed();
+}
+
+} // namespace lockstep::ui

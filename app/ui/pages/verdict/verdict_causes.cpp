@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/verdict/verdict_causes.h"
+
+#include <QObject>
+#include <QStringList>
+
+#include "base/format.h"
+
+namespace lockstep::ui {
+namespace {
+
+QString causeHelp(core::Cause cause) {
+    switch (cause) {
+    case core::Cause::DataLoading:
+        return QObject::tr("waiting for batches and copying them to the device");
+    case core::Cause::Compute:
+        return QObject::tr("forward, backward and optimizer on the devices");
+    case core::Cause::Communication:
+        return QObject::tr("communication that nothing overlaps, waiting for slower ranks left out");
+    case core::Cause::Imbalance:
+        return QObject::tr("waiting for slower ranks");
+    case core::Cause::StartUp:
+        return QObject::tr("what is outside of training: launching, evaluating, checkpoints, ending");
+    case core::Cause::Unattributed:
+        break;
+    }
+    return QObject::tr("what the measured phases do not explain");
+}
+
+} // namespace
+
+QList<WaterfallBar> waterfallBars(const core::Attribution &found, const QColor &reference, const QColor &run) {
+    QList<WaterfallBar> bars = {
+        {QString::fromStdString(found.reference), found.referenceS, 0, 0, true, false, reference, {}}};
+    for (const core::AttributionBar &bar : found.bars) {
+        const std::string_view name = core::toString(bar.cause);
+        bars.append({QString::fromUtf8(name.data(), qsizetype(name.size())), bar.seconds, bar.low, bar.high, false,
+                     bar.cause == core::Cause::Unattributed, run, causeHelp(bar.cause)});
+    }
+    bars.append({QString::fromStdString(found.run), found.runS, 0, 0, true, false, run, {}});
+    return bars;
+}
+
+QString factorLine(const core::FactorEffect &factor, double wholeS) {
+    QString line =
+        QStringLiteral("%1: %2").arg(QString::fromStdString(factor.label), core::addedSeconds(factor.seconds, wholeS));
+    if (factor.high > factor.low)
+        line += QObject::tr(" (%1 to %2 by the order of changes)")
+                    .arg(core::addedSeconds(factor.low, wholeS), core::addedSeconds(factor.high, wholeS));
+    QStringList controls;
+    for (const std::string &name : factor.controls)
+        controls.append(QString::fromStdString(name));
+    return controls.isEmpty() ? line : line + QObject::tr(", by ") + controls.join(QStringLiteral(", "));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QWidget>
+
+#include <vector>
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QStackedWidget;
+class QTableView;
+
+namespace lockstep::core {
+struct ResultTable;
+struct SuggestedRun;
+} // namespace lockstep::core
+
+namespace lockstep::ui {
+class BarChart;
+class Card;
+class ChartSource;
+class Theme;
+class UseModel;
+class VerdictAdvice;
+class RunNodesCard;
+class VerdictAnatomy;
+class VerdictControls;
+class VerdictTarget;
+class Waterfall;
+class Workspace;
+
+/// Verdict: the sentence, large; speed-ups with intervals; where the difference comes from, of the pair that the sentence
+/// explains, and the controls that are missing; whether the comparison is fair and which run would settle it; what bounds each run and what to try; DP's step beside DDP's; the result table with the published rows; accuracy
+/// by class; utilisation by epoch; what to keep in mind; Export.
+class VerdictPage : public QWidget {
+    Q_OBJECT
+public:
+    VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent = nullptr);
+
+    [[nodiscard]] QString sentence() const;
+    [[nodiscard]] QTableView *table() const { return m_table; }
+    [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
+    [[nodiscard]] QPushButton *exportButton() const { return m_export; }
+    [[nodiscard]] Waterfall *waterfall() const { return m_waterfall; }
+    [[nodiscard]] QComboBox *pairBox() const { return m_pair; } ///< whose waterfall is drawn
+    [[nodiscard]] VerdictControls *controls() const { return m_controls; }
+    [[nodiscard]] QLabel *fairWord() const { return m_fair; } ///< shown where nothing unfair was found
+    [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
+    [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
+    [[nodiscard]] VerdictAnatomy *anatomy() const { return m_anatomy; }
+    [[nodiscard]] VerdictTarget *target() const { return m_target; }
+    [[nodiscard]] std::vector<ChartSource *> charts() const;
+
+Q_SIGNALS:
+    void planWanted();
+
+protected:
+    void showEvent(QShowEvent *event) override;
+
+private:
+    QWidget *buildHead();
+    QWidget *buildBody();
+    Card *buildWaterfall(QWidget *parent);
+    void refreshAdvice();
+    void refreshPairs();
+    void refreshWaterfall();
+    void tryRun(const core::SuggestedRun &run);
+    void refresh();
+    void refreshBars(const core::ResultTable &table);
+    void refreshUse(const core::ResultTable &table);
+    void restyle();
+    void fitHeights();
+
+    Theme &m_theme;
+    Workspace &m_workspace;
+    QStackedWidget *m_stack;
+    Card *m_head;
+    QLabel *m_sentence, *m_repeats, *m_reservations, *m_notes, *m_factors, *m_fair;
+    QPushButton *m_export;
+    BarChart *m_speedUps, *m_accuracy;
+    Waterfall *m_waterfall;
+    QComboBox *m_pair;
+    QString m_chosenPair, m_chosenOf; ///< whose waterfall the person wants to see, of that experiment
+    VerdictControls *m_controls;
+    VerdictAdvice *m_fairness, *m_bottlenecks;
+    Card *m_fairnessCard, *m_bottlenecksCard;
+    VerdictTarget *m_target;
+    VerdictAnatomy *m_anatomy;
+    RunNodesCard *m_nodes;
+    QTableView *m_table, *m_classes, *m_use;
+    QWidget *m_notesCard;
+    UseModel *m_useModel;
+};
+
+} // namespace lockstep::ui

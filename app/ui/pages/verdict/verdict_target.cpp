@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/verdict/verdict_target.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+#include "app/ui/widgets/tables.h"
+#include "base/format.h"
+#include "models/target_model.h"
+
+namespace lockstep::ui {
+
+using TargetKind = core::Target::Kind;
+
+VerdictTarget::VerdictTarget(const Theme &theme, core::TargetModel &model, QWidget *parent)
+    : QWidget(parent), m_model(model), m_kind(new QComboBox(this)), m_value(new QLineEdit(this)),
+      m_unit(makeLabel({}, "secondary", this)), m_mistake(makeLabel({}, "wrong", this)) {
+    auto *layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto *line = new QHBoxLayout;
+    line->setSpacing(grid);
+    m_kind->addItem(tr("Test accuracy of at least"), int(TargetKind::Accuracy));
+    m_kind->addItem(tr("Training loss of at most"), int(TargetKind::Loss));
+    m_kind->setAccessibleName(tr("Kind of target"));
+    m_value->setFixedWidth(10 * grid);
+    m_value->setAlignment(Qt::AlignRight);
+    m_value->setAccessibleName(tr("Target"));
+    m_mistake->hide();
+    line->addWidget(m_kind);
+    line->addWidget(m_value);
+    line->addWidget(m_unit);
+    line->addWidget(m_mistake);
+    line->addStretch(1);
+    layout->addLayout(line);
+    m_table = makeTable(theme, this, core::TargetModel::Name);
+    m_table->setModel(&m_model);
+    m_table->setAccessibleName(tr("Time to the target"));
+    layout->addWidget(m_table);
+    connect(m_kind, &QComboBox::currentIndexChanged, this, [this] {
+        m_typed = false;
+        suggest();
+    });
+    connect(m_value, &QLineEdit::textEdited, this, [this] {
+        m_typed = true;
+        take();
+    });
+    suggest();
+}
+
+void VerdictTarget::suggest() {
+    const auto kind = TargetKind(m_kind->currentData().toInt());
+    m_unit->setText(kind == TargetKind::Accuracy ? QStringLiteral("%") : QString());
+    const auto found = m_model.suggestion(kind);
+    if (!found) {
+        m_value->clear();
+        return;
+    }
+    m_value->setText(kind == TargetKind::Accuracy ? QString::number(found->value * 100, 'f', 0)
+                                                  : core::significant(found->value, 2));
+    take();
+}
+
+void VerdictTarget::take() {
+    const auto kind = TargetKind(m_kind->currentData().toInt());
+    bool number = false;
+    const double value = m_value->text().trimmed().toDouble(&number);
+    const bool right = number && value > 0 && (kind == TargetKind::Loss || value <= 100);
+    m_mistake->setText(kind == TargetKind::Accuracy ? tr("A percentage over 0 and up to 100, please")
+                                                    : tr("A number over 0, please"));
+    m_mistake->setVisible(!right && !m_value->text().isEmpty());
+    if (right)
+        m_model.setTarget({kind, kind == TargetKind::Accuracy ? value / 100 : value});
+}
+
+void VerdictTarget::refresh() {
+    if (!m_typed)
+        suggest();
+}
+
+} // namespace lockstep::ui

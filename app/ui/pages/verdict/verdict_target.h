@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QWidget>
+
+class QComboBox;
+class QLineEdit;
+class QLabel;
+class QTableView;
+
+namespace lockstep::core {
+class TargetModel;
+}
+
+namespace lockstep::ui {
+class Theme;
+
+/// Time to a target: what is asked for, and how long each run took until it was there.
+class VerdictTarget : public QWidget {
+    Q_OBJECT
+public:
+    VerdictTarget(const Theme &theme, core::TargetModel &model, QWidget *parent = nullptr);
+    /// Offers a target that all reached, unless one was typed.
+    void refresh();
+    [[nodiscard]] QComboBox *kindBox() const { return m_kind; }
+    [[nodiscard]] QLineEdit *valueField() const { return m_value; }
+    [[nodiscard]] QTableView *table() const { return m_table; }
+
+private:
+    void take();
+    void suggest();
+    core::TargetModel &m_model;
+    QComboBox *m_kind;
+    QLineEdit *m_value;
+    QLabel *m_unit, *m_mistake;
+    QTableView *m_table;
+    bool m_typed = false;
+};
+
+} // namespace lockstep::ui

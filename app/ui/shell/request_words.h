@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QString>
+
+namespace lockstep::core {
+class ExperimentFollower;
+struct QueueRequest;
+} // namespace lockstep::core
+
+namespace lockstep::ui {
+
+[[nodiscard]] QString idOf(const core::ExperimentFollower &follower);
+/// "DDP ×2 on hostA"; on this machine (no host) the name alone.
+[[nodiscard]] QString namedOn(const QString &name, const QString &host);
+/// What runs now, and where it is asked: "DDP ×2 on hostA", "baseline | DP ×2".
+[[nodiscard]] QString currentsOf(const core::ExperimentFollower &follower);
+/// What is happening while the request is under way: "Pausing the queue on hostA…".
+[[nodiscard]] QString sentenceOf(const core::QueueRequest &request, const core::ExperimentFollower &follower);
+
+} // namespace lockstep::ui

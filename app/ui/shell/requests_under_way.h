@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QObject>
+#include <QString>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/request.h"
+
+namespace lockstep::ui {
+
+/// What a person can ask of a run or a queue; one of each kind at a time for each of them.
+enum class Deed { Stop, Trace, TakeOver, ChangeQueue };
+
+/// What the window asked for and nobody answered yet, with the words that say so on screen. GUI thread only; never blocks. Deleted,
+/// it gives all of it up.
+class RequestsUnderWay : public QObject {
+    Q_OBJECT
+public:
+    using QObject::QObject;
+    /// Asks, unless the same is under way for `subject` (an experiment's or run's id). `sentence`: "Stopping DDP ×2 on hostA…".
+    /// Returns whether it was asked and not refused at once; failed() comes if it was.
+    bool ask(Deed deed, const QString &subject, const QString &sentence, const std::function<core::Asked()> &ask);
+    [[nodiscard]] bool has(Deed deed, const QString &subject) const;
+    [[nodiscard]] QString sentence() const; ///< of the newest; empty: nothing is under way
+
+Q_SIGNALS:
+    void changed();
+    void failed(const QString &sentence);
+
+private:
+    void answered(const core::Request *request);
+    struct UnderWay {
+        Deed deed;
+        QString subject, sentence;
+        std::unique_ptr<core::Request> request;
+    };
+    std::vector<UnderWay> m_underWay;
+};
+
+} // namespace lockstep::ui

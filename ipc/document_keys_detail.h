@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Inside ipc only: one description of an object's keys serves both its writing and its reading. A description is a template
+//   template <class Keys, Is<Machine> M> void describe(Keys &keys, M &machine, const std::string &what)
+// in this namespace that hands `keys` each key in the order in which they are written. `what` names the object in errors.
+#include <concepts>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ipc/document_reader_detail.h"
+#include "ipc/scalars.h"
+
+namespace lockstep::documents {
+
+/// Const where it is written.
+template <class T, class Of>
+concept Is = std::same_as<std::remove_const_t<T>, Of>;
+
+class WritingKeys {
+public:
+    /// Unknown is absent.
+    template <class T> WritingKeys &operator()(const char *key, const T &value) {
+        m_writer.put(key, value);
+        return *this;
+    }
+    /// Written only where there is something: a list that has items, a switch that is on.
+    template <class T> WritingKeys &sparse(const char *key, const T &value) {
+        if constexpr (std::same_as<T, bool>)
+            return value ? (*this)(key, value) : *this;
+        else
+            return value.empty() ? *this : (*this)(key, value);
+    }
+    template <class T> WritingKeys &list(const char *key, const std::vector<T> &items, const std::string &what) {
+        m_writer.list(key, items, [&](const T &item) { return written(item, what); });
+        return *this;
+    }
+    template <class T> WritingKeys &object(const char *key, const std::optional<T> &value, const std::string &what) {
+        return value ? required(key, *value, what) : *this;
+    }
+    template <class T> WritingKeys &required(const char *key, const T &value, const std::string &what) {
+        return (*this)(key, written(value, what));
+    }
+    WritingKeys &config(const char *key, const std::optional<RunConfig> &config) {
+        return config ? (*this)(key, fromConfig(*config)) : *this;
+    }
+    WritingKeys &numbers(const char *key, const MetricValues &numbers) {
+        Json json = Json::object();
+        for (const auto &[name, number] : numbers)
+            json[name] = real(number);
+        return (*this)(key, json);
+    }
+    WritingKeys &sparseNumbers(const char *key, const MetricValues &values) {
+        return values.empty() ? *this : numbers(key, values);
+    }
+
+    template <class T> [[nodiscard]] static Json written(const T &value, const std::string &what = {}) {
+        WritingKeys keys;
+        describe(keys, value, what);
+        return keys.m_writer.take();
+    }
+
+private:
+    DocumentWriter m_writer;
+};
+
+class ReadingKeys {
+public:
+    /// `unknown`: of configs.
+    ReadingKeys(DocumentReader &reader, UnknownKeys unknown) : m_reader(reader), m_unknown(unknown) {}
+
+    template <class T> ReadingKeys &operator()(const char *key, T &value) {
+        m_reader.get(key, value);
+        return *this;
+    }
+    template <class T> ReadingKeys &sparse(const char *key, T &value) { return (*this)(key, value); }
+    template <class T> ReadingKeys &list(const char *key, std::vector<T> &items, const std::string &what) {
+        m_reader.each(key, [&](const Json &item) { read(item, items.emplace_back(), what); });
+        return *this;
+    }
+    template <class T> ReadingKeys &object(const char *key, std::optional<T> &value, const std::string &what) {
+        if (const Json *found = m_reader.object(key))
+            read(*found, value.emplace(), what);
+        return *this;
+    }
+    template <class T> ReadingKeys &required(const char *key, T &value, const std::string &what) {
+        if (const Json *found = m_reader.object(key))
+            read(*found, value, what);
+        else
+            m_reader.mistake(key, "present");
+        return *this;
+    }
+    ReadingKeys &config(const char *key, std::optional<RunConfig> &config) {
+        if (const Json *found = m_reader.object(key)) {
+            auto read = toConfig(*found, m_unknown);
+            if (read)
+                config = std::move(*read);
+            else
+                m_reader.adopt(read.error().front());
+        }
+        return *this;
+    }
+    ReadingKeys &numbers(const char *key, MetricValues &numbers) {
+        m_reader.eachKey(key, [&](const std::string &name, const Json &value) {
+            const auto number = DocumentReader::realOf(value);
+            if (!number)
+                return m_reader.mistake(key, "an object of numbers");
+            numbers[name] = *number;
+        });
+        return *this;
+    }
+    ReadingKeys &sparseNumbers(const char *key, MetricValues &values) { return numbers(key, values); }
+    [[nodiscard]] DocumentReader &reader() { return m_reader; }
+
+private:
+    template <class T> void read(const Json &json, T &value, const std::string &what) {
+        DocumentReader inner(json, what);
+        ReadingKeys keys(inner, m_unknown);
+        describe(keys, value, what);
+        if (inner.error())
+            m_reader.adopt(*inner.error());
+    }
+    DocumentReader &m_reader;
+    UnknownKeys m_unknown;
+};
+
+/// A whole object from its JSON; the first mistake is the error.
+template <class T> Result<T> toObject(const Json &json, const std::string &what, UnknownKeys unknown) {
+    DocumentReader reader(json, what);
+    ReadingKeys keys(reader, unknown);
+    T value;
+    describe(keys, value, what);
+    return reader.finish(std::move(value));
+}
+
+/// The same from a document's text.
+template <class T>
+Result<T> readDocument(std::string_view text, const std::string &what, UnknownKeys unknown = UnknownKeys::Ignore) {
+    const auto object = parseObject(text, what);
+    return object ? toObject<T>(*object, what, unknown) : Result<T>(fail(object.error()));
+}
+
+} // namespace lockstep::documents

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The ways to train, one row each: what a method is called, how it is drawn, where it may run, what it sends and reports.
+// A new method is an enumerator and a row here, a class in trainer/strategies, and its line in
+// trainer/strategies/make_strategy.cpp.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ipc/phases.h"
+
+namespace lockstep {
+
+enum class Method : std::uint8_t { Baseline, Dp, Ddp, PsSync };
+
+/// What ranks send each other in a step. K: bytes of all gradients; N: ranks.
+enum class Traffic : std::uint8_t {
+    None,
+    Ring,  ///< all-reduce: each rank sends 2(N-1)/N·K to the next one
+    Server ///< each rank sends K to rank 0 and gets the sum back: 2(N-1)·K in all, through rank 0's link
+};
+
+/// A short list whose unused places are empty.
+using Words = std::array<std::string_view, 8>;
+
+struct MethodSpec {
+    Method id;
+    std::string_view name;     ///< in configs, recipes and flags: "ps-sync"
+    std::string_view title;    ///< in a run's name, before the number of devices: "server" of "server ×2"
+    std::string_view label;    ///< beside a tick box: "Server"
+    std::string_view longName; ///< "parameter server"; empty: the name says it
+    std::string_view about;    ///< how it trains, after the name: "with one process a device"
+    std::string_view color;    ///< of its lines and bars; colour-blind safe (Okabe-Ito)
+    bool severalDevices;       ///< false: one device, whatever is there
+    bool processPerDevice;     ///< each device is a rank of its own, and a backend carries the gradients
+    Traffic traffic;
+    std::string_view notOnGpus;   ///< why it can't train on GPUs; empty: it can
+    std::string_view notRecorded; ///< why a CUDA graph can't hold its step; empty: it can
+    Words keys;                   ///< keys of RunConfig that mean something only for the methods that name them
+    Words phases;                 ///< what it reports besides the phases of a baseline
+};
+
+inline constexpr std::array methodTable{
+    MethodSpec{.id = Method::Baseline,
+               .name = "baseline",
+               .title = "baseline",
+               .label = "Baseline",
+               .longName = "",
+               .about = "on one device",
+               .color = "#6B7280",
+               .severalDevices = false,
+               .processPerDevice = false,
+               .traffic = Traffic::None,
+               .notOnGpus = "",
+               .notRecorded = "",
+               .keys = {"cuda_graph"},
+               .phases = {}},
+    MethodSpec{.id = Method::Dp,
+               .name = "dp",
+               .title = "DP",
+               .label = "DP",
+               .longName = "data parallel, one process",
+               .about = "in one process with one thread a device",
+               .color = "#E69F00",
+               .severalDevices = true,
+               .processPerDevice = false,
+               .traffic = Traffic::None,
+               .notOnGpus = "",
+               .notRecorded = "dp's devices wait for each other on the host, which a CUDA graph can't hold",
+               .keys = {"dp_replicas"},
+               .phases = {phase::exposed, phase::scatter, phase::replicate, phase::parallelForward, phase::gather,
+                          phase::lossOnDevice0, phase::parallelBackward, phase::reduce}},
+    MethodSpec{.id = Method::Ddp,
+               .name = "ddp",
+               .title = "DDP",
+               .label = "DDP",
+               .longName = "distributed data parallel",
+               .about = "with one process a device",
+               .color = "#0072B2",
+               .severalDevices = true,
+               .processPerDevice = true,
+               .traffic = Traffic::Ring,
+               .notOnGpus = "",
+               .notRecorded = "ddp's all-reduces are not recorded in a CUDA graph yet",
+               .keys = {"backend", "bucket_mb", "interface"},
+               .phases = {phase::exposed, phase::comm, phase::wait}},
+    MethodSpec{.id = Method::PsSync,
+               .name = "ps-sync",
+               .title = "server",
+               .label = "Server",
+               .longName = "parameter server",
+               .about = "likewise, with all gradients through rank 0",
+               .color = "#8B5CF6",
+               .severalDevices = true,
+               .processPerDevice = true,
+               .traffic = Traffic::Server,
+               .notOnGpus = "ps-sync sends gradients between CPU devices, and not between GPUs yet",
+               .notRecorded = "ps-sync's gradients go through the host, which a CUDA graph can't hold",
+               .keys = {"backend", "bucket_mb", "interface"},
+               .phases = {phase::exposed, phase::comm, phase::wait}},
+};
+
+[[nodiscard]] constexpr const MethodSpec &specOf(Method method) {
+    return methodTable[static_cast<std::size_t>(method)];
+}
+/// The method of that name; nothing for a name that is not in the table (a script may say any).
+[[nodiscard]] const MethodSpec *findMethod(std::string_view name);
+
+[[nodiscard]] constexpr std::string_view toString(Method method) {
+    return specOf(method).name;
+}
+/// One process a device, whose gradients a backend carries.
+[[nodiscard]] constexpr bool isDistributed(Method method) {
+    return specOf(method).processPerDevice;
+}
+/// The same of a method's name; false for a name that is not in the table.
+[[nodiscard]] bool isDistributed(std::string_view method);
+/// One process that drives several devices, each with a replica of the model.
+[[nodiscard]] constexpr bool hasReplicas(const MethodSpec &method) {
+    return method.severalDevices && !method.processPerDevice;
+}
+
+/// Whether a key of RunConfig means anything for the method: no method claims it for itself, or this one does.
+[[nodiscard]] bool knowsKey(Method method, std::string_view key);
+
+/// The first method with that traffic.
+[[nodiscard]] const MethodSpec &methodOf(Traffic traffic);
+/// What ranks send each other, in a sentence without its full stop.
+[[nodiscard]] std::string_view sentenceOf(Traffic traffic);
+
+/// "#0072B2". Scripts may name methods that are not in the table: two have a colour, others get the baseline's grey.
+[[nodiscard]] std::string_view methodColorName(std::string_view method);
+
+/// "baseline, dp (data parallel, one process), … or ps-sync (parameter server)"
+[[nodiscard]] std::string methodsInWords();
+
+} // namespace lockstep

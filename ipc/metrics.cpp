@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "ipc/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep {
+
+namespace {
+
+std::size_t placeOf(std::string_view name) {
+    const auto all = metrics();
+    return std::size_t(std::find_if(all.begin(), all.end(), [&](const MetricSpec &spec) { return spec.name == name; }) -
+                       all.begin());
+}
+
+Scalars withDerived(Scalars told, const StepTotals &totals) {
+    for (const MetricSpec &spec : metrics())
+        if (spec.derived && told.size() < maxScalars && !told.contains(spec.name))
+            if (const auto window = spec.derived(totals))
+                told.emplace(spec.name, *window);
+    return told;
+}
+
+std::optional<ScalarWindow> samplesPerSecond(const StepTotals &totals) {
+    if (!(totals.durationS > 0) || totals.samples <= 0)
+        return std::nullopt;
+    const auto samples = static_cast<double>(totals.samples);
+    const double rate = samples / totals.durationS;
+    return ScalarWindow{samples, totals.durationS, rate, rate, rate};
+}
+
+} // namespace
+
+/// To add one: its row here, and where it is measured (trainer/engine/training.cpp) unless it can be derived.
+std::span<const MetricSpec> metrics() {
+    static const MetricSpec all[] = {
+        MetricSpec{
+            .name = "grad_norm",
+            .title = "Gradient norm",
+            .help =
+                "Length of the gradient that the optimizer uses, the mean of all ranks'; on GPUs of one step in each "
+                "window of about 100 ms.",
+            .overRanks = OverRanks::First},
+        MetricSpec{.name = "lr",
+                   .title = "Learning rate in force",
+                   .help = "What the optimizer's last step used, after the rule for several devices.",
+                   .overRanks = OverRanks::First,
+                   .overSteps = OverSteps::Last},
+        MetricSpec{.name = "samples_per_s",
+                   .title = "Training speed",
+                   .unit = "samples/s",
+                   .help = "Training samples a second, summed over the ranks; evaluation left out.",
+                   .better = Better::Higher,
+                   .overRanks = OverRanks::Sum,
+                   .overSteps = OverSteps::Rate,
+                   .derived = samplesPerSecond},
+    };
+    return all;
+}
+
+std::string MetricSpec::head() const {
+    return unit.empty() ? title : title + " (" + unit + ")";
+}
+
+bool isRegistered(std::string_view name) {
+    return placeOf(name) < metrics().size();
+}
+
+MetricSpec metricSpec(std::string_view name) {
+    if (const std::size_t place = placeOf(name); place < metrics().size())
+        return metrics()[place];
+    MetricSpec invented;
+    invented.name = invented.title = name;
+    invented.help = "Told by the script: the mean over ranks and over the steps of an epoch.";
+    return invented;
+}
+
+bool metricBefore(std::string_view a, std::string_view b) {
+    const std::size_t placeA = placeOf(a), placeB = placeOf(b);
+    return placeA != placeB ? placeA < placeB : a < b;
+}
+
+Scalars scalarsOf(const StepsFrame &frame) {
+    StepTotals totals{frame.samples, frame.count, 0};
+    for (const std::string_view phase : additivePhases())
+        if (const auto time = frame.phases.find(phase); time != frame.phases.end())
+            totals.durationS += time->second.sumS;
+    return withDerived(frame.scalars, totals);
+}
+
+Scalars scalarsOf(const EpochFrame &frame) {
+    return withDerived(frame.scalars, {frame.samples, frame.steps, frame.durationS});
+}
+
+double valueOf(const MetricSpec &spec, const ScalarWindow &window) {
+    switch (spec.overSteps) {
+    case OverSteps::Mean:
+    case OverSteps::Rate:
+        return window.mean();
+    case OverSteps::Last:
+        return window.last;
+    case OverSteps::Max:
+        return window.max;
+    }
+    return window.mean();
+}
+
+ScalarWindow overRanks(const MetricSpec &spec, std::span<const ScalarWindow> ranks) {
+    ScalarWindow out = ranks.front();
+    out.sum = valueOf(spec, out);
+    double weight = out.weight;
+    for (const ScalarWindow &rank : ranks.subspan(1)) {
+        const double value = valueOf(spec, rank);
+        switch (spec.overRanks) {
+        case OverRanks::First:
+            continue;
+        case OverRanks::Mean: // weighted, so that a rank of fewer steps counts less
+            out.sum = (out.sum * weight + value * rank.weight) / (weight + rank.weight);
+            break;
+        case OverRanks::Sum:
+            out.sum += value;
+            break;
+        case OverRanks::Max:
+            out.sum = greaterOrNan(out.sum, value);
+            break;
+        }
+        weight += rank.weight;
+        const bool added = spec.overRanks == OverRanks::Sum;
+        out.min = added ? out.min + rank.min : lesserOrNan(out.min, rank.min);
+        out.max = added ? out.max + rank.max : greaterOrNan(out.max, rank.max);
+    }
+    out.weight = 1;
+    out.last = out.sum;
+    return out;
+}
+
+} // namespace lockstep

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""The lines that a rank sends: one JSON object each, in UTF-8. ipc/frames.h in Lockstep's source describes the format."""
+from __future__ import annotations
+
+import json
+import math
+import operator
+from typing import Any, Dict, Mapping
+
+PROTOCOL = "1.0"
+LONGEST_TEXT = 200  # characters of a value that is described by its text
+
+
+def hello(rank: int, pid: int, host: str, token: str) -> bytes:
+    """The first line of a connection."""
+    return _line({"type": "hello", "protocol": PROTOCOL, "role": "rank", "rank": rank, "pid": pid, "name": host,
+                  "token": token})
+
+
+def frame(kind: str, stamp: Mapping[str, int], body: Mapping[str, Any]) -> bytes:
+    """One frame. A key of the body whose value is None is unknown and left out.
+
+    Raises TypeError, ValueError or whatever a value's own conversion to a number raises, for what JSON cannot hold.
+    """
+    known = {key: json_value(value) for key, value in body.items() if value is not None}
+    return _line({"type": kind, **stamp, **known})
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON can hold it: scalars of NumPy and PyTorch become numbers, and numbers that JSON lacks become text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _not_finite(value)
+    if isinstance(value, Mapping):
+        return {key: json_value(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(entry) for entry in value]
+    try:
+        return operator.index(value)
+    except TypeError:
+        return json_value(float(value))
+
+
+def descriptive_values(about: Mapping[str, Any]) -> Dict[str, Any]:
+    """What a script says about itself. A value that is neither text nor a number, such as a path, is given as its text."""
+    return {key: _descriptive(value) for key, value in about.items()}
+
+
+def _descriptive(value: Any) -> Any:
+    try:
+        return json_value(value)
+    except Exception:  # whatever the value's own conversion to a number raises
+        return str(value)[:LONGEST_TEXT]
+
+
+def _not_finite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Inf" if value > 0 else "-Inf"
+
+
+def _line(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values).encode() + b"\n"

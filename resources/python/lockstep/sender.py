@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""The connection of a rank to whoever follows the run."""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import threading
+from time import monotonic_ns, time_ns
+from typing import Any, Mapping, Optional
+
+from lockstep import frames
+
+UNIX, TCP = "unix:", "tcp://"
+HEARTBEAT_S = 1.0
+CONNECT_S = 0.5  # longest wait for a connection
+FAREWELL_S = 2.0  # longest wait for the last frame to leave
+RETRY_NS = 5 * 10**9  # between two attempts to reach a listener
+HEARD_BYTES = 4096  # of what was received, the newest that are kept
+
+
+class Sender:
+    """Sends frames to LOCKSTEP_FRAMES, an address `unix:PATH` or `tcp://HOST:PORT`.
+
+    No method raises. Sending never waits: what the socket does not take stays in a buffer until the next frame. Only the
+    first connection and the last frame may wait, for CONNECT_S and FAREWELL_S. When a frame cannot be sent, one line on
+    stderr says why. After that a Unix socket is given up. A listener on the network is tried again by the heartbeat's
+    thread; frames in between are dropped, which their reader sees from the gap in their numbers.
+    """
+
+    def __init__(self, address: str, rank: int, token: str = "") -> None:
+        self.address = address
+        self.rank = rank
+        self.on = bool(address)  # False: frames are ignored, because nobody follows or the connection was given up
+        self.stop_requested = False
+        self._token = token
+        self._lock = threading.Lock()  # guards what follows: the heartbeat's thread sends, too
+        self._socket: Optional[socket.socket] = None
+        self._unsent = bytearray()
+        self._heard = b""
+        self._next_number = 0  # of the next frame
+        self._retry_at_ns = 0
+        self._last_reason = ""
+        self._ended = threading.Event()
+        self._heartbeat: Optional[threading.Thread] = None
+
+    @property
+    def pending(self) -> int:
+        """How many bytes wait for the socket to take them."""
+        return len(self._unsent)
+
+    def connect(self) -> None:
+        """Connects, when frames are wanted and there is no connection."""
+        if not self.on or self._socket or monotonic_ns() < self._retry_at_ns:
+            return
+        try:
+            opened = _opened(self.address)
+            greeting = frames.hello(self.rank, os.getpid(), socket.gethostname(), self._token)
+        except Exception as error:
+            self.give_up(error)
+            return
+        with self._lock:
+            self._socket, self._unsent, self._heard = opened, bytearray(greeting), b""
+
+    def start_heartbeat(self) -> None:
+        """Sends a heartbeat each second from a thread, so that a stop is noticed while the script does something long."""
+        if not self.on:
+            return
+        try:
+            self._heartbeat = threading.Thread(target=self._beat, name="lockstep-heartbeat", daemon=True)
+            self._heartbeat.start()
+        except RuntimeError as error:  # no more threads
+            self._heartbeat = None
+            self.give_up(error)
+
+    def send(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Sends a frame, or keeps it until the socket takes it."""
+        self._send(kind, body, wait=False)
+
+    def send_last(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Sends the last frame and waits a moment for it to leave. Heartbeats end."""
+        self._ended.set()
+        if self._heartbeat:
+            self._heartbeat.join(CONNECT_S)
+        self.connect()
+        self._send(kind, body, wait=True)
+
+    def give_up(self, error: BaseException) -> None:
+        """Says on stderr that the rank is no longer shown, and why."""
+        with self._lock:
+            self._give_up(error)
+
+    def _refusal(self) -> str:
+        """Why the other side has closed the connection, as far as it said so."""
+        if not self._socket:
+            return ""
+        with contextlib.suppress(OSError):
+            self._socket.setblocking(False)
+            self._heard += self._socket.recv(HEARD_BYTES)
+        return _error_in(self._heard)
+
+    def _beat(self) -> None:
+        while self.on and not self._ended.wait(HEARTBEAT_S):
+            self.connect()
+            self.send("heartbeat", {})
+
+    def _send(self, kind: str, body: Mapping[str, Any], wait: bool) -> None:
+        with self._lock:
+            if not self.on:
+                return
+            try:
+                self._queue(kind, body)
+                self._transmit(wait)
+            except Exception as error:
+                self._give_up(error)
+
+    def _queue(self, kind: str, body: Mapping[str, Any]) -> None:
+        stamp = {"rank": self.rank, "rseq": self._next_number, "mono_ns": monotonic_ns(), "wall_us": time_ns() // 1000}
+        self._next_number += 1  # also without a connection: a gap in the numbers says that frames are missing
+        if self._socket:
+            self._unsent += frames.frame(kind, stamp, body)
+
+    def _transmit(self, wait: bool) -> None:
+        if not self._socket:
+            return
+        if wait:
+            self._socket.settimeout(FAREWELL_S)
+            self._socket.sendall(self._unsent)
+            self._unsent.clear()
+        self._socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            del self._unsent[:self._socket.send(self._unsent)]
+        with contextlib.suppress(BlockingIOError):
+            self._heard = (self._heard + self._socket.recv(HEARD_BYTES))[-HEARD_BYTES:]
+        self.stop_requested = self.stop_requested or b'"command":"stop"' in self._heard
+
+    def _give_up(self, error: BaseException) -> None:
+        if not self.on:
+            return
+        self.on = self.address.startswith(TCP) and isinstance(error, OSError)
+        reason = str(error) or type(error).__name__
+        if isinstance(error, OSError):
+            reason = self._refusal() or reason
+        if self._socket:
+            self._socket.close()
+        self._socket, self._unsent = None, bytearray()
+        self._retry_at_ns = monotonic_ns() + RETRY_NS
+        if reason != self._last_reason:  # a listener that is away is tried again and again, and named once
+            self._last_reason = reason
+            with contextlib.suppress(Exception):  # stderr may be closed
+                print(f"lockstep: rank {self.rank} is no longer shown ({reason}); training goes on", file=sys.stderr)
+
+
+def _error_in(heard: bytes) -> str:
+    """The message of the error line in what was received; empty when there is none."""
+    for line in heard.splitlines():
+        with contextlib.suppress(ValueError):
+            received = json.loads(line)
+            if isinstance(received, dict) and received.get("type") == "error":
+                return str(received.get("message", ""))
+    return ""
+
+
+def _opened(address: str) -> socket.socket:
+    if address.startswith(TCP):
+        host, _, port = address[len(TCP):].rpartition(":")
+        return socket.create_connection((host.strip("[]"), int(port)), CONNECT_S)
+    if not address.startswith(UNIX):
+        raise ValueError(f"LOCKSTEP_FRAMES is {address!r}, neither {UNIX}PATH nor {TCP}HOST:PORT")
+    opened = socket.socket(socket.AF_UNIX)
+    try:
+        opened.settimeout(CONNECT_S)
+        opened.connect(address[len(UNIX):])
+    except OSError:
+        opened.close()
+        raise
+    return opened

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""What is known about the steps of an epoch: what was not reported yet, and the sums over the epoch."""
+from __future__ import annotations
+
+import math
+from time import monotonic_ns
+from typing import Any, Dict, List, Tuple
+
+from lockstep.phases import PhaseSums
+
+WINDOW_NS = 10**8  # steps are reported together, ten times a second
+
+
+class Window:
+    """Steps that are reported in one frame."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.samples = 0
+        self.phases: PhaseSums = {}
+        self._weighted_sum = 0.0
+        self._lowest = self._highest = self._last = 0.0
+
+    def add(self, loss: float, samples: int) -> None:
+        """Adds a step; the loss is the mean over its samples."""
+        self._lowest = min(self._lowest, loss) if self.count else loss
+        self._highest = max(self._highest, loss) if self.count else loss
+        self._last = loss
+        self._weighted_sum += loss * samples
+        self.count += 1
+        self.samples += samples
+
+    def loss(self) -> Dict[str, float]:
+        """Lowest, mean, highest and last loss. Lowest and highest of losses that have no mean are unknown, too."""
+        mean = self._weighted_sum / max(self.samples, 1)
+        known = not math.isnan(mean)
+        return {"min": self._lowest if known else mean, "mean": mean, "max": self._highest if known else mean,
+                "last": self._last}
+
+
+class EpochLog:
+    """The steps of one epoch."""
+
+    def __init__(self, epoch: int, first_step: int, start_ns: int) -> None:
+        self.epoch = epoch
+        self.first_step = first_step  # counted from 0 over the whole run
+        self.start_ns = start_ns
+        self.steps = 0
+        self.samples = 0
+        self.phases: PhaseSums = {}
+        self.window = Window()
+        self._unread: List[Tuple[Any, Any]] = []  # loss and samples as given: to read a loss may wait for a GPU
+        self._read_ns = 0  # so that the first step is reported at once
+
+    def add(self, loss: Any, samples: Any) -> None:
+        """Adds a step. Its loss is read later, and without the graph that made it."""
+        self._unread.append((loss.detach() if hasattr(loss, "detach") else loss, samples))
+        self.steps += 1
+
+    def due(self) -> bool:
+        """Whether it is time to report the steps."""
+        return monotonic_ns() - self._read_ns > WINDOW_NS
+
+    def read(self) -> None:
+        """Reads the losses of the steps that were added. Raises what their conversion to numbers raises."""
+        self._read_ns = monotonic_ns()
+        unread, self._unread = self._unread, []
+        for loss, samples in unread:
+            count = int(samples)
+            self.window.add(float(loss), count)
+            self.samples += count
+
+    def report(self) -> Dict[str, Any]:
+        """The body of a frame about the steps that were read since the last report; a new window begins."""
+        window, self.window = self.window, Window()
+        end = self.first_step + self.steps
+        return {"epoch": self.epoch, "first_step": end - window.count, "last_step": end - 1, "count": window.count,
+                "samples": window.samples, "phases": window.phases, "loss": window.loss()}
+
+    def summary(self, end_ns: int) -> Dict[str, Any]:
+        """The body of the frame that ends the epoch."""
+        return {"epoch": self.epoch, "start_mono_ns": self.start_ns, "duration_s": (end_ns - self.start_ns) / 1e9,
+                "steps": self.steps, "samples": self.samples, "phases": self.phases}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// What else went on where a run was: others' work on its cores, and clocks held down.
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "ipc/cores.h"
+#include "tests/agent/agent_process.h"
+#include "trainer/agent/devices/proc_files.h"
+
+using namespace lockstep;
+using namespace lockstep::agent;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A process that is none of the run's and keeps a core busy until it is let go.
+class Stranger {
+public:
+    Stranger() : m_pid(::fork()) {
+        if (m_pid == 0)
+            for (volatile unsigned sink = 0;;)
+                sink = sink + 1;
+    }
+    ~Stranger() {
+        ::kill(m_pid, SIGKILL);
+        ::waitpid(m_pid, nullptr, 0);
+    }
+    Stranger(const Stranger &) = delete;
+    Stranger &operator=(const Stranger &) = delete;
+    [[nodiscard]] double cpuSeconds() const { return processCpuSeconds(m_pid).value_or(0); }
+
+private:
+    pid_t m_pid;
+};
+
+std::size_t samplesOf(const RunFolder &folder) {
+    return bodiesOf<DeviceFrame>(framesOf(folder)).size();
+}
+
+} // namespace
+
+TEST_CASE("work of a process that is none of the run's is found, and a rank's own work is not taken for it") {
+    const TestHome home;
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1000;burn"}});
+    CHECK(eventually([&] { return samplesOf(run.folder) > 6; }));
+    double strangers = 0;
+    {
+        const Stranger stranger;
+        CHECK(eventually([&] { return stranger.cpuSeconds() > 2.0; }));
+        const std::size_t seen = samplesOf(run.folder);
+        CHECK(eventually([&] { return samplesOf(run.folder) > seen + 6; })); // its last is in one more look
+        strangers = stranger.cpuSeconds();
+    }
+    const double rank = processCpuSeconds(rankPids(run.folder, 1).at(0)).value_or(0);
+    Child({agentBinary(), "stop", run.runId}).wait();
+    const RunResult result = resultOf(run.folder);
+    REQUIRE(result.surroundings);
+    REQUIRE(result.surroundings->otherCpuS);
+    const double others = *result.surroundings->otherCpuS;
+    CHECK(others > 0.8 * strangers); // before the first look nothing is counted
+    // Other tests may run beside this one; then the cores are full, and the rank's part is what the others' lack.
+    const double cores = static_cast<double>(allowedCores().size());
+    CHECK((others < strangers + 0.5 * rank || others + 0.6 * rank < cores * result.surroundings->measuredS + 0.2));
+    MESSAGE("stranger ", strangers, " s, rank ", rank, " s, told as others' ", others, " s of ",
+            result.surroundings->measuredS, " s");
+    CHECK(result.surroundings->measuredS > 2);
+    CHECK(result.surroundings->measuredS <= result.runTimeS + 0.5);
+}
+
+TEST_CASE("what a rank's own children do is the run's") {
+    const TestHome home;
+    const pid_t self = ::getpid();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const pid_t grandchild = ::fork();
+        if (grandchild == 0)
+            ::pause();
+        ::pause();
+    }
+    REQUIRE(eventually([&] { return treeOf(self).size() >= 3; }));
+    const auto tree = treeOf(self);
+    CHECK(std::find(tree.begin(), tree.end(), child) != tree.end());
+    for (const pid_t pid : treeOf(child))
+        ::kill(pid, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("a GPU that NVML calls throttled is so in the result, with its reason") {
+    const TestHome home;
+    Child child({agentBinary(), "run", "--", fakeRank()},
+                {{"LD_LIBRARY_PATH", FAKE_NVML_FOLDER}, {"FAKE_RANK", "epochs=1;steps=150;step_ms=20"}});
+    CHECK(child.wait() == 0);
+    const RunResult result = resultOf(runFolder(home.runs().at(0)));
+    REQUIRE(result.surroundings);
+    REQUIRE(result.surroundings->throttledS);
+    CHECK(*result.surroundings->throttledS > 0.5 * result.surroundings->measuredS);
+    CHECK(result.surroundings->throttle == std::vector<std::string>{"software thermal slowdown"});
+}
+
+TEST_CASE("a control group's quota is read from either version's cpu.stat; without one it is unknown") {
+    CHECK(parseQuotaWaited("usage_usec 10\nnr_periods 5\nnr_throttled 2\nthrottled_usec 2500000\n") == 2.5);
+    CHECK(parseQuotaWaited("nr_periods 5\nnr_throttled 2\nthrottled_time 1500000000\n") == 1.5);
+    CHECK(!parseQuotaWaited("usage_usec 10\nuser_usec 4\n"));
+    CHECK(!parseQuotaWaited(""));
+}
+
+TEST_CASE("stolen time is told apart from busy time") {
+    const auto times = parseProcStat("cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 0 50 800 10 0 0 40 0 0\nintr 1\n");
+    REQUIRE(times.contains(0));
+    CHECK(times.at(0).busy == 150);
+    CHECK(times.at(0).stolen == 40);
+    CHECK(times.at(0).total == 1000);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// What ranks send and say: checked, sealed, completed with what only the agent measures; the bad put aside.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "ipc/log.h"
+#include "tests/agent/agent_process.h"
+
+using namespace lockstep;
+using namespace std::chrono_literals;
+
+namespace {
+std::vector<AlertFrame> alertsOf(const std::vector<Frame> &frames, const std::string &kind) {
+    std::vector<AlertFrame> alerts = bodiesOf<AlertFrame>(frames);
+    std::erase_if(alerts, [&](const AlertFrame &alert) { return alert.kind != kind; });
+    return alerts;
+}
+} // namespace
+
+TEST_CASE("an epoch frame carries the mean and largest use of every device of the run in that epoch") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=2;steps=60;step_ms=20;burn"}});
+    (void)resultOf(run.folder);
+    const auto frames = framesOf(run.folder);
+    const auto epochs = bodiesOf<EpochFrame>(frames);
+    REQUIRE(epochs.size() == 4);
+    int memoryKnown = 0;
+    for (const EpochFrame &epoch : epochs) {
+        REQUIRE(epoch.devices.size() == 2);
+        CHECK(epoch.devices[0].device == "cpu:0");
+        CHECK(epoch.devices[1].device == "cpu:1");
+        for (const DeviceEpochUse &use : epoch.devices) {
+            REQUIRE(use.utilizationMean);
+            REQUIRE(use.utilizationMax);
+            CHECK(*use.utilizationMean > 0.3); // it spins
+            CHECK(*use.utilizationMax <= 1.0);
+            CHECK(*use.utilizationMax >= *use.utilizationMean - 1e-9);
+            if (!use.memoryMaxBytes)
+                continue; // on a busy machine a rank can end before the agent looks at it a second time
+            CHECK(*use.memoryMaxBytes > 1e6);
+            ++memoryKnown;
+        }
+    }
+    CHECK(memoryKnown > 0);
+}
+
+TEST_CASE("devices are sampled about five times a second, ranks and the agent with them") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;steps=150;step_ms=20;burn"}});
+    const RunResult result = resultOf(run.folder);
+    const auto samples = bodiesOf<DeviceFrame>(framesOf(run.folder));
+    CHECK(static_cast<double>(samples.size()) > 3.0 * result.runTimeS);
+    CHECK(static_cast<double>(samples.size()) < 7.0 * result.runTimeS);
+    const DeviceFrame &middle = samples[samples.size() / 2];
+    REQUIRE(middle.devices.size() == 2);
+    CHECK(middle.devices[0].kind == "cpu");
+    CHECK(middle.devices[0].cores == "0");
+    CHECK(middle.devices[0].utilization.value_or(0) > 0.3);
+    REQUIRE(middle.processes.size() == 2);
+    CHECK(middle.processes[0].rank == 0);
+    const auto used = [](const DeviceFrame &sample) {
+        return sample.processes.empty() ? 0 : sample.processes[0].cpuCores.value_or(0);
+    };
+    CHECK(used(*std::ranges::max_element(samples, {}, used)) > 0.3); // a core may be another's at any one moment
+    REQUIRE(middle.agent);
+    CHECK(middle.agent->pid == run.agent);
+    CHECK(middle.agent->cpuCores.value_or(1) < 0.2);
+    CHECK(bodiesOf<HeartbeatFrame>(framesOf(run.folder)).size() >= 2);
+}
+
+TEST_CASE("malformed frames are counted and put aside with one alert; the connection and the other rank go on") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;steps=20"}, {"FAKE_RANK_1", "malformed=500"}});
+    CHECK((resultOf(run.folder).state == RunState::Done));
+    const auto frames = framesOf(run.folder);
+    CHECK(bodiesOf<StepsFrame>(frames).size() == 2 * 20);
+    const auto alerts = alertsOf(frames, "malformed_frame");
+    REQUIRE(alerts.size() == 1);
+    CHECK(alerts[0].message.starts_with("rank 1 sent a malformed frame ("));
+    const std::string bad = contentsOf(run.folder.path + "/console/rank-1.bad");
+    CHECK(std::count(bad.begin(), bad.end(), '\n') == 500);
+    CHECK_FALSE(std::filesystem::exists(run.folder.path + "/console/rank-0.bad"));
+}
+
+TEST_CASE("quarantine is bounded") {
+    const TestHome home;
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;malformed=60000"}});
+    CHECK((resultOf(run.folder).state == RunState::Done));
+    CHECK(std::filesystem::file_size(run.folder.path + "/console/rank-0.bad") <= 1 << 20);
+}
+
+TEST_CASE("a line without end closes the rank's connection, not the rank") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1;steps=20"}, {"FAKE_RANK_1", "huge"}});
+    CHECK((resultOf(run.folder).state == RunState::Done));
+    const auto frames = framesOf(run.folder);
+    CHECK(bodiesOf<StepsFrame>(frames).size() == 20); // rank 0's
+    CHECK(alertsOf(frames, "rank_cut").size() == 1);
+}
+
+TEST_CASE("a gap in a rank's numbers is said once, a frame with another rank's number is refused") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=1"}, {"FAKE_RANK_0", "gap"}, {"FAKE_RANK_1", "wrong_rank"}});
+    CHECK((resultOf(run.folder).state == RunState::Done));
+    const auto frames = framesOf(run.folder);
+    const auto gaps = alertsOf(frames, "frames_lost");
+    REQUIRE(gaps.size() == 1);
+    CHECK(gaps[0].message == "rank 0 lost 1 frames on the way, rseq 2 to 2");
+    const auto wrong = alertsOf(frames, "malformed_frame");
+    REQUIRE(wrong.size() == 1);
+    CHECK(wrong[0].message.find("rank 4711 in a frame of rank 1") != std::string::npos);
+}
+
+TEST_CASE("ranks that never say hello, or never connect, are run all the same") {
+    const TestHome home;
+    for (const char *behaviour : {"no_hello;epochs=1", "no_connect;epochs=1"}) {
+        const ServedRun run = serve(2, {{"FAKE_RANK", behaviour}});
+        CHECK((resultOf(run.folder).state == RunState::Done));
+    }
+}
+
+TEST_CASE("a rank's console is kept as it is, and its lines become log frames") {
+    const TestHome home;
+    const std::string odd = "caf\xC3\xA9 \xFF \x1b[31mred\x1b[0m";
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;complain=careful;say=" + odd}});
+    (void)resultOf(run.folder);
+    const std::string console = contentsOf(run.folder.console(0));
+    CHECK(console.find(odd + "\n") != std::string::npos);
+    CHECK(console.find("careful\n") != std::string::npos);
+    CHECK(console.find("info: fake rank 0 is ready\n") != std::string::npos); // the trainer's own log frame
+    const auto logs = bodiesOf<LogFrame>(framesOf(run.folder));
+    const auto has = [&](const char *level, const char *source, const std::string &message) {
+        return std::find(logs.begin(), logs.end(), LogFrame{level, message, source}) != logs.end();
+    };
+    CHECK(has("info", "console", "caf\xC3\xA9 \xEF\xBF\xBD red"));
+    CHECK(has("warning", "console", "careful"));
+    CHECK(has("info", "trainer", "fake rank 0 is ready"));
+}
+
+TEST_CASE("a console in full flood is kept whole in its file and thinned in the log, with what is left out counted") {
+    const TestHome home;
+    const ServedRun run = serve(1, {{"FAKE_RANK", "epochs=1;print=100000"}});
+    (void)resultOf(run.folder);
+    const std::string console = contentsOf(run.folder.console(0));
+    CHECK(std::count(console.begin(), console.end(), '\n') >= 100'000);
+    auto logs = bodiesOf<LogFrame>(framesOf(run.folder));
+    std::erase_if(logs, [](const LogFrame &log) { return log.source != "console"; });
+    CHECK(logs.size() < 2000);
+    long told = 0, shown = 0;
+    for (const LogFrame &log : logs)
+        if (const auto at = log.message.find(" lines more in console/rank-0.log"); at != std::string::npos)
+            told += std::stol(log.message);
+        else
+            ++shown;
+    CHECK(told + shown == 100'000);
+}
+
+TEST_CASE("the log a run leaves is whole: every line sealed, no gap") {
+    const TestHome home;
+    const ServedRun run = serve(2, {{"FAKE_RANK", "epochs=2;flood=2000;malformed=3"}});
+    const RunResult result = resultOf(run.folder);
+    std::uint64_t lines = 0;
+    const auto report = readLog(run.folder.log(0), 0, [&](std::string_view) { ++lines; });
+    REQUIRE(report);
+    CHECK(report->gaps.empty());
+    CHECK(report->damagedLines == 0);
+    CHECK_FALSE(report->tornTail);
+    CHECK(lines == result.logLines);
+}

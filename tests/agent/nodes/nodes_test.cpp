@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+// One run on several nodes: agents on this machine that know of each other only what a launch tells them.
+#include <dirent.h>
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/agent/follow_client.h"
+#include "tests/agent/nodes_run.h"
+#include "tests/agent/tcp_relay.h"
+#include "tests/figure.h"
+
+using namespace lockstep;
+using namespace std::chrono_literals;
+using Steady = std::chrono::steady_clock;
+
+namespace {
+
+/// Every line that agent 0 serves to a follower of all nodes, from the first on.
+std::string followAll(const NodesRun &run, std::chrono::milliseconds patience = 30s) {
+    FollowClient client(run.socket(), FollowClient::AllNodes{});
+    return client.readToEnd(patience);
+}
+
+std::vector<std::string> linksOf(const NodesRun &run) {
+    std::vector<std::string> links;
+    for (const LinkFrame &link : bodiesOf<LinkFrame>(framesIn(run.log(0))))
+        if (links.empty() || links.back() != link.link)
+            links.push_back(link.link);
+    return links;
+}
+
+bool hasAlert(const std::string &log, const std::string &kind, const std::string &words = {}) {
+    const auto alerts = bodiesOf<AlertFrame>(framesIn(log));
+    return std::any_of(alerts.begin(), alerts.end(), [&](const AlertFrame &alert) {
+        return alert.kind == kind && alert.message.find(words) != std::string::npos;
+    });
+}
+
+int countIn(const std::string &folder) {
+    int count = 0;
+    if (DIR *dir = ::opendir(folder.c_str())) {
+        while (::readdir(dir))
+            ++count;
+        ::closedir(dir);
+    }
+    return count;
+}
+
+/// Processes whose environment or arguments name the home: what a run left.
+int processesOf(const std::string &home) {
+    int count = 0;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc")) {
+        const std::string pid = entry.path().filename();
+        if (pid.find_first_not_of("0123456789") == std::string::npos && std::stoi(pid) != ::getpid())
+            count += contentsOf(entry.path().string() + "/environ").find(home) != std::string::npos ? 1 : 0;
+    }
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("nodes of 2 and 3 devices are one run: ranks are prefix sums, every log is whole at agent 0") {
+    const TestHome home;
+    NodesRun run(home, {{2, 3}, {{"FAKE_RANK", "epochs=2;steps=5;show_environment"}}, {}});
+    run.startAll();
+    const std::string followed = followAll(run);
+    const RunResult result = resultOf(run.folder(0));
+    CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+    REQUIRE(result.ranks.size() == 5);
+    for (int rank = 0; rank < 5; ++rank)
+        CHECK(result.ranks[static_cast<std::size_t>(rank)].rank == rank);
+    const std::string third = contentsOf(run.folder(1).console(2));
+    for (const char *said : {"RANK=2", "LOCAL_RANK=0", "WORLD_SIZE=5", "LOCAL_WORLD_SIZE=3", "GROUP_RANK=1"})
+        CHECK_MESSAGE(third.find(said) != std::string::npos, third);
+    CHECK(contentsOf(run.folder(0).console(1)).find("LOCAL_WORLD_SIZE=2") != std::string::npos);
+
+    CHECK(run.copy(1) == run.log(1));
+    const LineCount lines = countLines(followed);
+    CHECK(lines.missing + lines.doubled + lines.damaged == 0);
+    CHECK(lines.good.at(0) == result.logLines);
+    CHECK(lines.good.at(1) == result.nodeLogLines.at(1));
+
+    CHECK(eventually([&] { return run.allGone(); }));
+    const RunResult there = resultOf(run.folder(1));
+    CHECK((there.state == RunState::Done));
+    const auto record = runRecordFromJson(contentsOf(run.folder(0).config()));
+    REQUIRE(record);
+    CHECK(record->machines.size() == 2);
+    CHECK(record->deviceNames ==
+          std::vector<std::string>{"node0/cpu:0", "node0/cpu:1", "node1/cpu:0", "node1/cpu:1", "node1/cpu:2"});
+    CHECK(linksOf(run) == std::vector<std::string>{"up", "ended"});
+    const auto links = bodiesOf<LinkFrame>(framesIn(run.log(0)));
+    CHECK(std::any_of(links.begin(), links.end(), [](const LinkFrame &link) {
+        return link.clockOffsetS && std::abs(*link.clockOffsetS) < 0.1 && link.roundTripS && *link.roundTripS < 0.5;
+    }));
+    CHECK_FALSE(std::filesystem::exists(run.folder(0).join()));
+}
+
+TEST_CASE("unlike lines of PyTorch on two nodes end the run before a rank starts, a patch release and a build do not") {
+    for (const bool alike : {false, true}) {
+        const TestHome home;
+        NodesRun run(home,
+                     {{1, 1},
+                      {{"FAKE_RANK", "epochs=1;steps=2"}},
+                      {{0, {{"FAKE_TORCH", "2.11.0+cu130"}}}, {1, {{"FAKE_TORCH", alike ? "2.11.1" : "2.7.1"}}}}});
+        run.startAll();
+        const RunResult result = resultOf(run.folder(0));
+        CHECK((result.state == (alike ? RunState::Done : RunState::Failed)));
+        const auto record = runRecordFromJson(contentsOf(run.folder(0).config()));
+        REQUIRE(record);
+        CHECK(record->machines.at(0).torchVersion == "2.11.0+cu130");
+        CHECK(record->machines.at(1).torchVersion == (alike ? "2.11.1" : "2.7.1"));
+        CHECK(hasAlert(run.log(0), "torch_differs") == !alike);
+        if (!alike) {
+            CHECK_MESSAGE(result.reason.find("2.7.1 on ") != std::string::npos, result.reason);
+            CHECK_MESSAGE(result.reason.find("nodes sync") != std::string::npos, result.reason);
+            CHECK(result.exitCode == 2);
+            CHECK(result.ranks.empty());
+        }
+        CHECK(eventually([&] { return run.allGone(); }));
+    }
+}
+
+TEST_CASE("4 + 4 and 3 × 4 devices") {
+    for (const std::vector<int> &devices : {std::vector<int>{4, 4}, std::vector<int>{4, 4, 4}}) {
+        const TestHome home;
+        NodesRun run(home, {devices, {{"FAKE_RANK", "epochs=1;steps=2"}}, {}});
+        run.startAll();
+        const RunResult result = resultOf(run.folder(0));
+        CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+        std::vector<int> ranks;
+        for (const RankExit &exit : result.ranks)
+            ranks.push_back(exit.rank);
+        std::vector<int> all(devices.size() * 4);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            all[i] = static_cast<int>(i);
+        CHECK(ranks == all);
+        CHECK(eventually([&] { return run.allGone(); }));
+    }
+}
+
+TEST_CASE("a stop asked of any node's agent ends the ranks of all") {
+    for (int asked = 0; asked < 2; ++asked) {
+        const TestHome home;
+        NodesRun run(home, {{1, 2}, {{"FAKE_RANK", "epochs=1000"}}, {}});
+        run.startAll();
+        const auto pids = run.pids();
+        Child stop({agentBinary(), "stop", run.runId(), "--by", "a test"}, {{"LOCKSTEP_HOME", run.homeOf(asked)}});
+        CHECK(stop.wait() == 0);
+        const RunResult result = resultOf(run.folder(0));
+        CHECK((result.state == RunState::Stopped));
+        CHECK(result.reason == "stopped by a test");
+        CHECK(result.exitCode == 130);
+        CHECK(eventually([&] { return run.allGone(); }));
+        for (const auto &[rank, pid] : pids)
+            CHECK_FALSE(isAlive(pid));
+        CHECK((resultOf(run.folder(1)).state == RunState::Stopped));
+    }
+}
+
+TEST_CASE("kill -9 of a rank on another node ends all ranks and is named with its host and signal") {
+    const TestHome home;
+    NodesRun run(home, {{2, 1}, {{"FAKE_RANK", "epochs=1000;ignore_term"}}, {}});
+    run.startAll();
+    const auto pids = run.pids();
+    const auto start = Steady::now();
+    ::kill(pids.at(2), SIGKILL);
+    CHECK(eventually([&] { return !isAlive(pids.at(0)) && !isAlive(pids.at(1)); }));
+    lockstep::test::printFigure("all ranks ended after kill -9 of one on another node", start, 5);
+    const RunResult result = resultOf(run.folder(0));
+    CHECK((result.state == RunState::Failed));
+    CHECK_MESSAGE(result.reason.find("rank 2 on ") == 0, result.reason);
+    CHECK_MESSAGE(result.reason.find("was killed by SIGKILL") != std::string::npos, result.reason);
+    CHECK(eventually([&] { return run.allGone(); }));
+}
+
+TEST_CASE("kill -9 of another node's agent takes its ranks with it; agent 0's go on, and the end is called unknown") {
+    const TestHome home;
+    NodesRun run(home, {{1, 2}, {{"FAKE_RANK", "epochs=1;steps=300"}}, {}});
+    run.startAll();
+    const auto pids = run.pids();
+    ::kill(run.agent(1), SIGKILL);
+    CHECK(eventually([&] { return !isAlive(pids.at(1)) && !isAlive(pids.at(2)); }));
+    CHECK(eventually([&] { return linksOf(run) == std::vector<std::string>{"up", "lost"}; }));
+    CHECK(isAlive(pids.at(0)));
+    const RunResult result = resultOf(run.folder(0));
+    CHECK((result.state == RunState::Failed));
+    CHECK_MESSAGE(result.reason.find("did not come back") != std::string::npos, result.reason);
+    CHECK(hasAlert(run.log(0), "link_lost", "its training state unknown"));
+    CHECK(run.copy(1) == run.log(1).substr(0, run.copy(1).size()));
+}
+
+TEST_CASE("kill -9 of agent 0: its ranks go at once, another node's are kept for the lease and no longer") {
+    const TestHome home;
+    NodesRun::Options options{{1, 1}, {{"FAKE_RANK", "epochs=1000"}}, {}};
+    options.leaseS = 5;
+    NodesRun run(home, options);
+    run.startAll();
+    const auto pids = run.pids();
+    const auto start = Steady::now();
+    ::kill(run.agent(0), SIGKILL);
+    CHECK(eventually([&] { return !isAlive(pids.at(0)); }));
+    std::this_thread::sleep_for(1s);
+    CHECK(isAlive(pids.at(1)));
+    CHECK(eventually([&] { return !isAlive(pids.at(1)); }));
+    CHECK(secondsSince(start) > 4.9);
+    CHECK(eventually([&] { return run.allGone(); }));
+    const RunResult there = resultOf(run.folder(1));
+    CHECK((there.state == RunState::Failed));
+    CHECK_MESSAGE(there.reason.find("was not reached for 5 s") != std::string::npos, there.reason);
+}
+
+TEST_CASE("a link that is cut and comes back loses no line and doubles none, and the run does not notice") {
+    const int cuts = std::getenv("LOCKSTEP_SOAK") ? 100 : 5;
+    const TestHome home;
+    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "steps=100;epochs=" + std::to_string(cuts)}}, {}});
+    run.startFirst();
+    TcpRelay relay(run.join());
+    REQUIRE(valueOf(run.startOther(1, relay.address()), "type") == "ready");
+    std::string followed;
+    std::thread follower([&] { followed = followAll(run, 300s); });
+    (void)run.pids();
+    const auto descriptors = [&] { return countIn("/proc/" + std::to_string(run.agent(0)) + "/fd"); };
+    const int before = descriptors();
+    for (int cut = 0; cut < cuts; ++cut) {
+        relay.cut();
+        std::this_thread::sleep_for(200ms);
+        relay.restore();
+        CHECK(eventually([&] { return linksOf(run).size() == static_cast<std::size_t>(2 * cut + 3); }));
+    }
+    CHECK(eventually([&] { return descriptors() <= before; }));
+    const RunResult result = resultOf(run.folder(0), 200s);
+    follower.join();
+    CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+    CHECK(run.copy(1) == run.log(1));
+    const LineCount lines = countLines(followed);
+    CHECK(lines.missing + lines.doubled + lines.damaged == 0);
+    CHECK(lines.good.at(1) == result.nodeLogLines.at(1));
+    CHECK(eventually([&] { return run.allGone(); }));
+}
+
+TEST_CASE("a link that falls silent is reported as lost, and resumes") {
+    const TestHome home;
+    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=1100"}}, {}});
+    run.startFirst();
+    TcpRelay relay(run.join());
+    REQUIRE(valueOf(run.startOther(1, relay.address()), "type") == "ready");
+    const auto pids = run.pids();
+    const auto start = Steady::now();
+    relay.freeze(true);
+    REQUIRE(eventually([&] { return linksOf(run) == std::vector<std::string>{"up", "lost"}; }));
+    lockstep::test::printFigure("a link that fell silent called lost", start, 7);
+    CHECK(isAlive(pids.at(1)));
+    relay.freeze(false);
+    const RunResult result = resultOf(run.folder(0));
+    CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+    CHECK(run.copy(1) == run.log(1));
+    CHECK(linksOf(run) == std::vector<std::string>{"up", "lost", "up", "ended"});
+}
+
+TEST_CASE("a stranger with a wrong token is refused and told of with its address; the run waits on") {
+    const TestHome home;
+    NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1;steps=2"}}, {}});
+    run.startFirst();
+    const std::string wrong = run.ask(1, run.request(1, run.join(), "0123456789abcdef0123456789abcdef"));
+    CHECK(valueOf(wrong, "type") == "error");
+    CHECK_MESSAGE(wrong.find("token is wrong") != std::string::npos, wrong);
+    CHECK(hasAlert(run.log(0), "connection_refused", "127.0.0.1:"));
+    CHECK_FALSE(std::filesystem::exists(run.folder(1).path));
+    CHECK(run.log(0).find(run.token()) == std::string::npos);
+    REQUIRE(valueOf(run.startOther(1), "type") == "ready");
+    CHECK((resultOf(run.folder(0)).state == RunState::Done));
+}
+
+TEST_CASE("a node that never joins is named, and nothing is left of those that did") {
+    const TestHome home;
+    NodesRun::Options options{{1, 1, 1}, {{"FAKE_RANK", "epochs=1"}}, {}};
+    options.joinLimitS = 1.5;
+    NodesRun run(home, options);
+    run.startFirst();
+    REQUIRE(valueOf(run.startOther(1), "type") == "ready");
+    const RunResult result = resultOf(run.folder(0));
+    CHECK((result.state == RunState::Failed));
+    CHECK_MESSAGE(result.reason.find("node 2 (this machine) did not join within 1 s") == 0, result.reason);
+    CHECK(result.ranks.empty());
+    CHECK(eventually([&] { return run.allGone(); }));
+    CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
+    const std::string late = run.startOther(2);
+    CHECK_MESSAGE(late.find("(Connection refused)") != std::string::npos, late);
+}
+
+TEST_CASE("nodes that share their home share the run's folder, and each log is written once") {
+    const TestHome home;
+    NodesRun::Options options{{1, 2}, {{"FAKE_RANK", "epochs=1;steps=5"}}, {}};
+    options.shared = true;
+    NodesRun run(home, options);
+    run.startAll();
+    const std::string followed = followAll(run);
+    const RunResult result = resultOf(run.folder(0));
+    CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+    CHECK(result.ranks.size() == 3);
+    const LineCount lines = countLines(followed);
+    CHECK(lines.missing + lines.doubled + lines.damaged == 0);
+    CHECK(lines.good.at(1) == result.nodeLogLines.at(1));
+    CHECK(nodesIn(run.folder(0)) == std::vector<int>{0, 1});
+    CHECK(eventually([&] { return run.allGone(); }));
+}
+
+TEST_CASE("lockstep-agent run on each node is one run, found through the shared folder") {
+    const TestHome home;
+    const std::string id = makeRunId();
+    const auto command = [&](const char *node, const char *processes) {
+        return std::vector<std::string>{agentBinary(), "run",     "--nnodes",         "2",       "--node-rank", node,
+                                        "--run-id",    id,        "--nproc-per-node", processes, "--interface", "lo",
+                                        "--",          fakeRank()};
+    };
+    const Child::Environment environment = {{"FAKE_RANK", "epochs=1;steps=3;show_environment"}};
+    Child second(command("1", "2"), environment);
+    std::this_thread::sleep_for(300ms); // it may well come first
+    Child first(command("0", "1"), environment);
+    const int firstCode = first.wait(), secondCode = second.wait();
+    CHECK_MESSAGE(firstCode == 0, first.errors());
+    CHECK_MESSAGE(secondCode == 0, second.errors());
+    const RunResult result = resultOf(runFolder(id));
+    CHECK(result.ranks.size() == 3);
+    const std::string last = contentsOf(runFolder(id).console(2));
+    for (const char *said : {"RANK=2", "LOCAL_RANK=1", "WORLD_SIZE=3", "GLOO_SOCKET_IFNAME=lo"})
+        CHECK_MESSAGE(last.find(said) != std::string::npos, last);
+}
+
+TEST_CASE("launches and stops in a row leave no process, socket, descriptor or temporary file") {
+    const char *soak = std::getenv("LOCKSTEP_SOAK");
+    const int rounds = soak ? 100 : 4;
+    const TestHome home;
+    const int descriptors = countIn("/proc/self/fd");
+    for (int round = 0; round < rounds; ++round) {
+        NodesRun run(home, {{1, 1}, {{"FAKE_RANK", "epochs=1000"}}, {}});
+        run.startAll();
+        if (round % 2 == 0)
+            (void)run.pids();
+        FollowClient client(run.socket(), 0);
+        client.send(encode(Control{"stop", "the test"}) + "\n");
+        CHECK((resultOf(run.folder(0)).state == RunState::Stopped));
+        CHECK(eventually([&] { return run.allGone(); }));
+        CHECK(eventually([&] { return run.socketFiles().empty(); }));
+        for (int node = 0; node < 2; ++node) // only what a run's folder is to hold
+            for (const auto &entry : std::filesystem::directory_iterator(run.folder(node).path)) {
+                const std::string name = entry.path().filename();
+                CHECK_MESSAGE((name.starts_with("node-") || name == "config.json" || name == "result.json" ||
+                               name == "console" || name == "summary.json"),
+                              name);
+            }
+    }
+    CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
+    CHECK(countIn("/proc/self/fd") == descriptors);
+    MESSAGE(rounds << " launches and stops");
+}
+
+namespace {
+/// `lockstep-agent run` on two nodes that share a home: 1 + 2 fake ranks.
+struct RunByHand {
+    RunByHand(std::vector<std::string> options, const Child::Environment &environment)
+        : id(makeRunId()), first(command("0", "1", options), environment),
+          second(command("1", "2", options), environment) {}
+    std::vector<std::string> command(const char *node, const char *processes,
+                                     const std::vector<std::string> &options) const {
+        std::vector<std::string> words = {agentBinary(), "run", "--nnodes",         "2",       "--node-rank", node,
+                                          "--run-id",    id,    "--nproc-per-node", processes, "--interface", "lo"};
+        words.insert(words.end(), options.begin(), options.end());
+        words.insert(words.end(), {"--", fakeRank()});
+        return words;
+    }
+    int wait() {
+        const int code = first.wait();
+        (void)second.wait();
+        return code;
+    }
+    [[nodiscard]] std::string log(int node) const { return contentsOf(runFolder(id).log(node)); }
+    std::string id;
+    Child first, second;
+};
+
+int restartsTold(const std::string &log) {
+    int count = 0;
+    for (const AlertFrame &alert : bodiesOf<AlertFrame>(framesIn(log)))
+        count += alert.kind == "restart" ? 1 : 0;
+    return count;
+}
+} // namespace
+
+TEST_CASE("a rank that dies on any node has the ranks of all nodes started again, counted once and told once") {
+    for (const char *dying : {"FAKE_RANK_0", "FAKE_RANK_2"}) {
+        const TestHome home;
+        RunByHand run({"--max-restarts", "2"},
+                      {{"FAKE_RANK", "epochs=1;steps=40;show_environment"}, {dying, "kill_at=5;first_time"}});
+        CHECK_MESSAGE(run.wait() == 0, run.first.errors());
+        const RunResult result = resultOf(runFolder(run.id));
+        CHECK_MESSAGE((result.state == RunState::Done), result.reason);
+        REQUIRE(result.ranks.size() == 3); // as those ended that were started last
+        for (const RankExit &exit : result.ranks)
+            CHECK(exit.code == 0);
+        CHECK(restartsTold(run.log(0)) == 1);
+        CHECK(restartsTold(run.log(1)) == 0);
+        CHECK(hasAlert(run.log(0), "restart", "all ranks of all nodes are started again, 1 of 2 times, since rank "));
+        for (int rank = 0; rank < 3; ++rank) {
+            const std::string console = contentsOf(runFolder(run.id).console(rank));
+            CHECK_MESSAGE(console.find("TORCHELASTIC_RESTART_COUNT=1") != std::string::npos, console);
+        }
+    }
+}
+
+TEST_CASE("when no restart is left the run fails with the last cause, and nothing lives on") {
+    const TestHome home;
+    RunByHand run({"--max-restarts", "1"}, {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_1", "kill_at=5"}});
+    CHECK(run.wait() == 128 + SIGKILL);
+    const RunResult result = resultOf(runFolder(run.id));
+    CHECK((result.state == RunState::Failed));
+    CHECK_MESSAGE(result.reason.find("rank 1 on ") == 0, result.reason);
+    CHECK(restartsTold(run.log(0)) == 1);
+    CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
+}
+
+TEST_CASE("neither a stop nor bad arguments start ranks of several nodes again") {
+    const TestHome home;
+    RunByHand bad({"--max-restarts", "3"},
+                  {{"FAKE_RANK", "epochs=1;steps=1000"}, {"FAKE_RANK_2", "exit_at=3;exit=2;last_words=no such data"}});
+    CHECK(bad.wait() == 2);
+    CHECK(restartsTold(bad.log(0)) == 0);
+    CHECK(resultOf(runFolder(bad.id)).reason == "no such data");
+    RunByHand stopped({"--max-restarts", "3"}, {{"FAKE_RANK", "epochs=1000"}});
+    CHECK(eventually([&] { return stopped.log(1).find("\"type\":\"steps\"") != std::string::npos; }));
+    Child stop({agentBinary(), "stop", stopped.id, "--by", "a test"});
+    CHECK(stop.wait() == 0);
+    CHECK(stopped.wait() == 130);
+    CHECK(restartsTold(stopped.log(0)) == 0);
+    CHECK(eventually([&] { return processesOf(home.path()) == 0; }));
+}
+
+TEST_CASE("the cause is the rank that failed by itself, not one that lost it and was seen first, whichever node they "
+          "are on") {
+    const std::string lost = "exit_at=40;last_words=Gloo failed to recv: Connection closed by peer";
+    const std::string own = "exit_at=9;last_words=no space is left on the device;linger_ms=1200";
+    for (const bool here : {false, true}) {
+        const TestHome home;
+        NodesRun run(home, {{1, 2},
+                            {{"FAKE_RANK", "epochs=1;steps=1000"},
+                             {"FAKE_RANK_0", here ? own : lost},
+                             {"FAKE_RANK_2", here ? lost : own}},
+                            {}});
+        run.startAll();
+        const RunResult result = resultOf(run.folder(0));
+        CHECK((result.state == RunState::Failed));
+        CHECK_MESSAGE(result.reason.find("no space is left on the device") != std::string::npos, result.reason);
+        CHECK_MESSAGE(result.reason.find(here ? "rank 0 on " : "rank 2 on ") == 0, result.reason);
+        CHECK(eventually([&] { return run.allGone(); }));
+    }
+}
+
+TEST_CASE("the traces of other nodes' ranks come to agent 0, whose trace has all on one clock") {
+    const TestHome home;
+    NodesRun run(home, {{1, 2}, {{"FAKE_RANK", "epochs=1;steps=600;trace_at=20"}}, {}});
+    run.startAll();
+    const std::string trace = run.folder(0).traces() + "/trace.json";
+    CHECK(eventually([&] { return std::filesystem::exists(trace); })); // while they train
+    CHECK_FALSE(std::filesystem::exists(run.folder(0).result()));
+    CHECK((resultOf(run.folder(0)).state == RunState::Done));
+    for (const int rank : {1, 2}) {
+        const std::string name = "/rank-" + std::to_string(rank) + ".json";
+        CHECK(contentsOf(run.folder(0).traces() + name) == contentsOf(run.folder(1).traces() + name));
+    }
+    const auto events = nlohmann::json::parse(contentsOf(trace)).at("traceEvents");
+    std::map<int, double> first;
+    for (const auto &event : events)
+        if (event.at("ph") == "X")
+            first.try_emplace(event.at("pid").get<int>(), event.at("ts").get<double>());
+    REQUIRE(first.size() == 3);
+    const double own = first.at(0);
+    for (const int rank : {1, 2}) // on one machine the clocks are one: what was subtracted is next to nothing
+        CHECK(std::abs(first.at(rank) - own) < 3e6);
+    CHECK(contentsOf(trace).find("times are on node 0's clock") != std::string::npos);
+}
+
+TEST_CASE("a trace names the ranks whose node is away, and nobody waits for them") {
+    const TestHome home;
+    NodesRun run(
+        home, {{1, 1},
+               {{"FAKE_RANK", "epochs=1;steps=300"}, {"FAKE_RANK_0", "trace_at=150"}, {"FAKE_RANK_1", "trace_at=290"}},
+               {}});
+    run.startAll();
+    (void)run.pids();
+    ::kill(run.agent(1), SIGKILL);
+    const std::string trace = run.folder(0).traces() + "/trace.json";
+    CHECK(eventually(
+        [&] { return contentsOf(trace).find("rank 1 is missing: nothing came of it from ") != std::string::npos; }));
+    CHECK(eventually(
+        [&] { return run.log(0).find("lacks rank 1: the link to their node was lost") != std::string::npos; }));
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Scripts in lockstep-trainer's place: how their command is found, what they are given, what is refused.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/agent/agent_process.h"
+
+using namespace lockstep;
+
+namespace {
+
+struct Outcome {
+    int code;
+    std::string out, errors;
+};
+Outcome ask(const std::string &command, const std::string &request, const Child::Environment &environment = {}) {
+    Child child({agentBinary(), command}, environment);
+    child.write(request + "\n");
+    child.closeInput();
+    Outcome outcome{};
+    outcome.out = child.readAll();
+    outcome.errors = child.errors();
+    outcome.code = child.wait();
+    return outcome;
+}
+
+std::string requestFor(const std::vector<std::string> &command, bool detach = false,
+                       const std::string &device = R"("devices":["0","1"],"oversubscribe":true)") {
+    std::string words;
+    for (const std::string &word : command)
+        words += (words.empty() ? "\"" : ",\"") + word + "\"";
+    return R"({"record":{"config":{"method":"ddp","workers":3,"threads":2,)" + device + R"(},"command":[)" + words +
+           R"(]},"detach":)" + (detach ? "true" : "false") + "}";
+}
+
+void writeProgram(const std::string &path, const std::string &text) {
+    std::ofstream(path) << text;
+    ::chmod(path.c_str(), 0755);
+}
+
+/// A Python that has the modules named, as far as the agent's question goes.
+void fakePython(const std::string &path, const std::string &modules) {
+    writeProgram(path, "#!/bin/sh\n[ \"$1\" = -c ] || exec /bin/sh \"$@\"\nshift 2; i=100\n"
+                       "for name; do case \" " +
+                           modules + " \" in *\" $name \"*) ;; *) exit $i;; esac; i=$((i+1)); done\n");
+}
+
+long lineCount(const std::string &text) {
+    return std::count(text.begin(), text.end(), '\n');
+}
+
+} // namespace
+
+TEST_CASE("a recipe's script gets its fields, its devices and the environment that PyTorch reads") {
+    const TestHome home;
+    const std::string script = home.path() + "/train.py";
+    std::ofstream(script) << "echo \"$@\" on $LOCKSTEP_DEVICE rank $RANK of $WORLD_SIZE omp $OMP_NUM_THREADS port "
+                             "${MASTER_PORT:+given} summary ${LOCKSTEP_MASTER_LISTEN_FD:-none}\n";
+    fakePython(home.path() + "/python", "torch numpy");
+    const Outcome outcome = ask("serve", requestFor({"{python:torch,numpy}", script, "--workers={workers}", "{{}}"}),
+                                {{"LOCKSTEP_PYTHON", home.path() + "/python"}});
+    CHECK(outcome.code == 0);
+    REQUIRE(home.runs().size() == 1);
+    const RunFolder folder = runFolder(home.runs()[0]);
+    CHECK(contentsOf(folder.console(0)).find("--workers=3 {} on cpu:0 rank 0 of 2 omp 2 port given summary none") !=
+          std::string::npos);
+    CHECK(contentsOf(folder.console(1)).find("on cpu:1 rank 1 of 2") != std::string::npos);
+    const auto record = runRecordFromJson(contentsOf(folder.config()));
+    REQUIRE(record);
+    CHECK(record->command == std::vector<std::string>{home.path() + "/python", script, "--workers=3", "{}"});
+    CHECK(record->name == "train.py");
+    CHECK(record->config->workers == 3);
+    CHECK(
+        contentsOf(folder.log(0)).find("the script runs with " + home.path() + "/python (found by LOCKSTEP_PYTHON)") !=
+        std::string::npos);
+}
+
+TEST_CASE("a script that can't be is one sentence, exit 2, and leaves nothing, for serve and for check") {
+    struct Case {
+        std::string what;
+        std::vector<std::string> command;
+        std::string sentence;
+    };
+    const TestHome home;
+    fakePython(home.path() + "/python", "torch");
+    const Child::Environment environment = {{"LOCKSTEP_PYTHON", home.path() + "/python"}};
+    for (const Case &c :
+         {Case{"no such field", {"{python}", "{wokers}"}, "did you mean {workers}?"},
+          Case{"no such script", {"{python}", "/nowhere/train.py"}, "there is no script /nowhere/train.py"},
+          Case{"no such program", {"no-such-program-anywhere"}, "no-such-program-anywhere"},
+          Case{"no torchvision", {"{python:torch,torchvision}", "x.py"}, "has no torchvision"}})
+        for (const char *command : {"serve", "check"}) {
+            CAPTURE(c.what);
+            CAPTURE(command);
+            const Outcome outcome = ask(command, requestFor(c.command), environment);
+            CHECK(outcome.code == 2);
+            CHECK(outcome.errors.find(c.sentence) != std::string::npos);
+            CHECK(lineCount(outcome.errors) == 1);
+            CHECK(outcome.out.starts_with("{\"type\":\"error\",\"message\":"));
+            CHECK(home.runs().empty());
+        }
+}
+
+TEST_CASE("without a Python that has torch the sentence says what each lacks and how to name one") {
+    const TestHome home;
+    const std::string folder = home.path() + "/bin";
+    std::filesystem::create_directory(folder);
+    fakePython(folder + "/python3", "nothing");
+    const Outcome named =
+        ask("check", requestFor({"{python}", "-c", "pass"}), {{"LOCKSTEP_PYTHON", "/nowhere/python"}});
+    CHECK(named.code == 2);
+    CHECK(named.errors.find("LOCKSTEP_PYTHON names '/nowhere/python', which can't be run") != std::string::npos);
+    // A module that no Python has: every candidate is asked.
+    const Outcome none = ask("check", requestFor({"{python:no_such_module_at_all}", "-c", "pass"}),
+                             {{"PATH", folder}, {"LOCKSTEP_PYTHON", ""}});
+    CHECK(none.code == 2);
+    CHECK(none.errors.find(folder + "/python3 has no no_such_module_at_all") != std::string::npos);
+    CHECK(none.errors.find("name one in LOCKSTEP_PYTHON") != std::string::npos);
+    CHECK(lineCount(none.errors) == 1);
+}
+
+TEST_CASE("check answers each request and starts nothing") {
+    const TestHome home;
+    const std::string good = requestFor({"/bin/touch", home.path() + "/started"});
+    const Outcome outcome = ask("check", good + "\n" + good);
+    CHECK(outcome.code == 0);
+    CHECK(lineCount(outcome.out) == 2);
+    CHECK(outcome.out.starts_with("{\"type\":\"fit\",\"command\":[\"/bin/touch\""));
+    CHECK_FALSE(std::filesystem::exists(home.path() + "/started"));
+    CHECK(home.runs().empty());
+}
+
+TEST_CASE("a script's loss that is no number raises one alert for each rank it happens to") {
+    const TestHome home;
+    Child child({agentBinary(), "run", "--nproc-per-node", "2", "--", fakeRank()},
+                {{"FAKE_RANK", "epochs=2;steps=10"}, {"FAKE_RANK_1", "nan_at=3"}});
+    child.closeInput();
+    (void)child.readAll();
+    CHECK(child.wait() == 0);
+    REQUIRE(home.runs().size() == 1);
+    const std::vector<AlertFrame> alerts = bodiesOf<AlertFrame>(framesOf(runFolder(home.runs()[0])));
+    REQUIRE(alerts.size() == 1);
+    CHECK(alerts[0].kind == "non_finite_loss");
+    CHECK(alerts[0].severity == "warning");
+    CHECK(alerts[0].message == "the loss of rank 1 is NaN since step 3");
+    CHECK(alerts[0].step == 3);
+}
+
+TEST_CASE("a script that reports frames gets a summary made of them; unknown stays unknown") {
+    const TestHome home;
+    Child child({agentBinary(), "run", "--nproc-per-node", "2", "--", fakeRank()},
+                {{"FAKE_RANK", "epochs=2;steps=10"}});
+    child.closeInput();
+    (void)child.readAll();
+    CHECK(child.wait() == 0);
+    REQUIRE(home.runs().size() == 1);
+    const RunResult result = resultOf(runFolder(home.runs()[0]));
+    REQUIRE(result.summary);
+    CHECK(result.summary->epochs.size() == 2);
+    CHECK(result.summary->totalTrainingTimeS.value_or(0) > 0);
+    CHECK(result.summary->worldSize == 2);
+    CHECK_FALSE(result.summary->workers);
+    CHECK_FALSE(result.summary->batchSize);
+    CHECK(result.summary->method.empty());
+    // One that reports nothing has none.
+    Child mute({agentBinary(), "run", "--", "/bin/true"});
+    CHECK(mute.wait() == 0);
+    for (const std::string &run : home.runs())
+        if (run != result.run)
+            CHECK_FALSE(resultOf(runFolder(run)).summary);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// lockstepctl's list, tag, rename, note, star, delete, restore, trash and diff over real folders.
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+
+#include "core_support.h"
+#include "experiment/experiment.h"
+#include "ipc/unix_socket.h"
+#include "store/run_notes.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+struct Said {
+    int code = -1;
+    QString out, error;
+    [[nodiscard]] QJsonObject json() const { return QJsonDocument::fromJson(out.toUtf8()).object(); }
+};
+
+Said control(const QStringList &arguments) {
+    QProcess process;
+    process.start(QStringLiteral(LOCKSTEP_BIN "/lockstepctl"), arguments);
+    if (!process.waitForFinished(test::hangLimitMs))
+        return {};
+    return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
+            QString::fromUtf8(process.readAllStandardError())};
+}
+
+QString id(const std::string &run) {
+    return QString::fromStdString(run);
+}
+
+/// A finished run that took so long; `lr` makes it another configuration.
+std::string madeRun(std::uint32_t number, double trainingS, double lr = 0.01, const std::string &experiment = {}) {
+    RunRecord record = ddpRecord("");
+    record.config->lr = lr;
+    record.experiment = experiment;
+    const std::string run = finishedRun(number, &record);
+    RunResult result = doneResult(run, 10);
+    result.summary.emplace();
+    result.summary->totalTrainingTimeS = trainingS;
+    write(runFolder(run).result(), toJson(result));
+    return run;
+}
+
+QStringList listed(const QStringList &options) {
+    QStringList out;
+    const QJsonArray runs = control(QStringList{"list", "--json"} + options).json()["runs"].toArray();
+    for (const QJsonValue run : runs)
+        out.append(run["run"].toString());
+    return out;
+}
+
+} // namespace
+
+class CoreCliHistoryTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void theListIsFilteredSortedAndShowsTheColumnsAskedFor() {
+        const Home home;
+        const std::string slow = madeRun(1, 30), fast = madeRun(2, 10), other = madeRun(3, 20, 0.5);
+        QCOMPARE(listed({"--filter", "training<25s"}), (QStringList{id(other), id(fast)}));
+        QCOMPARE(listed({"--sort", "training"}), (QStringList{id(fast), id(other), id(slow)}));
+        QCOMPARE(listed({"--sort=-training"}), (QStringList{id(slow), id(other), id(fast)}));
+        const Said table = control({"list", "--filter", "lr>0.1", "--columns", "run,lr,training"});
+        QCOMPARE(table.out.section('\n', 0, 0).simplified(), QStringLiteral("Run id Learning rate Training time (s)"));
+        QCOMPARE(table.out.section('\n', 1, 1).simplified(), id(other) + " 0.5 20.0");
+        QVERIFY(control({"list", "--filter", "lr>1"}).out.startsWith("No run matches"));
+        QVERIFY(control({"list"}).out.contains(id(slow)));
+    }
+
+    void showTellsWhatWatchingTook() {
+        const Home home;
+        const std::string run = madeRun(1, 10);
+        QVERIFY(!control({"show", id(run)}).out.contains("watched")); // an older version's run
+        RunResult result = doneResult(run, 10, 20);
+        result.watching = Watching{10, 0.56, std::nullopt, std::nullopt, 1.25};
+        write(runFolder(run).result(), toJson(result));
+        const Said shown = control({"show", id(run)});
+        QVERIFY2(shown.out.contains(
+                     "viewers took 5.6 % of a core for 10.0 s of the run's 20.0 s, whether a core was free of "
+                     "ranks is unknown; the ranks' threads waited 1.25 s for a core"),
+                 qPrintable(shown.out));
+        const QJsonObject watching =
+            control({"show", id(run), "--json"}).json()["result"].toObject()["watching"].toObject();
+        QCOMPARE(watching["viewers_cpu_s"].toDouble(), 0.56);
+        QVERIFY(!watching.contains("agent_cpu_s"));
+    }
+
+    void showTellsWhatElseWentOn() {
+        const Home home;
+        const std::string run = madeRun(1, 10);
+        RunResult result = doneResult(run, 10, 20);
+        result.surroundings = Surroundings{20, 1.0, 0.5, 2.0, {"CPU quota"}};
+        write(runFolder(run).result(), toJson(result));
+        const Said shown = control({"show", id(run)});
+        QVERIFY2(shown.out.contains("other processes took 5.0 % of a core; the hypervisor gave 2.5 % of a core to "
+                                    "others; clocks or quota held it down for 10.0 % of the time (CPU quota)"),
+                 qPrintable(shown.out));
+    }
+
+    void aLargeComparisonIsShortTellsWhatItLeftOutAndIsWholeWhenAsked() {
+        const Home home;
+        QStringList runs;
+        for (std::uint32_t i = 1; i <= 15; ++i) { // as many settings, all unlike in the rate
+            RunRecord record = ddpRecord("");
+            record.name = "setting " + std::to_string(i);
+            record.config->lr = 0.01 * i;
+            runs << id(finishedRun(i, &record));
+        }
+        const Said brief = control(QStringList{"compare"} + runs),
+                   whole = control(QStringList{"compare", "--all"} + runs);
+        QCOMPARE(brief.code, 0);
+        const QString verdict = brief.out.section("\n\n", 1, 1); // right after the title
+        QVERIFY2(verdict.contains("! "), qPrintable(brief.out));
+        QVERIFY2(brief.out.indexOf(verdict) < brief.out.indexOf("utilisation"), qPrintable(brief.out));
+        QVERIFY2(brief.out.contains("and 3 more: --all"), qPrintable(brief.out));
+        QCOMPARE(brief.out.count("Learning rate, the reference 0.01; 0.02 in setting 2; 0.03 in setting 3"), 1);
+        QVERIFY(brief.out.contains("other values in 10 more"));
+        QVERIFY(!whole.out.contains("more: --all"));
+        for (int i = 1; i <= 15; ++i)
+            QVERIFY2(whole.out.contains(QStringLiteral("setting %1  ").arg(i)), qPrintable(whole.out));
+        QVERIFY(brief.out.count('\n') * 2 < whole.out.count('\n'));
+        const QJsonObject json = control(QStringList{"compare", "--json"} + runs).json();
+        QCOMPARE(json["rows"].toArray().size(), 15);
+        QCOMPARE(json["judgement"].toObject()["pairs"].toArray().size(), 14);
+    }
+
+    void compareTellsWhenATargetWasReachedAndHowItKnows() {
+        const Home home;
+        const QString run = id(madeRun(1, 10)); // epochs of 0.45 s, losses 1.0 and 0.5, accuracies 0.8 and 0.9
+        const Said said = control({"compare", run, "--target-loss", "0.75", "--target-accuracy", "0.95"});
+        QVERIFY2(said.out.contains("interpolated between epochs 1 and 2"), qPrintable(said.out));
+        QVERIFY2(said.out.contains("not reached: best 90.00 % in 2 epochs"), qPrintable(said.out));
+        const QJsonArray targets =
+            control({"compare", run, "--target-loss", "0.75", "--json"}).json()["time_to_target"].toArray();
+        QCOMPARE(targets.size(), 1);
+        const QJsonObject cell = targets[0].toObject()["cells"].toArray()[0].toObject();
+        QCOMPARE(cell["median_s"].toDouble(), 0.675);
+        QVERIFY(cell["speed_up"].isNull());
+        QVERIFY(!control({"compare", run, "--json"}).json().contains("time_to_target"));
+        QCOMPARE(control({"compare", run, "--target-accuracy", "88"}).code, 2);
+    }
+
+    void repeatsAreGroupedWithMeanAndDeviation() {
+        const Home home;
+        madeRun(1, 10);
+        madeRun(2, 12);
+        madeRun(3, 99, 0.5);
+        const QJsonArray groups =
+            control({"list", "--group", "--json", "--sort", "training"}).json()["groups"].toArray();
+        QCOMPARE(groups.size(), 2);
+        QCOMPARE(groups[0]["runs"].toArray().size(), 2);
+        const QJsonObject training = groups[0]["figures"]["training"].toObject();
+        QCOMPARE(training["n"].toInt(), 2);
+        QCOMPARE(training["mean"].toDouble(), 11.0);
+        QVERIFY(std::abs(training["standard_deviation"].toDouble() - std::sqrt(2.0)) < 1e-12);
+        QVERIFY(groups[1]["figures"]["training"]["standard_deviation"].isNull());
+        QVERIFY(control({"list", "--group"}).out.contains("11.0 ± 1.4"));
+    }
+
+    void aMistakeIsOneSentenceAndExitCodeTwo_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        const QString nobody = "20990101T000000Z-00000000";
+        QTest::newRow("filter") << QStringList{"list", "--filter", "devices>=2 acuracy>1"} << "at 12: ";
+        QTest::newRow("sort") << QStringList{"list", "--sort", "speeed"} << "no column \"speeed\"";
+        QTest::newRow("columns") << QStringList{"list", "--columns", "name,acuracy"} << "did you mean accuracy?";
+        QTest::newRow("tag a stranger") << QStringList{"tag", "x", nobody} << nobody;
+        QTest::newRow("tag nobody") << QStringList{"tag", "x"} << "no run is given";
+        QTest::newRow("bad tag") << QStringList{"tag", "a\"b", nobody} << "is no tag";
+        QTest::newRow("star by an empty filter") << QStringList{"star", "--filter", "name=none"} << "no run matches";
+        QTest::newRow("rename") << QStringList{"rename", nobody, "x"} << nobody;
+        QTest::newRow("note") << QStringList{"note", nobody} << nobody;
+        QTest::newRow("delete") << QStringList{"delete", "../../etc"} << "no run ../../etc";
+        QTest::newRow("restore") << QStringList{"restore", nobody} << "the trash holds no run";
+        QTest::newRow("diff") << QStringList{"diff", nobody, nobody} << nobody;
+    }
+    void aMistakeIsOneSentenceAndExitCodeTwo() {
+        const Home home;
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        const Said said = control(arguments);
+        QCOMPARE(said.code, 2);
+        QVERIFY2(said.error.contains(says), qPrintable(said.error));
+        QCOMPARE(said.error.count('\n'), 1);
+    }
+
+    void tagsNamesNotesAndStarsAreThoseOfTheWindow() {
+        const Home home;
+        const std::string first = madeRun(1, 10), second = madeRun(2, 12);
+        QCOMPARE(control({"tag", "slow,keep", id(first), id(second)}).code, 0);
+        QCOMPARE(control({"tag", "slow", id(second), "--remove"}).code, 0);
+        QCOMPARE(control({"rename", id(first), "the good one"}).code, 0);
+        QCOMPARE(control({"note", id(first), "remember"}).code, 0);
+        QCOMPARE(control({"star", "--filter", "tag=slow"}).code, 0);
+        const RunNotes notes = *readRunNotes(runFolder(first));
+        QCOMPARE(notes.name, std::string("the good one"));
+        QCOMPARE(notes.tags, (std::vector<std::string>{"keep", "slow"}));
+        QVERIFY(notes.starred);
+        QCOMPARE(control({"note", id(first)}).out, QStringLiteral("remember\n"));
+        QCOMPARE(listed({"--filter", "star=yes name=\"the good one\""}), QStringList{id(first)});
+        QCOMPARE(readRunNotes(runFolder(second))->tags, std::vector<std::string>{"keep"});
+        QVERIFY(!readRunNotes(runFolder(second))->starred);
+        QCOMPARE(control({"star", id(first), "--off"}).code, 0);
+        QCOMPARE(control({"rename", id(first), ""}).code, 0);
+        QVERIFY(listed({"--filter", "star=yes"}).isEmpty());
+    }
+
+    void whatIsDeletedCanBePutBack() {
+        const Home home;
+        const std::string first = madeRun(1, 10), second = madeRun(2, 12), third = madeRun(3, 14);
+        const Said deleted = control({"delete", id(first), id(second), "--json"});
+        QCOMPARE(deleted.code, 0);
+        QCOMPARE(deleted.json()["runs"].toArray().size(), 2);
+        QCOMPARE(listed({}), QStringList{id(third)});
+        QVERIFY(control({"trash"}).out.contains(id(second)));
+        QCOMPARE(control({"restore", id(second)}).code, 0); // one of the two
+        QCOMPARE(listed({}), (QStringList{id(third), id(second)}));
+        QCOMPARE(control({"restore"}).code, 0); // the rest of what was deleted last
+        QCOMPARE(listed({}).size(), 3);
+        QCOMPARE(control({"restore"}).code, 1);
+        QCOMPARE(control({"delete", id(third)}).code, 0);
+        QCOMPARE(control({"trash", "--empty", "--json"}).json()["removed"].toInt(), 1);
+        QCOMPARE(control({"restore"}).code, 1);
+    }
+
+    void aRunningRunIsRefusedWithASentence() {
+        const Home home;
+        const std::string run = madeRun(1, 10);
+        std::remove(runFolder(run).result().c_str());
+        const auto lock = FileLock::acquire(runFolder(run).lock(0)); // as its agent does
+        QVERIFY(lock.has_value());
+        const Said refused = control({"delete", id(run)});
+        QCOMPARE(refused.code, 1);
+        QVERIFY2(refused.error.contains("it is running; stop it first"), qPrintable(refused.error));
+        QVERIFY(QFile::exists(id(runFolder(run).config())));
+    }
+
+    void anExperimentKeepsWorkingWithoutARunOfIts() {
+        const Home home;
+        const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        Experiment experiment = makeExperiment(*expand(recipe, facts), recipe, true, {});
+        std::vector<std::string> runs;
+        for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
+            ExperimentEntry &entry = experiment.entries[i];
+            if (!entry.planned.runnable())
+                continue;
+            entry.state = EntryState::Done;
+            entry.run = madeRun(std::uint32_t(i + 1), 10, 0.01, experiment.id);
+            runs.push_back(entry.run);
+        }
+        QVERIFY(runs.size() >= 2);
+        QVERIFY(writeExperiment(experiment).has_value());
+        const QString before = control({"show", id(experiment.id)}).out;
+        QCOMPARE(control({"delete", id(runs.front())}).code, 0);
+        const Said shown = control({"show", id(experiment.id)});
+        QCOMPARE(shown.code, 0);
+        QVERIFY(!shown.out.isEmpty() && shown.out != before);
+        QCOMPARE(control({"attach", id(experiment.id)}).code, 0);
+        QVERIFY(control({"list"}).out.contains(id(experiment.id)));
+        QCOMPARE(control({"restore"}).code, 0);
+        QCOMPARE(control({"show", id(experiment.id)}).out, before);
+    }
+
+    void twoRunsAreDiffered() {
+        const Home home;
+        const std::string first = madeRun(1, 10), second = madeRun(2, 20, 0.5);
+        const Said text = control({"diff", id(first), id(second)});
+        QCOMPARE(text.code, 0);
+        QCOMPARE(text.out.section('\n', 1, 2).simplified(), QStringLiteral("Configuration Learning rate 0.01 0.5"));
+        QVERIFY(!text.out.contains("Momentum"));
+        QVERIFY(control({"diff", id(first), id(second), "--all"}).out.contains("Momentum"));
+        const QJsonObject json = control({"diff", id(first), id(second), "--json"}).json();
+        QCOMPARE(json["b"]["run"].toString(), id(second));
+        const QJsonObject line = json["sections"][0]["lines"][0].toObject();
+        QCOMPARE(line["key"].toString(), QStringLiteral("lr"));
+        QCOMPARE(line["same"].toBool(true), false);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreCliHistoryTest)
+#include "cli_history_test.moc"

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// What bounds a run is said by its phases, with what to try next.
+
+#include "analysis/causes/bottleneck.h"
+#include "analysis/fairness/setting_factors.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+using Phases = std::map<std::string, double, std::less<>>;
+
+/// Three repeats of a config whose ranks tell these phases; ten seconds of training, one of start and end.
+Cell cellOf(const std::string &name, const RunConfig &config, const std::vector<Phases> &ranks, double runS = 11) {
+    Cell out{name, {}, false};
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        RunOutcome run;
+        run.run = name + std::to_string(repeat);
+        run.name = name;
+        run.config = config;
+        run.processes = int(ranks.size());
+        run.state = RunState::Done;
+        for (std::size_t i = 0; i < ranks.size(); ++i)
+            run.rankPhasesS[int(i)] = ranks[i];
+        run.totalTrainingTimeS = 10;
+        run.runTimeS = runS;
+        run.launchS = runS - 10.5;
+        MergedEpoch epoch;
+        epoch.complete = true;
+        epoch.durationS = 10;
+        epoch.samples = 64'000;
+        run.epochs = {epoch};
+        out.runs.push_back(run);
+    }
+    return out;
+}
+
+RunConfig ddp(int devices) {
+    RunConfig config;
+    config.method = Method::Ddp;
+    config.devices.clear();
+    for (int i = 0; i < devices; ++i)
+        config.devices.push_back(std::to_string(i));
+    return config;
+}
+
+Phases phases(double load, double compute, double exposed = 0, double wait = 0) {
+    Phases out = {{"load", load}, {"forward", compute / 3}, {"backward", compute / 3}, {"optimizer", compute / 3}};
+    if (exposed > 0)
+        out["exposed"] = exposed;
+    if (exposed > 0)
+        out["wait"] = wait;
+    return out;
+}
+
+QString said(const Bottleneck &found) {
+    QString out = QString::fromStdString(std::string(toString(found.bound)) + ": " + found.evidence);
+    for (const SuggestedRun &tip : found.tips)
+        out += QStringLiteral("; ") + QString::fromStdString(tip.name + " - " + tip.why);
+    return out;
+}
+
+/// Every tip is a run that can be started and is not there yet.
+void verifyTips(const Bottleneck &found, const std::vector<Cell> &others) {
+    for (const SuggestedRun &tip : found.tips) {
+        QVERIFY2(validate(tip.config).empty(), qPrintable(said(found)));
+        QVERIFY2(tip.why.starts_with("At most ") || tip.why.starts_with("The start is "), tip.why.c_str());
+        for (const Cell &other : others)
+            QVERIFY2(!isSameSetting(*other.runs.front().config, tip.config), tip.name.c_str());
+    }
+}
+
+} // namespace
+
+class CoreBottleneckTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void theLargestShareThatReachesItsThresholdBounds_data() {
+        QTest::addColumn<QList<double>>("parts"); // load, compute, exposed, wait of rank 0, which waits
+        QTest::addColumn<QString>("bound");
+        using List = QList<double>;
+        QTest::newRow("computes") << List{0.5, 9.3, 0.1, 0} << QStringLiteral("compute-bound");
+        QTest::newRow("loads") << List{4, 5.8, 0.1, 0} << QStringLiteral("input-bound");
+        QTest::newRow("loads just enough") << List{2, 7.8, 0.1, 0} << QStringLiteral("input-bound");
+        QTest::newRow("loads too little") << List{1.9, 7.9, 0.1, 0} << QStringLiteral("compute-bound");
+        QTest::newRow("communicates") << List{0.5, 6, 3.4, 0.2} << QStringLiteral("communication-bound");
+        QTest::newRow("waits") << List{0.5, 7, 2.4, 2.2} << QStringLiteral("straggler-bound");
+        QTest::newRow("loads more than it waits") << List{3, 5, 1.9, 1.8} << QStringLiteral("input-bound");
+        QTest::newRow("the loop around it") << List{0.5, 5, 0.1, 0} << QStringLiteral("launch-bound");
+    }
+    void theLargestShareThatReachesItsThresholdBounds() {
+        QFETCH(QList<double>, parts);
+        QFETCH(QString, bound);
+        const Phases waiting = phases(parts[0], parts[1], parts[2], parts[3]);
+        Phases slow = phases(parts[0], parts[1], parts[2] - parts[3] + 1e-9, 0);
+        slow["backward"] += parts[3];
+        const Cell cell = cellOf("DDP ×2", ddp(2), {waiting, slow});
+        const Bottleneck found = bottleneckOf(cell, {cell});
+        QVERIFY2(QString::fromStdString(std::string(toString(found.bound))) == bound, qPrintable(said(found)));
+        QVERIFY(found.share && *found.share > 0 && *found.share <= 1);
+        verifyTips(found, {cell});
+    }
+
+    void withoutPhasesItIsUnknown() {
+        const Cell silent = cellOf("script", {}, {Phases{}});
+        const Bottleneck found = bottleneckOf(silent, {});
+        QVERIFY(found.bound == Bound::Unknown);
+        QVERIFY(!found.share);
+        QVERIFY(found.tips.empty());
+        QCOMPARE(found.evidence, std::string("Unknown: it told no phases of its steps."));
+        const Cell half = cellOf("script", {}, {Phases{{"forward", 9}}});
+        QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it told no phase for loading."));
+    }
+
+    void anInputBoundRunIsToldOfTheLoaderAndOfWorkersAndWhatTheyCouldGain() {
+        RunConfig config;
+        config.loader = "item";
+        const Cell cell = cellOf("baseline", config, {phases(2.4, 7.5)});
+        const Bottleneck found = bottleneckOf(cell, {cell});
+        QCOMPARE(found.evidence,
+                 std::string("Loading takes 24 % of training time (2.40 s, 2.40 ms a step), computing 75 %."));
+        QCOMPARE(found.tips.size(), std::size_t(2));
+        QCOMPARE(found.tips[0].name, std::string("baseline, batch loader"));
+        QVERIFY2(found.tips[0].why.starts_with("At most 1.32×: loading is 24 %"), found.tips[0].why.c_str());
+        QCOMPARE(found.tips[1].config.workers, 2);
+        verifyTips(found, {cell});
+
+        RunConfig tried = config;
+        tried.workers = 2;
+        const Cell other = cellOf("baseline, 2 workers", tried, {phases(0.1, 9.8)});
+        const Bottleneck again = bottleneckOf(cell, {cell, other});
+        QVERIFY2(again.tips.size() == 1 && again.tips[0].config.loader == "batch", qPrintable(said(again)));
+    }
+
+    void theSlowRankIsNamedWithWhereItIsSlow() {
+        const Phases waiting = phases(0.5, 6, 3.4, 3.2);
+        Phases slow = phases(0.5, 6, 0.2, 0);
+        slow["backward"] += 3.2;
+        const Cell cell = cellOf("DDP ×2", ddp(2), {waiting, slow});
+        const Bottleneck found = bottleneckOf(cell, {});
+        QVERIFY2(QString::fromStdString(found.evidence)
+                     .contains(QStringLiteral("rank 1 spends 3.20 s more than the others, most of it in backward")),
+                 qPrintable(said(found)));
+        verifyTips(found, {cell});
+    }
+
+    void whereCommunicationEatsTheGainFewerDevicesAreATip() {
+        const Cell cell = cellOf("DDP ×2", ddp(2), {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        const Bottleneck found = bottleneckOf(cell, {cell});
+        QVERIFY(found.bound == Bound::Communication);
+        QVERIFY2(std::ranges::any_of(found.tips,
+                                     [](const SuggestedRun &tip) { return tip.config.method == Method::Baseline; }),
+                 qPrintable(said(found)));
+        const auto anySmaller = [](const Bottleneck &of) {
+            return std::ranges::any_of(of.tips, [](const SuggestedRun &tip) { return tip.config.bucketMb < 25; });
+        };
+        QVERIFY2(!anySmaller(found), "LeNet's 241 KiB fit in the first bucket");
+        verifyTips(found, {cell});
+        RunConfig larger = ddp(2);
+        larger.model = "convnet"; // 4.6 MiB
+        const Cell other = cellOf("DDP ×2", larger, {phases(0.1, 2, 7.8, 0.1), phases(0.1, 2, 7.8, 0.1)});
+        QVERIFY(anySmaller(bottleneckOf(other, {other})));
+    }
+
+    void aTipWantsNoCoreThatIsNotThere() {
+        RunConfig config;
+        config.loader = "item";
+        Cell cell = cellOf("item loader", config, {phases(2.4, 7.5)});
+        const auto workersTip = [&](const char *cores) -> std::optional<RunConfig> {
+            for (RunOutcome &run : cell.runs) {
+                run.conditions.machines.resize(1);
+                run.conditions.machines.front().allowedCores = cores;
+            }
+            for (const SuggestedRun &tip : bottleneckOf(cell, {cell}).tips)
+                if (tip.config.workers > 0)
+                    return tip.config;
+            return std::nullopt;
+        };
+        QVERIFY(!workersTip("0"));
+        QCOMPARE(workersTip("0-1")->workers, 1);
+        QCOMPARE(workersTip("0-1")->workerCores, std::string("1"));
+        QCOMPARE(workersTip("0-7")->workerCores, std::string("1-2"));
+    }
+
+    void moreDevicesTakeTheirCoresFromNoWorker() {
+        RunConfig config;
+        config.workers = 1;
+        config.workerCores = "1";
+        RunConfig dp = ddp(2);
+        dp.method = Method::Dp;
+        Cell cell = cellOf("item loader, 1 worker", config, {phases(0.3, 9.5)});
+        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const auto tips = [&](const char *cores) {
+            for (RunOutcome &run : cell.runs) {
+                run.conditions.machines.resize(1);
+                run.conditions.machines.front().allowedCores = cores;
+            }
+            return bottleneckOf(cell, {cell, wide}).tips;
+        };
+        QVERIFY2(tips("0-2").empty(), "two to train, and one for two processes' workers");
+        QCOMPARE(tips("0-3").size(), std::size_t(1));
+        QCOMPARE(tips("0-3").front().config.workerCores, std::string("2-3"));
+    }
+
+    void aTipIsNamedByWhatItsRunHasUnlikeTheReference() {
+        RunConfig item;
+        item.loader = "item";
+        item.workers = 1;
+        Cell reference = cellOf("baseline", {}, {phases(0.3, 9.5)});
+        reference.reference = true;
+        RunConfig dp = ddp(2);
+        dp.method = Method::Dp;
+        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const Cell other = cellOf("item loader, 1 worker", item, {phases(0.3, 9.5)});
+        const std::vector<Cell> all = {reference, wide, other};
+        const auto nameOf = [&](const Cell &cell) {
+            const Bottleneck found = bottleneckOf(cell, all);
+            return found.tips.empty() ? std::string() : found.tips.front().name;
+        };
+        QCOMPARE(nameOf(reference), std::string("DDP ×2"));
+        QCOMPARE(nameOf(other), std::string("DDP ×2, 1 worker, item loader"));
+    }
+
+    void aShareUnderItsThresholdIsNotRoundedOntoIt() {
+        QCOMPARE(shareText(0.1996, 0.20), std::string("19.96 %"));
+        QCOMPARE(shareText(0.198, 0.20), std::string("19.8 %"));
+        QCOMPARE(shareText(0.2004, 0.20), std::string("20 %"));
+        QCOMPARE(shareText(0.11, 0.20), std::string("11 %"));
+    }
+
+    void aRunThatIsMostlyItsStartIsLaunchBound() {
+        const Cell cell = cellOf("baseline", {}, {phases(0.5, 9.4)}, 40);
+        const Bottleneck found = bottleneckOf(cell, {cell});
+        QVERIFY(found.bound == Bound::Launch);
+        QVERIFY2(found.evidence.starts_with("74 % of the run passes before a rank trains"), found.evidence.c_str());
+        QCOMPARE(found.tips.size(), std::size_t(1));
+        QCOMPARE(found.tips[0].config.epochs, 40);
+        // 29.5 s of 40; with 30 s of training more, of 70.
+        QCOMPARE(found.tips[0].why,
+                 std::string("The start is 74 % of the run's time; with 40 epochs it would be 42 %, so "
+                             "that training weighs more. No epoch gets faster."));
+    }
+
+    void gpusThatIdleWaitForTheirHost() {
+        RunConfig config;
+        config.device = "cuda";
+        Cell cell = cellOf("baseline", config, {phases(0.3, 9.5)});
+        for (RunOutcome &run : cell.runs) {
+            DeviceUse use;
+            use.device = "cuda:0";
+            use.utilizationMean = 0.4;
+            run.epochs.front().devices = {use};
+        }
+        const Bottleneck found = bottleneckOf(cell, {cell});
+        QVERIFY2(found.bound == Bound::Launch && found.evidence.starts_with("The GPUs have a kernel running in 40 %"),
+                 qPrintable(said(found)));
+        verifyTips(found, {cell});
+        const auto graph = std::ranges::find_if(found.tips, [](const auto &tip) { return tip.config.cudaGraph; });
+        QVERIFY2(graph != found.tips.end(), qPrintable(said(found)));
+        QCOMPARE(QString::fromStdString(graph->name), QStringLiteral("baseline, CUDA graph"));
+        QCOMPARE(
+            QString::fromStdString(graph->why),
+            QStringLiteral("At most 2.50×: the time around kernels is 60 %, and a CUDA graph launches a step's kernels "
+                           "at once."));
+        for (RunOutcome &run : cell.runs) // what is there already is no tip, nor what is refused
+            run.config->cudaGraph = true;
+        QVERIFY(std::ranges::none_of(bottleneckOf(cell, {cell}).tips, [](const auto &tip) {
+            return tip.config.cudaGraph && tip.config.batchSize == 64;
+        }));
+        for (RunOutcome &run : cell.runs) {
+            *run.config = ddp(2);
+            run.config->device = "cuda";
+        }
+        QVERIFY(std::ranges::none_of(bottleneckOf(cell, {cell}).tips,
+                                     [](const auto &tip) { return tip.config.cudaGraph; }));
+    }
+
+    void moreDevicesAreATipOnlyWhereAnotherRunShowsThem() {
+        const Cell cell = cellOf("baseline", {}, {phases(0.3, 9.5)});
+        QVERIFY(bottleneckOf(cell, {cell}).tips.empty());
+        RunConfig dp = ddp(2);
+        dp.method = Method::Dp;
+        const Cell wide = cellOf("DP ×2", dp, {phases(0.3, 9.5)});
+        const Bottleneck found = bottleneckOf(cell, {cell, wide});
+        QVERIFY2(found.tips.size() == 1 && found.tips[0].name == "DDP ×2", qPrintable(said(found)));
+    }
+
+    void aScriptIsOnlyToldWhatItsCommandAsksFor() {
+        Cell cell = cellOf("Python", {}, {phases(5, 4.8)});
+        for (RunOutcome &run : cell.runs)
+            run.script = true;
+        QVERIFY(bottleneckOf(cell, {cell}).tips.empty());
+        cell.command = {"{python}", "train.py", "--workers", "{workers}"};
+        const Bottleneck found = bottleneckOf(cell, {cell});
+        QVERIFY2(found.tips.size() == 1 && found.tips[0].config.workers == 2 && found.tips[0].command == cell.command,
+                 qPrintable(said(found)));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreBottleneckTest)
+#include "bottleneck_test.moc"

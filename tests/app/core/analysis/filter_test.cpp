@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// The filter line: what it accepts, what it says of a mistake and where, what it offers.
+
+#include "analysis/history/run_columns.h"
+#include "analysis/history/run_filter.h"
+#include "analysis/history/run_filter_completion.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+IndexedRun makeRun(const std::string &id, const std::string &method, int devices, double accuracy) {
+    IndexedRun run;
+    run.run = id;
+    run.name = method == "ddp" ? "DDP ×2" : "baseline";
+    run.recipe = "lenet-dp-vs-ddp";
+    run.method = method;
+    run.devices = devices;
+    run.epochs = 3;
+    run.state = "done";
+    run.testAccuracy = accuracy;
+    run.totalTrainingTimeS = 90;
+    run.startWallUs = QDateTime(QDate(2026, 1, 31), QTime(14, 30)).toMSecsSinceEpoch() * 1000;
+    run.settings = "\nlr=0.05\nworkers=2\n";
+    run.tags = "slow, kept";
+    run.note = "The first that worked";
+    run.starred = true;
+    run.peakRssBytes = 600.0 * 1024 * 1024;
+    return run;
+}
+
+QStringList texts(const FilterCompletion &offered) {
+    QStringList out;
+    for (const auto &choice : offered.choices)
+        out.append(choice.text);
+    return out;
+}
+
+} // namespace
+
+class CoreFilterTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aLineAcceptsWhatItSays_data() {
+        QTest::addColumn<QString>("line");
+        QTest::addColumn<bool>("accepted"); // the DDP run on 2 devices, 88.5 %, 90 s
+        const struct {
+            const char *line;
+            bool accepted;
+        } cases[] = {
+            {"", true},
+            {"   ", true},
+            {"method=ddp devices>=2 accuracy>0.88", true},
+            {"method=DDP", true},
+            {"METHOD=ddp", true},
+            {"method=dp", false},
+            {"method==ddp", true},
+            {"method!=dp", true},
+            {"method=dp,ddp", true},
+            {"accuracy>88%", true},
+            {"accuracy>=88.5%", true},
+            {"accuracy>88.5%", false},
+            {"accuracy < 90%", true},
+            {"accuracy=0.9", true},   // to the digits given
+            {"accuracy=0.90", false}, // to two
+            {"acc<89%", true},
+            {"training=1.5min", true},
+            {"training<2min training>80s", true},
+            {"training>1h", false},
+            {"training>=90000ms", true},
+            {"time=90", true},
+            {"devices=2..4", true},
+            {"devices=3..4", false},
+            {"devices=1,2", true},
+            {"devices!=2", false},
+            {"memory>500MiB", true},
+            {"memory<0.5GiB", false},
+            {"started=2026-01-31", true},
+            {"started>2026-01-31", false},
+            {"started>=2026-01-31", true},
+            {"started<=2026-01-31", true},
+            {"started<2026-01-31", false},
+            {"started>2026-01-30", true},
+            {"started=2026-01-31T14:30", true},
+            {"started>2026-01-31T14:29", true},
+            {"started=2026-01-01..2026-01-31", true},
+            {"started=today", false},
+            {"loss=-", true}, // unknown
+            {"loss>0", false},
+            {"loss!=1", true},
+            {"accuracy=-", false},
+            {"lr=0.05", true},
+            {"lr>0.01 workers=2", true},
+            {"batch_size=64", true}, // a default that was not set
+            {"batch-size=64", true}, // as the flag is spelt
+            {"pin_memory=false", true},
+            {"star=yes", true},
+            {"star=no", false},
+            {"tag=slow", true},
+            {"tags=slo", false},
+            {"tag=slo*", true},
+            {"tag!=slow", false},
+            {"tag~slo", true},
+            {"note~FIRST", true},
+            {"note!~second", true},
+            {"name=DDP*", true},
+            {"name=\"DDP ×2\"", true},
+            {"name=DDP", false},
+            {"lenet", true},
+            {"LENET slow", true},
+            {"\"first that\"", true},
+            {"resnet", false},
+            {"not resnet", true},
+            {"not method=ddp", false},
+            {"method=dp or method=ddp", true},
+            {"method=dp or method=ddp devices=8", false},
+            {"(method=dp or method=ddp) devices=2", true},
+            {"not (method=dp or devices>4)", true},
+            {"method=ddp and devices=2", true},
+            {"not not method=ddp", true},
+        };
+        for (const auto &one : cases)
+            QTest::newRow(one.line) << QString::fromUtf8(one.line) << one.accepted;
+    }
+    void aLineAcceptsWhatItSays() {
+        QFETCH(QString, line);
+        QFETCH(bool, accepted);
+        const auto filter = RunFilter::parse(line);
+        QVERIFY2(filter.has_value(), filter ? "" : filter.error().message().c_str());
+        QCOMPARE(filter->accepts(makeRun("20260131T143000Z-00000001", "ddp", 2, 0.885)), accepted);
+    }
+
+    void aMistakeIsToldWithItsPlaceAndTheWayOut_data() {
+        QTest::addColumn<QString>("line");
+        QTest::addColumn<int>("at");
+        QTest::addColumn<int>("length");
+        QTest::addColumn<QString>("says");
+        const struct {
+            const char *line;
+            int at, length;
+            const char *says;
+        } cases[] = {
+            {"metod=ddp", 0, 5, "did you mean method?"},
+            {"method=ddp devces>=2", 11, 6, "did you mean devices?"},
+            {"method=dpd", 7, 3, "use baseline, dp, ddp"},
+            {"method<3", 6, 1, "no order"},
+            {"devices~2", 7, 1, "is a number"},
+            {"devices>=two", 9, 3, "give a number"},
+            {"accuracy>88", 9, 2, "write 88%"},
+            {"training>2parsec", 9, 7, "30s, 2min or 1h"},
+            {"started>soon", 8, 4, "2026-01-31"},
+            {"devices>=", 9, 0, "a value is missing"},
+            {"devices>= or x", 10, 2, "can't be compared"},
+            {"(method=ddp", 0, 1, "never closed"},
+            {"method=ddp)", 10, 1, "never opened"},
+            {"=ddp", 0, 1, "a column's name is missing"},
+            {"method=ddp or", 13, 0, "something is missing after \"or\""},
+            {"or x", 0, 2, "something is missing"},
+            {"name=\"DDP", 5, 4, "never closed"},
+            {"state=done,", 6, 5, "beside a comma"},
+            {"star>yes", 4, 1, "use ="},
+        };
+        for (const auto &one : cases)
+            QTest::newRow(one.line) << QString::fromUtf8(one.line) << one.at << one.length << QString(one.says);
+    }
+    void aMistakeIsToldWithItsPlaceAndTheWayOut() {
+        QFETCH(QString, line);
+        QFETCH(int, at);
+        QFETCH(int, length);
+        QFETCH(QString, says);
+        const auto filter = RunFilter::parse(line);
+        QVERIFY(!filter.has_value());
+        const QString message = QString::fromStdString(filter.error().message());
+        QVERIFY2(message.contains(says), qPrintable(message));
+        QVERIFY2(message.startsWith(QStringLiteral("at %1: ").arg(at + 1)), qPrintable(message));
+        QCOMPARE(int(filter.error().at), at);
+        QCOMPARE(int(filter.error().length), length);
+    }
+
+    void bracketsWithoutEndAreRefusedBeforeTheStackIs() {
+        const auto filter = RunFilter::parse(QString(100'000, u'('));
+        QVERIFY(!filter.has_value());
+        QVERIFY(filter.error().message().find("nested") != std::string::npos);
+        QVERIFY(!RunFilter::parse(QStringLiteral("not ").repeated(100'000) + u'x').has_value());
+    }
+
+    void keysAreOfferedWhileAWordIsWritten() {
+        const std::vector<IndexedRun> none;
+        QCOMPARE(texts(completeFilter(QStringLiteral("dev"), 3, none)),
+                 (QStringList{"devices>=", "device=", "cores_per_device>=", "batch_per_device>="}));
+        const FilterCompletion second = completeFilter(QStringLiteral("method=ddp acc"), 14, none);
+        QCOMPARE(texts(second), QStringList{"accuracy>"});
+        QCOMPARE(int(second.from), 11);
+        QCOMPARE(int(second.length), 3);
+        QVERIFY(!second.choices.front().hint.isEmpty());
+        QVERIFY(completeFilter(QStringLiteral("method=ddp "), 11, none).choices.empty());
+        QVERIFY(texts(completeFilter(QStringLiteral("memo"), 4, none)).contains("pin_memory=")); // inside a key
+    }
+
+    void valuesAreOfferedBehindAnOperator() {
+        const std::vector<IndexedRun> runs = {makeRun("20260131T143000Z-00000001", "ddp", 2, 0.885),
+                                              makeRun("20260131T143000Z-00000002", "ddp", 2, 0.9),
+                                              makeRun("20260131T143000Z-00000003", "baseline", 1, 0.9)};
+        const FilterCompletion methods = completeFilter(QStringLiteral("method="), 7, runs);
+        QCOMPARE(texts(methods),
+                 (QStringList{"ddp", "baseline", "dp", "ps-sync"})); // the most frequent first, then those never seen
+        QCOMPARE(methods.choices.front().hint, QStringLiteral("2 runs"));
+        QCOMPARE(texts(completeFilter(QStringLiteral("method=ba"), 9, runs)), QStringList{"baseline"});
+        const FilterCompletion another = completeFilter(QStringLiteral("method=dp,ba"), 12, runs);
+        QCOMPARE(texts(another), QStringList{"baseline"});
+        QCOMPARE(int(another.from), 10);
+        QCOMPARE(texts(completeFilter(QStringLiteral("tag="), 4, runs)), (QStringList{"kept", "slow"}));
+        QCOMPARE(texts(completeFilter(QStringLiteral("name=D"), 6, runs)), QStringList{"\"DDP ×2\""});
+        QCOMPARE(texts(completeFilter(QStringLiteral("devices>="), 9, runs)), (QStringList{"2", "1"}));
+        QCOMPARE(texts(completeFilter(QStringLiteral("star="), 5, runs)), (QStringList{"yes", "no"}));
+    }
+
+    void everyColumnHasAKeyAHeadAndASentence() {
+        QStringList keys;
+        for (const RunColumn &column : runColumns()) {
+            QVERIFY2(!column.head.empty() && !column.help.empty(), column.key.c_str());
+            QVERIFY2(!keys.contains(QString::fromStdString(column.key)), column.key.c_str());
+            keys.append(QString::fromStdString(column.key));
+            QCOMPARE(runColumn(column.key), int(keys.size()) - 1);
+        }
+        for (const FieldSpec &field : runConfigFields()) // what can be configured can be filtered by
+            QVERIFY2(field.perProcess || runColumnAt(field.key) >= 0, std::string(field.key).c_str());
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreFilterTest)
+#include "filter_test.moc"

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// The whole verdict of some runs: one code path for window, command line and exports.
+#include <nlohmann/json.hpp>
+#include <QElapsedTimer>
+
+#include "analysis/compare/judgement.h"
+#include "analysis/compare/verdict.h"
+#include "export/export.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+using Phases = std::map<std::string, double, std::less<>>;
+
+/// A repeat that trains `load` + `compute` (+ communication) seconds, told as ranks tell it; `factor` on all of it.
+RunOutcome runOf(const std::string &name, const RunConfig &config, double load, double compute, double exposed = 0,
+                 double factor = 1) {
+    static int number = 0;
+    RunOutcome out;
+    out.run = "run" + std::to_string(++number);
+    out.name = name;
+    out.config = config;
+    out.processes = processCount(config);
+    out.state = RunState::Done;
+    Phases phases = {{"load", load * factor}, {"forward", compute * factor / 2}, {"backward", compute * factor / 2}};
+    if (out.processes > 1) {
+        phases["exposed"] = exposed * factor;
+        phases["wait"] = 0;
+    }
+    for (int rank = 0; rank < out.processes; ++rank)
+        out.rankPhasesS[rank] = phases;
+    out.phasesS = phases;
+    out.totalTrainingTimeS = (load + compute + exposed) * factor;
+    out.runTimeS = *out.totalTrainingTimeS + 1;
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+        MergedEpoch one;
+        one.epoch = epoch;
+        one.durationS = *out.totalTrainingTimeS / 2;
+        one.samples = 6400;
+        one.complete = true;
+        out.epochs.push_back(one);
+    }
+    out.testAccuracy = 0.88;
+    out.finalLoss = 0.3;
+    return out;
+}
+
+RunConfig config(Method method, int devices, int workers) {
+    RunConfig out;
+    out.method = method;
+    out.devices.clear();
+    for (int i = 0; i < devices; ++i)
+        out.devices.push_back(std::to_string(i));
+    out.workers = workers;
+    out.loader = "item";
+    return out;
+}
+
+void addRepeats(std::vector<RunOutcome> &all, const std::string &name, const RunConfig &setting, double load,
+                double compute, double exposed = 0, int repeats = 3) {
+    for (int i = 0; i < repeats; ++i)
+        all.push_back(runOf(name, setting, load, compute, exposed, 1 + 0.01 * (i - 1)));
+}
+
+/// The study: DDP with four workers against a baseline without, and the control that it lacked.
+std::vector<RunOutcome> study(bool withControl, int repeats = 3) {
+    std::vector<RunOutcome> all;
+    addRepeats(all, "baseline", config(Method::Baseline, 1, 0), 6, 4, 0, repeats);
+    addRepeats(all, "DDP ×2", config(Method::Ddp, 2, 4), 1, 2.5, 0.5, repeats);
+    if (withControl)
+        addRepeats(all, "baseline, 4 workers", config(Method::Baseline, 1, 4), 1, 4, 0, repeats);
+    return all;
+}
+
+bool anyContains(const std::vector<std::string> &texts, const std::string &part) {
+    return std::ranges::any_of(texts, [&](const std::string &text) { return text.find(part) != std::string::npos; });
+}
+
+std::string joined(const std::vector<std::string> &texts) {
+    std::string out;
+    for (const std::string &text : texts)
+        out += text + "\n";
+    return out;
+}
+
+} // namespace
+
+class CoreJudgementTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void theSentenceNamesSpeedUpCauseAndControl() {
+        const auto runs = study(true);
+        const ResultTable table = resultTable(runs);
+        const Judgement found = judge(table, runs, {"workers"});
+        const auto contains = [&](const char *part) { return found.sentence.find(part) != std::string::npos; };
+        QVERIFY2(contains("DDP ×2: 2.50× as fast as baseline (2."), found.sentence.c_str());
+        QVERIFY2(!contains("efficient"), "125 %: four workers are no devices");
+        QVERIFY2(
+            contains("83 % of the gain of DDP ×2 in training time is data loading: baseline, 4 workers reaches 2.00× "
+                     "by itself."),
+            found.sentence.c_str());
+        ResultTable judged = table;
+        judged.verdict = found.sentence;
+        const std::string brief = verdictText(judged).speedUps;
+        QVERIFY2(brief.find("DDP ×2: 2.50× as fast as baseline (2.") != std::string::npos, brief.c_str());
+        QVERIFY2(brief.find("gain") == std::string::npos, "in short the cause is left to those who have room for it");
+        QCOMPARE(found.pairs.size(), std::size_t(2));
+        const PairJudgement &ddp = found.pairs.front();
+        QCOMPARE(ddp.run, std::string("DDP ×2"));
+        QVERIFY(ddp.training && ddp.epoch && ddp.wholeRun && ddp.attribution);
+        QVERIFY(!ddp.efficiency && !found.pairs.back().efficiency); // that one has one device
+        QCOMPARE(*ddp.accuracyDifference, 0.0);
+        QCOMPARE(ddp.wholeRun->factor, 11.0 / 5.0);
+        QCOMPARE(ddp.attribution->factors.size(), std::size_t(2));
+        QCOMPARE(found.bottlenecks.size(), std::size_t(3));
+        QVERIFY(found.bottlenecks.front().bound == Bound::Input);
+    }
+
+    void efficiencyIsOfDevicesAlone() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
+        addRepeats(runs, "DDP ×2", config(Method::Ddp, 2, 0), 3, 2, 0.5);
+        addRepeats(runs, "DDP ×2, 4 workers", config(Method::Ddp, 2, 4), 1, 2, 0.5);
+        const ResultTable table = resultTable(runs);
+        const Judgement found = judge(table, runs, {"workers"});
+        QCOMPARE(found.pairs.size(), std::size_t(2));
+        QCOMPARE(*found.pairs[0].efficiency, found.pairs[0].training->factor / 2);
+        QVERIFY(!found.pairs[1].efficiency); // it would be over 100 %
+        const ResultTable shown = judged(table, found);
+        QVERIFY(!shown.rows[0].efficiency && shown.rows[1].efficiency && !shown.rows[2].efficiency);
+        QVERIFY2(found.sentence.find("DDP ×2: 1.82× as fast as baseline (1.7") != std::string::npos &&
+                     found.sentence.find("), 91 % efficient.") != std::string::npos,
+                 found.sentence.c_str());
+    }
+
+    void moreThanTheWholeGainIsSaidWithWhatItCostsElsewhere() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 1, 8);
+        addRepeats(runs, "DDP ×2", config(Method::Ddp, 2, 0), 1, 4, 1);
+        const std::string sentence = judge(resultTable(runs), runs, {}).sentence;
+        QVERIFY2(
+            sentence.ends_with("DDP ×2 saves 4.00 s of training time in device compute and spends 1.00 s more on other "
+                               "causes."),
+            sentence.c_str());
+    }
+
+    void whatIsUnlikeOnPurposeIsNoNote() {
+        const auto runs = study(false);
+        const ResultTable table = resultTable(runs);
+        QVERIFY2(table.notes.empty(), joined(table.notes).c_str());
+        auto many = runs;
+        addRepeats(many, "DDP ×2, 2 workers", config(Method::Ddp, 2, 2), 2, 2.5, 0.5);
+        const auto said = judge(resultTable(many), many, {"workers"}).reservations;
+        QVERIFY2(
+            anyContains(
+                said,
+                "DDP ×2 and DDP ×2, 2 workers: Loading threads a process unlike baseline's (0), see each comparison."),
+            joined(said).c_str());
+    }
+
+    void withoutTheControlItIsOfferedAndTheUnfairnessIsAReservation() {
+        const auto runs = study(false);
+        const Judgement found = judge(resultTable(runs), runs, {});
+        QVERIFY2(found.sentence.find("by itself") == std::string::npos, found.sentence.c_str());
+        const auto &missing = found.pairs.front().attribution->missing;
+        QVERIFY(
+            std::ranges::any_of(missing, [](const SuggestedRun &run) { return run.name == "baseline, 4 workers"; }));
+        QVERIFY(std::ranges::any_of(found.pairs.front().fairness,
+                                    [](const FairnessFinding &finding) { return finding.key == "workers"; }));
+        QVERIFY2(anyContains(found.reservations, "orkers"), joined(found.reservations).c_str());
+    }
+
+    void fewRepeatsAndNoDifferenceAreSaid() {
+        const auto one = study(true, 1);
+        const Judgement single = judge(resultTable(one), one, {"workers"});
+        QVERIFY2(anyContains(single.reservations, "fewer than 3 repeats"), joined(single.reservations).c_str());
+        QVERIFY(!single.pairs.front().training->hasInterval());
+
+        std::vector<RunOutcome> same;
+        addRepeats(same, "baseline", config(Method::Baseline, 1, 0), 2, 8);
+        addRepeats(same, "DDP ×1", config(Method::Ddp, 1, 0), 2, 8.01);
+        const Judgement none = judge(resultTable(same), same, {});
+        QVERIFY2(none.sentence.starts_with("DDP ×1: not distinguishable from baseline ("), none.sentence.c_str());
+        QVERIFY2(none.sentence.find("gain") == std::string::npos, "no cause of no difference");
+    }
+
+    void ofManyRunsTheFastestAndTheBestOfEachMethodAreNamed() {
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "baseline", config(Method::Baseline, 1, 0), 6, 4);
+        for (int workers = 1; workers <= 6; ++workers)
+            addRepeats(runs, "baseline, " + std::to_string(workers), config(Method::Baseline, 1, workers),
+                       6.0 / (workers + 1), 4);
+        addRepeats(runs, "DDP ×2", config(Method::Ddp, 2, 0), 3, 2, 0.5);
+        addRepeats(runs, "DP ×2", config(Method::Dp, 2, 0), 6, 9);
+        const Judgement found = judge(resultTable(runs), runs, {"workers"});
+        for (const char *part : {"Baseline, 6: 2.", "DDP ×2: 1.8", "DP ×2: 0.66", "5 more in the table."})
+            QVERIFY2(found.sentence.find(part) != std::string::npos, found.sentence.c_str());
+        QVERIFY2(found.sentence.find("Baseline, 3:") == std::string::npos, found.sentence.c_str());
+    }
+
+    void aPublishedCauseIsConfronted() {
+        const auto published = [](const char *name, int workers, double speedUp, bool reference) {
+            ResultRow row;
+            row.name = name;
+            row.published = true;
+            row.method = "baseline";
+            row.workers = workers;
+            row.speedUpTraining = speedUp;
+            row.reference = reference;
+            return row;
+        };
+        std::vector<RunOutcome> runs;
+        addRepeats(runs, "item loader", config(Method::Baseline, 1, 0), 6, 4);
+        RunConfig batch = config(Method::Baseline, 1, 0);
+        batch.loader = "batch";
+        addRepeats(runs, "batch loader", batch, 0.5, 4);
+        ResultTable table = resultTable(runs);
+        table.rows.push_back(published("published, 0 workers", 0, 1, true));
+        table.rows.push_back(published("published, 4 workers", 4, 3.94, false));
+        const std::string both = judge(table, runs, {"loader"}).sentence;
+        QVERIFY2(
+            both.find("The published cause, data loading, holds here for item loader (loading is 60 % of the step); it "
+                      "does not for batch loader (loading is 11 % of the step).") != std::string::npos,
+            both.c_str());
+
+        std::vector<RunOutcome> light;
+        addRepeats(light, "batch loader", batch, 0.5, 4);
+        batch.workers = 4;
+        addRepeats(light, "batch loader, 4 workers", batch, 0.1, 4);
+        ResultTable small = resultTable(light);
+        small.rows.push_back(published("published, 0 workers", 0, 1, true));
+        small.rows.push_back(published("published, 4 workers", 4, 3.94, false));
+        const std::string not_here = judge(small, light, {"workers"}).sentence;
+        QVERIFY2(not_here.ends_with(
+                     "The published cause, data loading, does not hold here: batch loader (loading is 11 % of "
+                     "the step)."),
+                 not_here.c_str());
+    }
+
+    void jsonAndTheTextsOfAllExportsCarryTheSame() {
+        const auto runs = study(false);
+        const ResultTable table = resultTable(runs);
+        const Judgement found = judge(table, runs, {});
+        const auto json = nlohmann::json::parse(toJson(found));
+        QCOMPARE(json["sentence"].get<std::string>(), found.sentence);
+        QCOMPARE(json["pairs"][0]["speed_up_training"]["factor"].get<double>(), found.pairs[0].training->factor);
+        QCOMPARE(json["pairs"][0]["attribution"]["bars"].size(), std::size_t(6));
+        QCOMPARE(json["pairs"][0]["attribution"]["bars"][0]["cause"].get<std::string>(), std::string("data loading"));
+        QCOMPARE(json["reservations"].size(), found.reservations.size());
+        QVERIFY(!found.reservations.empty());
+
+        const auto results = nlohmann::json::parse(exportResults({judged(table, found), found}, ExportFormat::Json));
+        QVERIFY(results["judgement"] == json);
+        QCOMPARE(results["verdict"].get<std::string>(), found.sentence);
+        const std::string markdown = exportResults({judged(table, found), found}, ExportFormat::Markdown);
+        QVERIFY(markdown.find(found.sentence) != std::string::npos);
+        QVERIFY(markdown.find(found.reservations.front()) != std::string::npos);
+        for (const ExportFormat format :
+             {ExportFormat::Csv, ExportFormat::Json, ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html})
+            QVERIFY2(exportResults({judged(table, found), found}, format).find("unfair against baseline") !=
+                         std::string::npos,
+                     qPrintable(QString::number(int(format))));
+        QVERIFY(exportResults({table, {}}, ExportFormat::Csv).find("unfair") == std::string::npos);
+    }
+
+    void aThousandRunsAreJudged() {
+        std::vector<RunOutcome> runs;
+        for (int cell = 0; cell < 334; ++cell) {
+            RunConfig one = config(cell % 3 ? Method::Ddp : Method::Baseline, cell % 3 ? 2 : 1, cell / 60);
+            one.batchSize = 32 * (1 + cell % 60);
+            addRepeats(runs, "cell " + std::to_string(cell), one, 1 + 0.01 * cell, 4, cell % 3 ? 0.3 : 0);
+        }
+        const ResultTable table = resultTable(runs);
+        QElapsedTimer timer;
+        timer.start();
+        const Judgement found = judge(table, runs, {"workers", "batch_size"});
+        qInfo("%d runs in %lld ms", int(runs.size()), static_cast<long long>(timer.elapsed()));
+        QCOMPARE(found.pairs.size(), std::size_t(333));
+        QCOMPARE(found.bottlenecks.size(), std::size_t(334));
+        QVERIFY(
+            std::ranges::all_of(found.pairs, [](const PairJudgement &pair) { return pair.attribution.has_value(); }));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreJudgementTest)
+#include "judgement_test.moc"

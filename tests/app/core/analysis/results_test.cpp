@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+#include <clocale>
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/judgement.h"
+#include "analysis/compare/result_table.h"
+#include "analysis/compare/row_figures.h"
+#include "analysis/compare/verdict.h"
+#include "core_support.h"
+#include "experiment/plan.h"
+#include "export/export.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+/// A done run with two epochs.
+RunOutcome outcome(const std::string &run, double trainingS, double runS, double accuracy) {
+    RunOutcome out;
+    out.run = run;
+    out.state = RunState::Done;
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+        MergedEpoch one;
+        one.epoch = epoch;
+        one.durationS = epoch == 1 ? trainingS * 0.6 : trainingS * 0.4;
+        one.loss = 1.0 / epoch;
+        one.complete = true;
+        DeviceUse use;
+        use.device = "cpu:0";
+        use.utilizationMean = 0.5 * epoch;
+        one.devices = {use};
+        out.epochs.push_back(one);
+    }
+    out.totalTrainingTimeS = trainingS;
+    out.runTimeS = runS;
+    out.testAccuracy = accuracy;
+    out.finalLoss = 0.5;
+    out.perClassAccuracy = {accuracy, 1.0};
+    out.hosts = {"box"};
+    return out;
+}
+
+struct Case {
+    Experiment experiment;
+    std::vector<RunOutcome> outcomes;
+};
+
+/// baseline, DP ×2, DDP ×2, three repeats each, all done; DP and DDP ×8 not run.
+Case threeRepeats(double slowRepeat = 2.0) {
+    MachineFacts facts;
+    facts.allowedCores = {0, 1};
+    const Recipe recipe = *loadRecipe("lenet-dp-vs-ddp");
+    PlanOptions options;
+    options.quick = true;
+    Case out{makeExperiment(*expand(recipe, facts, options), recipe, true, {}), {}};
+    const std::map<std::string, double> times = {{"baseline", 10}, {"DP ×2", 20}, {"DDP ×2", 5}};
+    for (std::size_t i = 0; i < out.experiment.entries.size(); ++i) {
+        ExperimentEntry &entry = out.experiment.entries[i];
+        if (!entry.planned.runnable())
+            continue;
+        entry.state = EntryState::Done;
+        entry.run = "run" + std::to_string(i);
+        // Repeats at 0.9, 1.0 and (by default) 2.0 of the time: the median is 1.0, the mean is not.
+        const double factor = entry.planned.repeat == 1 ? 0.9 : entry.planned.repeat == 2 ? slowRepeat : 1.0;
+        const double time = times.at(entry.planned.name) * factor;
+        out.outcomes.push_back(outcome(entry.run, time, time + 1, 0.5 + 0.125 * entry.planned.repeat));
+    }
+    return out;
+}
+
+const ResultRow &row(const ResultTable &table, const std::string &name, bool published = false) {
+    for (const ResultRow &one : table.rows)
+        if (one.name == name && one.published == published)
+            return one;
+    qFatal("no row %s", name.c_str());
+}
+
+std::vector<std::string> lines(const std::string &text) {
+    std::vector<std::string> out;
+    for (const QString &line : QString::fromStdString(text).split(QStringLiteral("\r\n")))
+        out.push_back(line.toStdString());
+    return out;
+}
+
+} // namespace
+
+class CoreResultsTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void mediansOverRepeatsAndSpeedUpsOfEachTime() {
+        const Case given = threeRepeats();
+        const ResultTable table = resultTable(given.experiment, given.outcomes);
+        const ResultRow &ddp = row(table, "DDP ×2");
+        QCOMPARE(ddp.repeats, 3);
+        QCOMPARE(*ddp.totalTrainingTimeS, 5.0);
+        QCOMPARE(*ddp.runTimeS, 6.0);
+        QCOMPARE(*ddp.speedUpTraining, 2.0);
+        QCOMPARE(*ddp.speedUpRun, 11.0 / 6.0);
+        QCOMPARE(*ddp.efficiency, 1.0);
+        QCOMPARE(*ddp.testAccuracy, 0.75);
+        QCOMPARE(*ddp.firstEpochS, 3.0);
+        QCOMPARE(*ddp.epochMedianS, 2.0);
+        QCOMPARE(ddp.utilisation, std::string("cpu:0 70 %")); // 0.5 for 60 % of the time, 1.0 for 40 %
+        QCOMPARE(*row(table, "DP ×2").speedUpTraining, 0.5);
+        QCOMPARE(*row(table, "baseline").speedUpTraining, 1.0);
+        QVERIFY(row(table, "baseline").reference);
+        QCOMPARE(row(table, "DP ×8").notes.front(), std::string("not run: needs 8, has 2"));
+        QVERIFY(!row(table, "DP ×8").totalTrainingTimeS);
+    }
+
+    void theVerdictSaysWhatRepeatsCanTell() {
+        const Case steady = threeRepeats(1.1);
+        const VerdictText clear = verdictText(resultTable(steady.experiment, steady.outcomes));
+        QVERIFY2(clear.sentence.starts_with("DP ×2: 0.500× as fast as baseline (0."), clear.sentence.c_str());
+        QVERIFY2(clear.sentence.find(" DDP ×2: 2.00× (1.") != std::string::npos, clear.sentence.c_str());
+        QVERIFY2(clear.sentence.ends_with("), 100 % efficient."), clear.sentence.c_str());
+        QCOMPARE(clear.spread, std::string("By training time, with 95 % intervals of at least 3 repeats each."));
+        QVERIFY2(clear.speedUps.starts_with("DP ×2: 0.500× as fast as baseline (0."), clear.speedUps.c_str());
+        QVERIFY2(clear.speedUps.find("efficient") == std::string::npos, "in short: the speed-ups and no more");
+
+        const Case shaky = threeRepeats(4.0);
+        const std::string unsure = verdictText(resultTable(shaky.experiment, shaky.outcomes)).sentence;
+        QVERIFY2(unsure.starts_with("DP ×2: not distinguishable from baseline (0."), unsure.c_str());
+        QVERIFY2(unsure.find("DDP ×2: not distinguishable from baseline (0.") != std::string::npos, unsure.c_str());
+    }
+
+    void belowThreeRepeatsTheVerdictSaysThatThereIsNoInterval() {
+        Case two = threeRepeats(1.1);
+        std::erase_if(two.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 3; });
+        const VerdictText text = verdictText(resultTable(two.experiment, two.outcomes));
+        QVERIFY2(text.spread.find("95 %") == std::string::npos, text.spread.c_str());
+        QVERIFY2(text.spread.starts_with("Fewer than 3 repeats: no interval"), text.spread.c_str());
+        std::erase_if(two.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 2; });
+        QVERIFY(verdictText(resultTable(two.experiment, two.outcomes)).spread.starts_with("One run each"));
+    }
+
+    void whereOneRowLacksRepeatsTheOthersKeepTheirInterval() {
+        Case given = threeRepeats(1.1);
+        std::erase_if(given.experiment.entries, [](const ExperimentEntry &entry) {
+            return entry.planned.name == "DDP ×2" && entry.planned.repeat > 1;
+        });
+        const VerdictText text = verdictText(resultTable(given.experiment, given.outcomes));
+        QVERIFY2(text.spread.find("at least 3 repeats each") != std::string::npos, text.spread.c_str());
+        QVERIFY2(text.spread.ends_with("with fewer than 3 repeats of either no interval is given."),
+                 text.spread.c_str());
+    }
+
+    void everyRecipesPublishedFiguresStandBesideOurs() {
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        for (const std::string &name : builtInRecipes()) {
+            const Recipe recipe = loadRecipe(name).value();
+            const ResultTable table = resultTable(makeExperiment(*expand(recipe, facts), recipe, false, {}), {});
+            const auto published = std::ranges::count_if(table.rows, &ResultRow::published);
+            if (recipe.published) {
+                QCOMPARE(published, std::ptrdiff_t(recipe.published->runs.size()));
+                for (const ResultRow &one : table.rows)
+                    if (one.published) { // a figure that has no time says what it is
+                        QVERIFY2((one.publishedTimeS && one.speedUpTraining) || !one.notes.empty(), one.name.c_str());
+                        QVERIFY2(one.kind.find("published, ") == 0, one.kind.c_str());
+                    }
+            } else { // nothing that could be drawn beside a time: it says what was published instead
+                QVERIFY2(std::ranges::any_of(table.notes,
+                                             [](const std::string &note) {
+                                                 return note.find("Published are two formulas and no time") == 0;
+                                             }),
+                         name.c_str());
+            }
+        }
+    }
+
+    void publishedSpeedUpsAreComputedAndThePrintedOnesStandBeside() {
+        const Recipe recipe = *loadRecipe("mnist-backends");
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const ResultTable table = resultTable(makeExperiment(*expand(recipe, facts), recipe, false, {}), {});
+        const ResultRow &two = row(table, "DDP ×2 nccl", true);
+        QVERIFY(std::abs(*two.speedUpTraining - 200.97 / 117.07) < 1e-12);
+        QCOMPARE(*two.printedSpeedUp, 1.67);
+        QVERIFY(two.kind.find("published, 8 × RTX 3090") == 0);
+        QVERIFY(!two.totalTrainingTimeS); // the kind of its time is not stated
+        QVERIFY(std::any_of(table.notes.begin(), table.notes.end(),
+                            [](const std::string &note) { return note.find("do not follow") != std::string::npos; }));
+    }
+
+    void aRunThatFailedOrStillRunsHasNoTotalAndNoSpeedUp() {
+        Case given = threeRepeats();
+        for (RunOutcome &one : given.outcomes)
+            if (one.run == "run2" || one.run == "run5" || one.run == "run8") { // DDP
+                one.state = RunState::Failed;
+                one.reason = "rank 1 was killed by SIGKILL";
+                one.totalTrainingTimeS.reset();
+            }
+        const ResultTable table = resultTable(given.experiment, given.outcomes);
+        const ResultRow &ddp = row(table, "DDP ×2");
+        QCOMPARE(ddp.repeats, 0);
+        QVERIFY(!ddp.speedUpTraining && !ddp.speedUpRun);
+        QVERIFY(ddp.notes.front().find("SIGKILL") != std::string::npos);
+    }
+
+    void anOversubscribedRunIsNotComparable() {
+        Case given = threeRepeats();
+        given.outcomes[1].oversubscribed = true;
+        const ResultTable table = resultTable(given.experiment, given.outcomes);
+        QCOMPARE(row(table, "DP ×2").notes.front(), std::string("not comparable: oversubscribed"));
+    }
+
+    void whatElseDiffersIsNamed() {
+        RunConfig a, b;
+        b.method = Method::Ddp;
+        b.devices = {"0", "1"};
+        b.workers = 4;
+        const std::vector<Difference> found = differences(a, b);
+        QCOMPARE(found.size(), std::size_t(3));
+        for (const Difference &one : found)
+            QCOMPARE(one.meant, one.key != "workers");
+        RunOutcome first = outcome("a", 10, 11, 0.8), second = outcome("b", 5, 6, 0.8);
+        first.name = "baseline";
+        first.config = a;
+        second.name = "DDP ×2";
+        second.config = b;
+        const ResultTable table = resultTable({second, first});
+        QCOMPARE(table.reference, std::string("baseline"));
+        QCOMPARE(*row(table, "DDP ×2").speedUpTraining, 2.0);
+        const Judgement judgement = judge(table, {second, first}, {});
+        QCOMPARE(judgement.pairs.size(), std::size_t(1));
+        QVERIFY(std::ranges::any_of(judgement.pairs[0].fairness, [](const FairnessFinding &one) {
+            return one.key == "workers" && one.reference == "0" && one.run == "4";
+        }));
+    }
+
+    void csvIsRfc4180WithUnitsInItsHeadsAndUnknownEmpty() {
+        std::setlocale(LC_ALL, "de_DE.UTF-8");
+        QLocale::setDefault(QLocale(QLocale::German));
+        Case given = threeRepeats();
+        given.experiment.entries[0].planned.note = "say \"hi\", twice";
+        const std::string csv = exportResults({resultTable(given.experiment, given.outcomes), {}}, ExportFormat::Csv);
+        const std::vector<std::string> all = lines(csv);
+        QVERIFY(all[0].starts_with("run,kind,method,devices,device_kind,backend,workers,loader,repeats,first_epoch_s,"
+                                   "epoch_median_s,total_training_time_s,run_time_s,"));
+        QVERIFY2(all[1].starts_with(
+                     "baseline,measured here,baseline,1,cpu,,0,batch,3,6,4,10,11,,1,,,,,,1,,,,,0.75,,0.5,,cpu:0 70 %,"),
+                 all[1].c_str());
+        QVERIFY2(all[1].find("\"say \"\"hi\"\", twice\"") != std::string::npos, all[1].c_str());
+        QVERIFY2(all[3].starts_with(
+                     "DDP ×2,measured here,ddp,2,cpu,auto,0,batch,3,3,2,5,6,,2,,,,,,1.8333333333333333,,,,1,"),
+                 all[3].c_str());
+        QVERIFY2(all[4].starts_with("DP ×8,not run here,dp,8,cpu,,0,batch,0,,,,,,,,,,,,,"), all[4].c_str());
+        QCOMPARE(all.size(), std::size_t(1 + 5 + 3 + 1));
+        QLocale::setDefault(QLocale::c());
+        std::setlocale(LC_ALL, "C");
+    }
+
+    void jsonHasNullForUnknownAndMarkdownADash() {
+        const Case given = threeRepeats();
+        const ResultTable table = resultTable(given.experiment, given.outcomes);
+        const auto json = nlohmann::json::parse(exportResults({table, {}}, ExportFormat::Json));
+        QCOMPARE(json["rows"].size(), std::size_t(8));
+        QVERIFY(json["rows"][3]["total_training_time_s"].is_null());
+        QCOMPARE(json["rows"][2]["epochs"][0]["duration_s"].get<double>(), 3.0);
+        QCOMPARE(json["rows"][7]["per_class_accuracy"].size(), std::size_t(10));
+        const std::string markdown = exportResults({table, {}}, ExportFormat::Markdown);
+        QVERIFY(
+            markdown.find(
+                "| DDP ×2 | measured here | ddp | 2 | cpu | auto | 0 | batch | 3 | 3.00 | 2.00 | 5.00 | 6.00 | - |") !=
+            std::string::npos);
+    }
+
+    void aJudgedTableTellsItsIntervalsFromThreeRepeatsOn() {
+        Case given = threeRepeats(1.1);
+        const auto judgedReport = [&given] {
+            return reportOf(resultTable(given.experiment, given.outcomes), given.outcomes,
+                            given.experiment.recipe.varies);
+        };
+        const Report three = judgedReport();
+        const ResultRow &ddp = row(three.table, "DDP ×2");
+        QVERIFY(ddp.trainingInterval && ddp.trainingInterval->hasInterval());
+        QVERIFY(*ddp.trainingInterval->low < 2 && *ddp.trainingInterval->high > 2);
+        QVERIFY(ddp.epochInterval && ddp.epochInterval->hasInterval() && ddp.runInterval->hasInterval());
+        QCOMPARE(*ddp.accuracyDifference, 0.0);
+        QCOMPARE(withRange(2.0, ddp.trainingInterval), "2.00 (" + rangeText(ddp.trainingInterval) + ")");
+        QVERIFY(!row(three.table, "baseline").trainingInterval);
+        const auto json = nlohmann::json::parse(exportResults(three, ExportFormat::Json));
+        QCOMPARE(json["rows"][2]["speed_up_training_low"].get<double>(), *ddp.trainingInterval->low);
+        QCOMPARE(json["rows"][2]["speed_up_epoch_high"].get<double>(), *ddp.epochInterval->high);
+        QCOMPARE(json["rows"][2]["speed_up_run_low"].get<double>(), *ddp.runInterval->low);
+        QVERIFY(json["rows"][0]["speed_up_training_low"].is_null());
+        const std::string csv = exportResults(three, ExportFormat::Csv);
+        QVERIFY(csv.find("," + numberText(*ddp.trainingInterval->low) + "," + numberText(*ddp.trainingInterval->high) +
+                         ",") != std::string::npos);
+        for (const ExportFormat format : {ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html})
+            QVERIFY2(exportResults(three, format).find("2.00 (" + rangeText(ddp.trainingInterval) + ")") !=
+                         std::string::npos,
+                     qPrintable(QString::number(int(format))));
+
+        std::erase_if(given.experiment.entries, [](const ExperimentEntry &entry) { return entry.planned.repeat == 3; });
+        const Report two = judgedReport();
+        QVERIFY(!row(two.table, "DDP ×2").trainingInterval->hasInterval());
+        const auto without = nlohmann::json::parse(exportResults(two, ExportFormat::Json));
+        QCOMPARE(without["rows"][2]["speed_up_training"].get<double>(), 2.0);
+        QVERIFY(without["rows"][2]["speed_up_training_low"].is_null());
+        QCOMPARE(withRange(2.0, row(two.table, "DDP ×2").trainingInterval), std::string("2.00"));
+    }
+
+    void differencesHaveTheirSign() {
+        QCOMPARE(signedText(std::nullopt), std::string("-"));
+        QCOMPARE(signedText(0.0), std::string("0"));
+        QCOMPARE(signedText(0.0123), std::string("+0.0123"));
+        QCOMPARE(signedText(-1.5), std::string("−1.50"));
+        QCOMPARE(pointsText(0.003), std::string("+0.30"));
+        QCOMPARE(pointsText(-0.0412), std::string("−4.12"));
+        QCOMPARE(pointsText(-0.00001), std::string("0.00"));
+    }
+
+    void curvesAreWallTimeStepValue() {
+        ExportedCurve curve{"run", "DDP ×2", "ddp", {}};
+        LossPoint point;
+        point.step = 4;
+        point.wallUs = 1'700'000'000'500'000;
+        point.loss = 0.25;
+        curve.points = {point};
+        point.step = 9;
+        point.loss = std::nan("");
+        curve.points.push_back(point);
+        QCOMPARE(*exportCurves({curve}, ExportFormat::Csv),
+                 std::string("Wall time,Step,Value\r\n1700000000.5,4,0.25\r\n1700000000.5,9,NaN\r\n"));
+        QVERIFY(exportCurves({curve, curve}, ExportFormat::Csv)
+                    ->starts_with("Run,Name,Wall time,Step,Value\r\nrun,DDP ×2,"));
+        const auto json = nlohmann::json::parse(*exportCurves({curve}, ExportFormat::Json));
+        QCOMPARE(json[0]["points"][1]["loss"].get<std::string>(), std::string("NaN"));
+        QVERIFY(!exportCurves({curve}, ExportFormat::Markdown).has_value());
+    }
+
+    void aFolderThatCantBeWrittenIsToldBeforeAnythingStarts() {
+        QTemporaryDir folder;
+        const std::string good = folder.path().toStdString() + "/new/deep";
+        QVERIFY(checkWritableFolder(good).has_value());
+        QVERIFY(QDir(QString::fromStdString(good)).isEmpty());
+        const auto refused = checkWritableFolder("/proc/lockstep");
+        QVERIFY(!refused.has_value());
+        QVERIFY(refused.error().kind == ErrorKind::BadArgument);
+        QVERIFY(refused.error().message().find("/proc/lockstep") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreResultsTest)
+#include "results_test.moc"

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// Speed-ups and their intervals: by hand, by property, and by 10,000 simulated experiments.
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "analysis/compare/statistics.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep::core;
+
+namespace {
+
+constexpr double planted = 1.7;
+constexpr int experiments = 10'000;
+
+/// What the machine does to the logarithm of a time, by the moment at which a run is made.
+using Drift = std::vector<double>;
+/// One draw of a run's own scatter, with a standard deviation of 1.
+using Noise = std::function<double(std::mt19937_64 &)>;
+
+double normal(std::mt19937_64 &random) {
+    return std::normal_distribution<>()(random);
+}
+
+/// One time in ten has ten times the variance: the stalls of a busy machine.
+double heavyTailed(std::mt19937_64 &random) {
+    const double scale = std::uniform_real_distribution<>()(random) < 0.1 ? std::sqrt(10.0) : 1.0;
+    return normal(random) * scale / std::sqrt(1.9);
+}
+
+Drift linearDrift(int moments, std::mt19937_64 &random) {
+    const double whole = 0.15 * std::uniform_real_distribution<>(-1, 1)(random); // up to 15 % over the experiment
+    Drift out;
+    for (int i = 0; i < moments; ++i)
+        out.push_back(whole * i / (moments - 1));
+    return out;
+}
+
+Drift randomWalk(int moments, std::mt19937_64 &random) {
+    Drift out;
+    double at = 0;
+    for (int i = 0; i < moments; ++i)
+        out.push_back(at += 0.02 * normal(random));
+    return out;
+}
+
+Drift none(int moments, std::mt19937_64 & /*random*/) {
+    return Drift(std::size_t(moments), 0.0);
+}
+
+struct Simulated {
+    double covered = 0; ///< share of experiments whose interval holds the planted speed-up
+    double width = 0;   ///< mean of high ÷ low
+};
+
+/// Two cells of n repeats; they take turns in blocks of one run each, in random order within a block.
+Simulated simulate(int n, Drift (*drift)(int, std::mt19937_64 &), const Noise &noise, double spreadOfRun = 0.03) {
+    std::mt19937_64 random(20'260 + std::uint64_t(n));
+    Simulated out;
+    for (int i = 0; i < experiments; ++i) {
+        const Drift machine = drift(2 * n, random);
+        std::vector<double> reference, run;
+        for (int block = 0; block < n; ++block) {
+            const bool swapped = (random() & 1) != 0;
+            const double first = machine[std::size_t(2 * block)], second = machine[std::size_t(2 * block + 1)];
+            reference.push_back(10 * std::exp((swapped ? second : first) + 0.03 * noise(random)));
+            run.push_back(10 / planted * std::exp((swapped ? first : second) + spreadOfRun * noise(random)));
+        }
+        const auto got = speedUpOf(reference, run);
+        out.covered += (*got->low <= planted && planted <= *got->high) / double(experiments);
+        out.width += *got->high / *got->low / experiments;
+    }
+    return out;
+}
+
+std::vector<double> someTimes(std::mt19937_64 &random, int count) {
+    std::vector<double> out;
+    for (int i = 0; i < count; ++i)
+        out.push_back(std::exp(normal(random)));
+    return out;
+}
+
+bool near(double a, double b, double tolerance = 1e-9) {
+    return std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
+}
+
+} // namespace
+
+class CoreStatisticsTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void anIntervalIsWelchsOnLogTimes() {
+        // By hand: difference of mean logs 0.61276, standard error 0.11058, 3.0798 degrees of freedom, t = 3.1363.
+        const auto got = speedUpOf({10, 11, 12}, {5, 6, 7});
+        QVERIFY(got && got->hasInterval());
+        QVERIFY(near(got->factor, 11.0 / 6)); // medians; the interval's centre is 1.84552
+        QVERIFY2(std::abs(*got->low - 1.30465) < 1e-4, qPrintable(QString::number(*got->low, 'g', 9)));
+        QVERIFY2(std::abs(*got->high - 2.61061) < 1e-4, qPrintable(QString::number(*got->high, 'g', 9)));
+        QVERIFY(got->isDifferent());
+        QVERIFY(!speedUpOf({10, 11, 12}, {10.5, 11.5, 11})->isDifferent());
+    }
+
+    void belowThreeRepeatsThereIsAFactorAndNoInterval() {
+        for (const std::vector<double> &few : {std::vector<double>{10}, std::vector<double>{10, 11}}) {
+            const auto got = speedUpOf(few, {5, 5, 5});
+            QVERIFY(got && !got->hasInterval());
+            QVERIFY2(!got->isDifferent(), "without an interval nothing is told apart, however large the factor");
+            QCOMPARE(got->referenceRepeats, int(few.size()));
+            QCOMPARE(got->runRepeats, 3);
+            QVERIFY(!speedUpOf({5, 5, 5}, few)->hasInterval());
+        }
+    }
+
+    void withoutATimeThatIsOneThereIsNoSpeedUp() {
+        QVERIFY(!speedUpOf({}, {5, 6, 7}));
+        QVERIFY(!speedUpOf({5, 6, 7}, {}));
+        for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+            QVERIFY(!speedUpOf({10, bad, 11}, {5, 6, 7}) && !speedUpOf({5, 6, 7}, {10, bad, 11}));
+    }
+
+    void timesThatDoNotScatterGiveAPoint() {
+        const auto got = speedUpOf({10, 10, 10}, {5, 5, 5});
+        QVERIFY(near(*got->low, 2) && near(*got->high, 2) && got->isDifferent());
+        QVERIFY(!speedUpOf({10, 10, 10}, {10, 10, 10})->isDifferent());
+    }
+
+    void studentsTableIsMet() {
+        struct Row {
+            double confidence, degrees, t;
+        };
+        for (const Row &row : {Row{0.95, 1, 12.706204736}, Row{0.95, 2, 4.302652730}, Row{0.95, 4, 2.776445105},
+                               Row{0.95, 8, 2.306004135}, Row{0.95, 18, 2.100922040}, Row{0.95, 1e7, 1.959964},
+                               Row{0.99, 4, 4.604094871}, Row{0.9, 10, 1.812461123}, Row{0.5, 3, 0.764892328}})
+            QVERIFY2(near(studentQuantile(row.confidence, row.degrees), row.t, 2e-7),
+                     qPrintable(QString::number(studentQuantile(row.confidence, row.degrees), 'g', 12)));
+    }
+
+    void whateverTheTimesTheIntervalKeepsItsProperties() {
+        std::mt19937_64 random(7);
+        for (int i = 0; i < 2'000; ++i) {
+            const auto a = someTimes(random, 3 + int(random() % 10)), b = someTimes(random, 3 + int(random() % 10));
+            const auto got = speedUpOf(a, b), swapped = speedUpOf(b, a);
+            QVERIFY2(*got->low <= got->factor && got->factor <= *got->high, "the factor lies in its interval");
+            QVERIFY2(near(*got->low, 1 / *swapped->high) && near(got->factor, 1 / swapped->factor),
+                     "swapping sides inverts it");
+            auto minutes = a, minutesOfRun = b;
+            for (double &time : minutes)
+                time /= 60;
+            for (double &time : minutesOfRun)
+                time /= 60;
+            const auto scaled = speedUpOf(minutes, minutesOfRun);
+            QVERIFY2(near(*got->low, *scaled->low) && near(*got->high, *scaled->high), "the unit does not matter");
+            auto shuffled = a;
+            std::shuffle(shuffled.begin(), shuffled.end(), random);
+            QVERIFY2(near(*got->high, *speedUpOf(shuffled, b)->high), "nor the order");
+        }
+    }
+
+    void aFactorOfTwoPeakedTimesIsHeldByItsInterval() {
+        // Medians stand at the peaks' edges here: 1.5 apart where the geometric means are 1.02 apart.
+        const auto got = speedUpOf({10, 10, 10, 15, 15}, {10, 10, 15, 15, 15});
+        QVERIFY(near(got->factor, 10.0 / 15) && *got->low <= got->factor);
+    }
+
+    void intervalsCoverThePlantedSpeedUpAsOftenAsTheySay() {
+        for (const int n : {3, 5, 10}) {
+            const Simulated same = simulate(n, none, normal), unlike = simulate(n, none, normal, 0.09);
+            qInfo("n = %d: %.2f %% covered (width %.3f); the run's spread threefold: %.2f %%", n, 100 * same.covered,
+                  same.width, 100 * unlike.covered);
+            QVERIFY(same.covered >= 0.93 && same.covered <= 0.97);
+            QVERIFY(unlike.covered >= 0.93 && unlike.covered <= 0.97);
+        }
+    }
+
+    void aMachineThatDriftsDoesNotUndoThem() {
+        for (const int n : {3, 5, 10}) {
+            const Simulated line = simulate(n, linearDrift, normal), walk = simulate(n, randomWalk, normal);
+            qInfo("n = %d: linear drift %.2f %% covered (width %.3f), random walk %.2f %% (width %.3f)", n,
+                  100 * line.covered, line.width, 100 * walk.covered, walk.width);
+            QVERIFY(line.covered >= 0.90);
+            QVERIFY(walk.covered >= 0.90);
+        }
+    }
+
+    void stallsWidenThemRatherThanUndoThem() {
+        for (const int n : {3, 5, 10}) {
+            const Simulated stalls = simulate(n, none, heavyTailed);
+            qInfo("n = %d: heavy-tailed %.2f %% covered (width %.3f)", n, 100 * stalls.covered, stalls.width);
+            QVERIFY(stalls.covered >= 0.93);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreStatisticsTest)
+#include "statistics_test.moc"

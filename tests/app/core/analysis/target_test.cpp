@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Time to a target loss or accuracy: interpolated in the open, with the spread over repeats.
+
+#include "analysis/compare/time_to_target.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+constexpr Target ninety{Target::Kind::Accuracy, 0.9};
+
+/// Epochs of `durationS` each, one a value; loss = 1 - accuracy.
+RunOutcome runOf(double durationS, const std::vector<double> &accuracies) {
+    RunOutcome run;
+    run.state = RunState::Done;
+    for (const double accuracy : accuracies) {
+        MergedEpoch epoch;
+        epoch.epoch = int(run.epochs.size()) + 1;
+        epoch.complete = true;
+        epoch.durationS = durationS;
+        epoch.loss = 1 - accuracy;
+        epoch.eval = EvalFrame{epoch.epoch, accuracy, {}, 10'000, {}, 0.1};
+        run.epochs.push_back(epoch);
+    }
+    return run;
+}
+
+bool near(std::optional<double> value, double expected) {
+    return value && std::abs(*value - expected) < 1e-9;
+}
+
+} // namespace
+
+class CoreTargetTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void betweenTwoEpochEndsItIsInterpolatedAndSaidToBe() {
+        const Cell cell{"DDP ×2", {runOf(4, {0.5, 0.8, 0.92, 0.95})}, false};
+        const TimeToTarget got = timesToTarget({cell}, ninety).front();
+        QVERIFY(near(got.seconds, 8 + 4 * (0.10 / 0.12)));
+        QCOMPARE(got.how, std::string("interpolated between epochs 2 and 3"));
+        QVERIFY(near(got.best, 0.95));
+        QCOMPARE(got.reached, 1);
+    }
+
+    void lossFallsToItsTarget() {
+        const Cell cell{"baseline", {runOf(4, {0.5, 0.8, 0.92})}, false};
+        const TimeToTarget got = timesToTarget({cell}, {Target::Kind::Loss, 0.2 + 1e-12}).front();
+        QVERIFY(near(got.seconds, 8));
+        QVERIFY(near(got.best, 0.08));
+        QCOMPARE(toText({Target::Kind::Loss, 0.2}), std::string("training loss 0.200"));
+    }
+
+    void metAtTheFirstEpochsEndItWasMetByThen() {
+        const TimeToTarget got = timesToTarget({Cell{"DP", {runOf(4, {0.91, 0.95})}, false}}, ninety).front();
+        QVERIFY(near(got.seconds, 4));
+        QCOMPARE(got.how, std::string("by the end of epoch 1"));
+    }
+
+    void theFirstTimeCountsEvenIfItFallsBack() {
+        QVERIFY(near(hitOf(runOf(1, {0.8, 0.9, 0.7, 0.95}), ninety).seconds, 2));
+    }
+
+    void whatIsNotReachedSaysHowFarItCame() {
+        const TimeToTarget got = timesToTarget({Cell{"DP", {runOf(4, {0.5, 0.88, 0.87})}, false}}, ninety).front();
+        QVERIFY(!got.seconds && !got.fastest);
+        QCOMPARE(got.how, std::string("not reached: best 88.00 % in 3 epochs"));
+    }
+
+    void theMedianCountsARepeatThatDidNotGetThereAsTheLast() {
+        const RunOutcome fast = runOf(4, {0.5, 0.9}), slow = runOf(6, {0.5, 0.9}), never = runOf(4, {0.5, 0.6});
+        const TimeToTarget two = timesToTarget({Cell{"a", {never, fast, slow}, false}}, ninety).front();
+        QVERIFY2(near(two.seconds, 12), "the middle one of 8, 12 and never");
+        QVERIFY(near(two.fastest, 8) && near(two.slowest, 12));
+        QCOMPARE(two.how, std::string("interpolated between epochs 1 and 2; not reached in 1 of 3 repeats: best "
+                                      "90.00 % in 2 epochs"));
+        QVERIFY(!timesToTarget({Cell{"a", {never, never, fast}, false}}, ninety).front().seconds);
+    }
+
+    void anEpochWithoutEvaluationIsBridged() {
+        RunOutcome run = runOf(4, {0.5, 0.7, 0.9});
+        run.epochs[1].eval.reset();
+        QVERIFY(near(hitOf(run, {Target::Kind::Accuracy, 0.7}).seconds, 4 + 8 * 0.5));
+        for (MergedEpoch &epoch : run.epochs)
+            epoch.eval.reset();
+        QCOMPARE(timesToTarget({Cell{"a", {run}, false}}, ninety).front().how, std::string("no epoch was evaluated"));
+    }
+
+    void aRunThatWasCutOffCountsItsWholeEpochs() {
+        RunOutcome run = runOf(4, {0.5, 0.95});
+        run.epochs.back().complete = false;
+        QVERIFY(!hitOf(run, ninety).seconds);
+    }
+
+    void speedUpsAreOfTimesToTheTarget() {
+        const Cell reference{"baseline", {runOf(4, {0.5, 0.9}), runOf(4.1, {0.5, 0.9}), runOf(4.2, {0.5, 0.9})}, true};
+        const Cell run{"DDP", {runOf(2, {0.5, 0.9}), runOf(2.1, {0.5, 0.9}), runOf(2.05, {0.5, 0.9})}, false};
+        const Cell never{"DP", {runOf(4, {0.5}), runOf(4, {0.5}), runOf(4, {0.5})}, false};
+        const auto got = timesToTarget({run, reference, never}, ninety);
+        QVERIFY(!got[1].speedUp && !got[2].speedUp);
+        QVERIFY(got[0].speedUp && near(got[0].speedUp->factor, 4.1 / 2.05) && got[0].speedUp->isDifferent());
+    }
+
+    void aHarderTargetIsNeverReachedSooner() {
+        const RunOutcome run = runOf(3, {0.3, 0.6, 0.55, 0.8, 0.9, 0.97});
+        double last = 0;
+        for (double value = 0.05; value < 0.97; value += 0.01) {
+            const TargetHit hit = hitOf(run, {Target::Kind::Accuracy, value});
+            QVERIFY(hit.seconds && *hit.seconds >= last - 1e-9);
+            last = *hit.seconds;
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreTargetTest)
+#include "target_test.moc"

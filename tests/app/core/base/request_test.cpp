@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// What is asked of other programs without waiting for them: each answer comes once, from the event loop, and what is given up ends.
+#include <QSignalSpy>
+
+#include <csignal>
+
+#include "base/command_request.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace std::chrono_literals;
+using End = CommandAnswer::End;
+
+namespace {
+
+struct Told {
+    std::optional<CommandAnswer> answer;
+    std::unique_ptr<CommandRequest> request;
+};
+
+/// Runs a command; its answer comes into `told`.
+void run(Told &told, const std::vector<std::string> &words, std::chrono::milliseconds limit,
+         const std::string &in = {}) {
+    told.request =
+        std::make_unique<CommandRequest>(words, in, limit, [&told](const CommandAnswer &answer) -> Result<void> {
+            told.answer = answer;
+            return answer.end == End::Exited && answer.code == 0 ? Result<void>() : fail(Error::failed("no"));
+        });
+}
+
+/// A shell that says its pid and hangs: its pid.
+std::vector<std::string> hangs(const QTemporaryDir &folder) {
+    return {"/bin/sh", "-c", "echo $$ > " + folder.filePath(QStringLiteral("pid")).toStdString() + "; exec sleep 600"};
+}
+int pidIn(const QTemporaryDir &folder) {
+    QFile file(folder.filePath(QStringLiteral("pid")));
+    return file.open(QIODevice::ReadOnly) ? file.readAll().trimmed().toInt() : 0;
+}
+
+} // namespace
+
+class RequestTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void aCommandsAnswerComesFromTheEventLoop() {
+        Told told;
+        run(told, {"/bin/sh", "-c", "cat; echo oh >&2; exit 3"}, 60s, "in");
+        QSignalSpy finished(told.request.get(), &Request::finished);
+        QVERIFY(!told.request->over());
+        QTRY_COMPARE(finished.size(), 1);
+        QVERIFY(told.answer->end == End::Exited);
+        QCOMPARE(told.answer->code, 3);
+        QCOMPARE(told.answer->out, std::string("in"));
+        QCOMPARE(told.answer->err, std::string("oh\n"));
+        QVERIFY(!told.request->result());
+    }
+
+    void aCommandThatCantBeStartedSaysSo() {
+        Told told;
+        run(told, {"/nowhere/at/all"}, 60s);
+        QTRY_VERIFY(told.answer);
+        QVERIFY(told.answer->end == End::NotStarted);
+    }
+
+    void aCommandThatHangsIsEndedAfterItsLimit() {
+        const QTemporaryDir folder;
+        Told told;
+        run(told, hangs(folder), 2s);
+        QTRY_VERIFY(told.answer);
+        QVERIFY(told.answer->end == End::TimedOut);
+        QVERIFY(pidIn(folder) > 0);
+        QTRY_VERIFY(::kill(pidIn(folder), 0) != 0);
+    }
+
+    void aRequestThatIsDeletedEndsItsCommandEvenADeafOne() {
+        const QTemporaryDir folder;
+        Told told;
+        std::vector<std::string> deaf = hangs(folder);
+        deaf.back() = "trap '' TERM; " + deaf.back();
+        run(told, deaf, 60s);
+        QTRY_VERIFY(pidIn(folder) > 0);
+        told.request.reset();
+        QTRY_VERIFY(::kill(pidIn(folder), 0) != 0);
+        QVERIFY(!told.answer);
+    }
+
+    void severalAreOverWhenAllAreAndFailWithTheFirstError() {
+        const auto make = [] { return std::make_unique<AwaitedRequest>(60s, Error::failed("late")); };
+        auto a = make(), b = make();
+        AwaitedRequest *const first = a.get(), *const second = b.get();
+        std::vector<std::unique_ptr<Request>> both;
+        both.push_back(std::move(a));
+        both.push_back(std::move(b));
+        RequestGroup group(std::move(both));
+        QSignalSpy finished(&group, &Request::finished);
+        second->answer(fail(Error::failed("b")));
+        second->answer({}); // only the first answer counts
+        QTest::qWait(50);
+        QCOMPARE(finished.size(), 0);
+        first->answer(fail(Error::failed("a")));
+        QTRY_COMPARE(finished.size(), 1);
+        QCOMPARE(group.result().error().what, std::string("b"));
+    }
+
+    void whatNobodyAnswersFailsInTime() {
+        auto request = std::make_unique<AwaitedRequest>(10ms, Error::failed("late"));
+        const Result<void> result = waitFor(Asked(std::move(request)));
+        QVERIFY(!result);
+        QCOMPARE(result.error().what, std::string("late"));
+    }
+};
+
+QTEST_GUILESS_MAIN(RequestTest)
+#include "request_test.moc"

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Experiments as a matrix: every combination before anything starts, rounds in random but seeded order, time of the whole.
+#include <set>
+
+#include "core_support.h"
+#include "experiment/experiment.h"
+#include "experiment/experiment_time.h"
+#include "experiment/plan.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+Recipe recipeOf(const std::string &matrix, const std::string &more = {}) {
+    const auto recipe = recipeFromJson(
+        "{\"name\": \"grid\", \"base\": {\"epochs\": 2, \"batch_size\": 64},\n \"matrix\": " + matrix + more + "}");
+    if (!recipe)
+        qFatal("%s", joinErrors(recipe.error()).c_str());
+    return *recipe;
+}
+
+std::vector<std::string> mistakes(const std::string &text) {
+    std::vector<std::string> out;
+    if (const auto recipe = recipeFromJson(text, "grid.json"); !recipe)
+        for (const Error &error : recipe.error())
+            out.push_back(error.message());
+    return out;
+}
+
+std::set<std::string> names(const Plan &plan) {
+    std::set<std::string> out;
+    for (const PlannedRun &run : plan.runs)
+        out.insert(run.name);
+    return out;
+}
+
+/// Every combination of method, devices, workers and seed; baselines are no other runs on two devices.
+constexpr const char *grid =
+    "{\"method\": [\"baseline\", \"ddp\"], \"devices\": [1, 2], \"workers\": [0, 2], \"seed\": [1, 2]}";
+
+Experiment experimentOf(int repeats, std::uint64_t orderSeed, std::optional<double> estimateS = 10.0) {
+    PlanOptions options;
+    options.repeats = repeats;
+    options.orderSeed = orderSeed;
+    if (estimateS)
+        options.estimate = [estimateS](const RunConfig &, const std::vector<std::string> &) { return estimateS; };
+    const Recipe recipe = recipeOf("{\"method\": [\"baseline\", \"ddp\"], \"workers\": [0, 2]}");
+    return makeExperiment(*expand(recipe, machine(4), options), recipe, false, {});
+}
+
+} // namespace
+
+class CoreMatrixTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aMatrixIsEveryCombinationWithoutDoubles() {
+        const Recipe recipe = recipeOf(grid);
+        QCOMPARE(recipe.runs.size(), std::size_t(12)); // 16, of which a baseline on two devices is one on one
+        QCOMPARE(recipe.varies, (std::vector<std::string>{"workers", "seed"}));
+        const auto plan = expand(recipe, machine(4));
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        QCOMPARE(plan->runs.size(), std::size_t(12));
+        const auto all = names(*plan);
+        QCOMPARE(all.size(), std::size_t(12)); // each has a name of its own
+        for (const char *name :
+             {"baseline, seed 1, 0 workers", "DDP ×1, seed 2, 2 workers", "DDP ×2, seed 1, 2 workers"})
+            QVERIFY2(all.contains(name), name);
+    }
+
+    void whatTheMachineLacksIsListedAndNotRun() {
+        const auto plan = expand(recipeOf("{\"method\": [\"ddp\"], \"devices\": [1, 2, 8]}"), machine(2));
+        QVERIFY(plan.has_value());
+        QCOMPARE(plan->runnableCount(), 2);
+        QCOMPARE(plan->runs.back().notRunReason, std::string("not run: needs 8, has 2"));
+    }
+
+    void runsMayStandBesideAMatrixAndItIsTheSameReadAgain() {
+        const Recipe recipe = recipeOf("{\"workers\": [0, 4]}", ", \"runs\": [{\"name\": \"mine\", \"method\": \"dp\", "
+                                                                "\"devices\": 2}], \"order_seed\": 7");
+        QCOMPARE(recipe.runs.size(), std::size_t(3));
+        QCOMPARE(recipe.orderSeed, std::optional<std::uint64_t>(7));
+        const auto again = recipeFromJson(toJson(recipe));
+        QVERIFY(again.has_value() && *again == recipe);
+    }
+
+    void coresOfWorkersNeedNoPlaceInAName() {
+        const auto plan = expand(recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}"), machine(4));
+        QVERIFY(plan.has_value());
+        QCOMPARE(names(*plan), (std::set<std::string>{"baseline, 0 workers", "baseline, 2 workers"}));
+        QCOMPARE(plan->runs[1].config.workerCores, std::string("1-2"));
+    }
+
+    void coresOfWorkersNeedNoPlaceInANameEither_WhenALaterKeyVaries() {
+        const auto plan = expand(recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"], \"precision\": "
+                                          "[\"fp32\", \"fp64\"], \"augment\": [\"none\", \"affine\"]}"),
+                                 machine(4));
+        QVERIFY(plan.has_value());
+        const auto all = names(*plan);
+        QCOMPARE(all.size(), std::size_t(8));
+        for (const std::string &name : all)
+            QVERIFY2(name.find("cores") == std::string::npos, name.c_str());
+        QVERIFY(all.contains("baseline, 2 workers, affine, fp64") || all.contains("baseline, 2 workers, fp64, affine"));
+    }
+
+    void whereNothingElseTellsRunsApartTheirWorkersCoresDo() {
+        RunConfig anywhere, bound;
+        anywhere.workers = bound.workers = 2;
+        bound.workerCores = "2-3";
+        const auto plan = expand(recipeFromConfigs("mine", {anywhere, bound}, 1), machine(4));
+        QVERIFY2(plan.has_value(), plan ? "" : joinErrors(plan.error()).c_str());
+        QCOMPARE(names(*plan), (std::set<std::string>{"baseline", "baseline, worker cores 2-3"}));
+    }
+
+    void aReferenceThatNamesNoRunIsTold() {
+        const Recipe recipe =
+            recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}", ", \"reference\": \"baseline\"");
+        const auto plan = expand(recipe, machine(4));
+        QVERIFY(!plan.has_value());
+        QCOMPARE(plan.error().size(), std::size_t(1));
+        const std::string told = plan.error().front().message();
+        QVERIFY2(told.find("no run is named \"baseline\"") != std::string::npos, told.c_str());
+        QVERIFY2(told.find("\"baseline, 0 workers\", \"baseline, 2 workers\"") != std::string::npos, told.c_str());
+        PlanOptions options; // the person's own setting renames them: no mistake of the recipe's
+        options.set = {{"workers", "2"}};
+        QVERIFY(expand(recipe, machine(4), options).has_value());
+        options.set = {{"lr", "0.5"}};
+        QVERIFY(!expand(recipe, machine(4), options).has_value());
+    }
+
+    void everyMistakeIsToldAtOnce() {
+        const auto told = mistakes("{\"name\": \"grid\",\n \"matrix\": {\n  \"method\": [\"ddp\", \"bazeline\"],\n"
+                                   "  \"worker\": [1],\n  \"epochs\": [],\n  \"lr\": 0.1\n }}");
+        QCOMPARE(told.size(), std::size_t(4));
+        const auto has = [&](const char *where, const char *what) {
+            return std::any_of(told.begin(), told.end(), [&](const std::string &one) {
+                return one.find(where) != std::string::npos && one.find(what) != std::string::npos;
+            });
+        };
+        QVERIFY2(has("grid.json:3: method", "did you mean \"baseline\"?"), told[0].c_str());
+        QVERIFY2(has("grid.json:4: worker", "did you mean \"workers\"?"), told[0].c_str());
+        QVERIFY2(has("grid.json:5: epochs", "at least one value"), told[0].c_str());
+        QVERIFY2(has("grid.json:6: lr", "must be a list"), told[0].c_str());
+    }
+
+    void aCombinationThatCantRunIsNamed() {
+        const auto told = mistakes("{\"name\": \"grid\", \"base\": {\"batch_size\": 64}, \"matrix\": {\"method\": "
+                                   "[\"baseline\", \"ddp\"], \"devices\": [2, 3], \"seed\": [1, 2, 3]}}");
+        QCOMPARE(told.size(), std::size_t(1)); // once, not once a seed
+        QVERIFY2(told[0].find("DDP ×3") != std::string::npos, told[0].c_str());
+    }
+
+    void moreThanAThousandRunsAreRefused() {
+        std::string seeds;
+        for (int i = 0; i < 40; ++i)
+            seeds += (i > 0 ? "," : "") + std::to_string(i);
+        const auto told = mistakes("{\"name\": \"grid\", \"matrix\": {\"seed\": [" + seeds + "], \"lr\": [0.1,0.2], " +
+                                   "\"epochs\": [" + seeds.substr(2) + "]}}");
+        QCOMPARE(told.size(), std::size_t(1));
+        QVERIFY2(told[0].find("more than 1000 runs") != std::string::npos, told[0].c_str());
+    }
+
+    void roundsTakeTurnsInAnOrderThatIsRandomAndSeeded() {
+        const Experiment one = experimentOf(5, 1), same = experimentOf(5, 1), other = experimentOf(5, 2);
+        QCOMPARE(one.order, same.order);
+        QVERIFY(one.order != other.order);
+        std::set<std::vector<int>> rounds;
+        for (int round = 0; round < 5; ++round) {
+            std::vector<int> runs;
+            std::set<std::string> seen;
+            for (int i = 0; i < 4; ++i) {
+                const int entry = one.order[std::size_t(4 * round + i)];
+                QCOMPARE(one.entries[std::size_t(entry)].planned.repeat, round + 1);
+                seen.insert(one.entries[std::size_t(entry)].planned.name);
+                runs.push_back(entry % 4);
+            }
+            QCOMPARE(seen.size(), std::size_t(4)); // every run once a round
+            rounds.insert(runs);
+        }
+        QVERIFY2(rounds.size() > 1, "rounds differ in order");
+        QCOMPARE(one.queued(), one.order);
+        const auto back = experimentFromJson(toJson(one));
+        QVERIFY(back && back->order == one.order && back->orderSeed == 1);
+    }
+
+    void everyRunComesFirstAboutAsOften() {
+        std::map<int, int> first;
+        const Experiment many = experimentOf(400, 3);
+        for (int round = 0; round < 400; ++round)
+            ++first[many.order[std::size_t(4 * round)] % 4];
+        for (const auto &[run, count] : first)
+            QVERIFY2(count > 60 && count < 140, qPrintable(QString::number(count)));
+    }
+
+    void aSingleRoundAndSeedZeroRunAsListed() {
+        for (const Experiment &listed : {experimentOf(1, 9), experimentOf(3, 0)})
+            QVERIFY(std::is_sorted(listed.order.begin(), listed.order.end()));
+    }
+
+    void theTimeOfTheWholeComesFromEarlierRunsAndFromThisExperimentsOwn() {
+        Experiment experiment = experimentOf(3, 0);
+        ExperimentClock clock;
+        QCOMPARE(*leftS(experiment, clock), 120.0);
+        QCOMPARE(*progressOf(experiment, clock), 0.0);
+        experiment.entries[0].state = EntryState::Done; // it took 20 s, so its other repeats will
+        clock.runTimeS = [](int entry) { return entry == 0 ? std::optional(20.0) : std::nullopt; };
+        QCOMPARE(*leftS(experiment, clock), 130.0);
+        QCOMPARE(*progressOf(experiment, clock), 20.0 / 150);
+        experiment.entries[1].state = EntryState::Running;
+        QCOMPARE(*leftS(experiment, clock), 130.0); // just begun: nothing of its own is known
+        clock.leftS = [](int) { return std::optional(4.0); };
+        clock.fraction = [](int) { return std::optional(0.5); };
+        QCOMPARE(*leftS(experiment, clock), 124.0);
+        QCOMPARE(*progressOf(experiment, clock), 25.0 / 150);
+    }
+
+    void aRunOfUnknownLengthLeavesTheWholeUnknownUntilItsFirstRepeat() {
+        Experiment experiment = experimentOf(2, 0, std::nullopt);
+        ExperimentClock clock;
+        clock.runTimeS = [](int) { return std::optional(7.0); };
+        QVERIFY(!leftS(experiment, clock));
+        for (int i = 0; i < 4; ++i) {
+            experiment.entries[std::size_t(i)].state = EntryState::Done;
+            QVERIFY(leftS(experiment, clock).has_value() == (i == 3));
+        }
+        QCOMPARE(*leftS(experiment, clock), 28.0);
+        QCOMPARE(*progressOf(experiment, clock), 0.5);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreMatrixTest)
+#include "matrix_test.moc"

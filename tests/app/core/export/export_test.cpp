@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// The results as LaTeX and HTML, each read back.
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/verdict.h"
+#include "core_support.h"
+#include "export/export.h"
+#include "export/report.h"
+#include "export/svg_chart.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+const std::string nasty = R"(a & b_c 100% $x$ #1 {y} ~ ^ \z <i>"q"</i> | [1] * -- `t` × ±2)";
+
+ResultTable table() {
+    ResultTable out;
+    out.title = "LeNet & friends_2 <b>";
+    out.datasetNote = "Fashion-MNIST, 12,800 samples";
+    ResultRow reference;
+    reference.name = "baseline";
+    reference.method = "baseline";
+    reference.kind = "measured here";
+    reference.state = "done";
+    reference.repeats = reference.planned = 2;
+    reference.reference = true;
+    reference.trainingTimesS = {10, 11};
+    reference.totalTrainingTimeS = 10.5;
+    reference.speedUpTraining = 1;
+    reference.testAccuracy = 0.8934;
+    out.rows.push_back(reference);
+    ResultRow other = reference;
+    other.name = nasty;
+    other.method = "ddp";
+    other.reference = false;
+    other.trainingTimesS = {5, 5.5};
+    other.totalTrainingTimeS = 5.25;
+    other.speedUpTraining = 2;
+    other.testAccuracy.reset();
+    other.notes = {"50 % of " + nasty};
+    out.rows.push_back(other);
+    ResultRow published;
+    published.name = "DDP ×2";
+    published.published = true;
+    published.kind = "published, 8 × H100";
+    published.state = "published";
+    published.publishedTimeS = 117.07;
+    out.rows.push_back(published);
+    out.reference = "baseline";
+    out.notes = {"a note of the table"};
+    return out;
+}
+
+/// From 12 to 7 seconds, with one setting told apart and one control missing.
+Attribution attribution() {
+    Attribution out;
+    out.reference = "baseline";
+    out.run = nasty;
+    out.referenceS = 12;
+    out.runS = 7;
+    const std::pair<Cause, double> bars[] = {{Cause::DataLoading, -4},    {Cause::Compute, -2},
+                                             {Cause::Communication, 0.5}, {Cause::Imbalance, 0.25},
+                                             {Cause::StartUp, 0.25},      {Cause::Unattributed, 0}};
+    for (const auto &[cause, change] : bars)
+        out.bars.push_back({cause, change, change, change});
+    out.factors = {{"workers", "4 loading workers instead of 0", -3, -3.5, -2.5, {"baseline, 4 workers"}}};
+    out.missing = {{"DDP ×2, 0 workers", "It has the method without the workers.", {}}};
+    return out;
+}
+
+StepAnatomy anatomy() {
+    DpAnatomy step;
+    step.stages = {{"load", 0.01, false}, {"parallel_forward", 0.02, true}, {"optimizer", 0.01, false}};
+    step.devices = {{"cpu:0", {}, {}, {{"parallel_forward", 0.02}}, {}},
+                    {"cpu:1", {}, {}, {{"parallel_forward", 0.015}}, {}}};
+    step.stepS = 0.04;
+    step.parallelS = 0.02;
+    return {"DP ×2", "dp", step};
+}
+
+/// The table judged: all that a verdict can have.
+Report whole() {
+    const SuggestedRun control{"baseline, 4 workers", "What do the workers do by themselves?", {}};
+    PairJudgement pair;
+    pair.reference = "baseline";
+    pair.run = nasty;
+    pair.training = SpeedUp{2, 1.9, 2.1, 3, 3};
+    pair.fairness = {{"seed", "Seed", "1", "2", FairnessWeight::Minor, "Other seeds.", std::nullopt},
+                     {"workers", "Loading workers", "0", "4", FairnessWeight::Decisive, "It loads with 4.", control}};
+    pair.attribution = attribution();
+    Report out;
+    out.judgement.reference = "baseline";
+    out.judgement.sentence = "It is twice as fast.";
+    out.judgement.pairs = {pair};
+    out.judgement.bottlenecks = {{"baseline", Bound::Input, 0.5, "Loading takes half.", {control}}};
+    out.table = judged(table(), out.judgement);
+    out.anatomies = {anatomy()};
+    out.target = Target{Target::Kind::Accuracy, 0.88};
+    TimeToTarget time;
+    time.cell = "baseline";
+    time.repeats.resize(3);
+    time.reached = 3;
+    time.seconds = 8;
+    time.fastest = 7.5;
+    time.slowest = 9;
+    time.how = "by the end of epoch 1";
+    out.times = {time};
+    return out;
+}
+
+nlohmann::json readPage(const std::string &path) {
+    QProcess reader;
+    reader.start(QStringLiteral("python3"),
+                 {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_html.py"), QString::fromStdString(path)});
+    if (!reader.waitForFinished(test::hangLimitMs) || reader.exitCode() != 0)
+        qFatal("%s", reader.readAllStandardError().constData());
+    return nlohmann::json::parse(reader.readAllStandardOutput().toStdString());
+}
+
+/// The inverse of latexText, written from TeX's rules.
+QString unescaped(QString text) {
+    static const QRegularExpression stack(QStringLiteral(R"(^\\shortstack\[r\]\{(.*)\\\\(.*)\}$)"));
+    text.replace(stack, QStringLiteral("\\1 \\2"));
+    static const std::pair<const char *, const char *> commands[] = {{"\\textbackslash{}", "\x01"},
+                                                                     {"\\textasciitilde{}", "~"},
+                                                                     {"\\textasciicircum{}", "^"},
+                                                                     {"\\textless{}", "<"},
+                                                                     {"\\textgreater{}", ">"},
+                                                                     {"\\textbar{}", "|"},
+                                                                     {"{\\char34}", "\""},
+                                                                     {"\\textasciigrave{}", "`"},
+                                                                     {"{[}", "["},
+                                                                     {"{]}", "]"},
+                                                                     {"{*}", "*"},
+                                                                     {"-{}-", "--"},
+                                                                     {"$\\times$", "×"},
+                                                                     {"$\\pm$", "±"},
+                                                                     {"\\&", "&"},
+                                                                     {"\\%", "%"},
+                                                                     {"\\$", "$"},
+                                                                     {"\\#", "#"},
+                                                                     {"\\_", "_"},
+                                                                     {"\\{", "{"},
+                                                                     {"\\}", "}"}};
+    for (const auto &[command, letter] : commands)
+        text.replace(QString::fromUtf8(command), QString::fromUtf8(letter));
+    return text.replace(QLatin1Char('\x01'), QLatin1Char('\\'));
+}
+
+/// The cells of a tabular: split at & and \\ that no backslash escapes.
+QList<QStringList> cellsOf(const QString &latex) {
+    QList<QStringList> out;
+    const QString body = latex.section(QStringLiteral("\\toprule\n"), 1).section(QStringLiteral("\\bottomrule"), 0, 0);
+    for (const QString &line : body.split(QLatin1Char('\n'), Qt::SkipEmptyParts)) {
+        if (line == QLatin1String("\\midrule"))
+            continue;
+        QStringList row;
+        for (const QString &cell : line.chopped(3).split(QRegularExpression(QStringLiteral("(?<!\\\\) & "))))
+            row.append(unescaped(cell));
+        out.append(row);
+    }
+    return out;
+}
+
+} // namespace
+
+class CoreExportTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void latexReadsBackAsTheTable() {
+        const QString latex = QString::fromStdString(exportResults({table(), {}}, ExportFormat::Latex));
+        const TextTable text = textTable(table(), TextColumns::Paper);
+        const QList<QStringList> cells = cellsOf(latex);
+        QCOMPARE(cells.size(), qsizetype(text.rows.size() + 1));
+        for (std::size_t row = 0; row <= text.rows.size(); ++row) {
+            const auto &expected = row == 0 ? text.heads : text.rows[row - 1];
+            QCOMPARE(cells[qsizetype(row)].size(), qsizetype(expected.size()));
+            for (std::size_t i = 0; i < expected.size(); ++i)
+                QCOMPARE(cells[qsizetype(row)][qsizetype(i)],
+                         expected[i] == "-" ? QStringLiteral("--") : QString::fromStdString(expected[i]));
+        }
+        QVERIFY(latex.contains(QLatin1String("\\caption{LeNet \\& friends\\_2")));
+        QCOMPARE(latex.count(QLatin1String("\\midrule")), 2); // published figures stand apart
+        QVERIFY2(latex.contains(QStringLiteral("\\begin{tabular}{") + QString::fromStdString([&] {
+                                    std::string columns;
+                                    for (const bool number : text.numbers)
+                                        columns += number ? 'r' : 'l';
+                                    return columns;
+                                }()) +
+                                QLatin1Char('}')),
+                 "figures are right-aligned");
+    }
+
+    void everyLetterThatTexReadsAsACommandIsEscaped() {
+        for (int c = 0x20; c < 0x7f; ++c) {
+            const std::string text(1, char(c)), escaped = latexText(text);
+            QCOMPARE(unescaped(QString::fromStdString(escaped)), QString::fromStdString(text));
+            const bool special = std::string_view("&%$#_{}~^\\").find(char(c)) != std::string_view::npos;
+            QVERIFY2(!special || escaped.size() > 1, text.c_str());
+        }
+        QCOMPARE(latexText("a\nb\tc"), std::string("a b c"));
+    }
+
+    void pdflatexSetsIt() {
+        const QString program = QStandardPaths::findExecutable(QStringLiteral("pdflatex"));
+        if (program.isEmpty())
+            QSKIP("pdflatex is not installed");
+        QTemporaryDir folder;
+        write(folder.filePath(QStringLiteral("table.tex")).toStdString(), exportResults(whole(), ExportFormat::Latex));
+        write(folder.filePath(QStringLiteral("page.tex")).toStdString(),
+              "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\\input{table}\\end{document}");
+        QProcess process;
+        process.setWorkingDirectory(folder.path());
+        process.start(program, {QStringLiteral("-halt-on-error"), QStringLiteral("-interaction=nonstopmode"),
+                                QStringLiteral("page.tex")});
+        QVERIFY(process.waitForFinished(test::hangLimitMs));
+        QVERIFY2(process.exitCode() == 0, process.readAllStandardOutput().constData());
+    }
+
+    void aBrowserOpensThePageAndFindsItWhole() {
+        const QString browser = QStandardPaths::findExecutable(QStringLiteral("chromium"));
+        if (browser.isEmpty())
+            QSKIP("chromium is not installed: the page was parsed, not opened");
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("page.html"));
+        write(path.toStdString(), exportResults(whole(), ExportFormat::Html));
+        QProcess process;
+        process.start(browser,
+                      {QStringLiteral("--headless=new"), QStringLiteral("--no-sandbox"),
+                       QStringLiteral("--disable-gpu"), QStringLiteral("--user-data-dir=") + folder.filePath("b"),
+                       QStringLiteral("--dump-dom"), QStringLiteral("file://") + path});
+        QVERIFY(process.waitForFinished(test::hangLimitMs));
+        const QByteArray dom = process.readAllStandardOutput();
+        QVERIFY2(dom.contains("<p class=\"verdict\">"), dom.left(500).constData());
+        QCOMPARE(dom.count("<svg"), 3); // speed-ups, waterfall, DP's step device by device
+        QCOMPARE(dom.count("<svg"), dom.count("</svg>"));
+        QVERIFY(dom.contains("aria-label=\"From baseline to a &amp; b_c"));
+        QVERIFY(dom.contains("aria-label=\"Where a step goes, device by device\""));
+        for (const char *said : {"data loading", "−4.00 s", "2.00 (1.90-2.10)", "One setting at a time",
+                                 "Missing controls", "Time to target"})
+            QVERIFY2(dom.contains(said), said);
+        QVERIFY(dom.contains("<details>"));
+    }
+
+    void htmlIsOneWholePageThatLoadsNothing() {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("page.html")).toStdString();
+        const std::string svg =
+            "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"><title>t</title></svg>";
+        write(path, htmlReport({table(), {}}, {{"loss & time", svg}, {"devices", svg}}));
+        const auto page = readPage(path);
+        QCOMPARE(page["title"].get<std::string>(), table().title);
+        QCOMPARE(page["unbalanced"].dump(), std::string("[]"));
+        QCOMPARE(page["loads"].dump(), std::string("[]"));
+        QCOMPARE(page["svg"].get<int>(), 3);
+        QCOMPARE(page["paragraphs"]["verdict"][0].get<std::string>(), verdictText(table()).sentence);
+        QCOMPARE(page["notes"].get<std::vector<std::string>>(), noteLines(table()));
+        for (const int which : {0, 1}) {
+            const TextTable text = textTable(table(), which == 0 ? TextColumns::Reading : TextColumns::All);
+            QCOMPARE(page["tables"][which][0].get<std::vector<std::string>>(), text.heads);
+            for (std::size_t row = 0; row < text.rows.size(); ++row)
+                QCOMPARE(page["tables"][which][row + 1].get<std::vector<std::string>>(), text.rows[row]);
+        }
+    }
+
+    void thePageHasTheFiguresOfItsChartsAsText() {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("page.html")).toStdString();
+        write(path, exportResults(whole(), ExportFormat::Html));
+        const auto page = readPage(path);
+        QCOMPARE(page["unbalanced"].dump(), std::string("[]"));
+        QCOMPARE(page["loads"].dump(), std::string("[]"));
+        QCOMPARE(page["svg"].get<int>(), 3);
+        using Rows = std::vector<std::vector<std::string>>;
+        const auto &tables = page["tables"]; // results, causes, settings, fairness, target, all columns
+        QCOMPARE(tables.size(), std::size_t(6));
+        QVERIFY((tables[1].get<Rows>() ==
+                 Rows{{"Run", "Reference's time", "data loading", "device compute", "communication", "imbalance",
+                       "outside training", "unattributed", "Run's time"},
+                      {nasty, "12.0 s", "−4.00 s", "−2.00 s", "+0.50 s", "+0.25 s", "+0.25 s", "0 s", "7.00 s"}}));
+        QVERIFY((tables[2].get<Rows>()[1] == std::vector<std::string>{nasty, "4 loading workers instead of 0",
+                                                                      "baseline, 4 workers", "−3.00 s", "−3.50 s",
+                                                                      "−2.50 s"}));
+        QCOMPARE(tables[3][1][0].get<std::string>(), std::string("decisive")); // heaviest first
+        QCOMPARE(tables[3][2][0].get<std::string>(), std::string("minor"));
+        QVERIFY((tables[4].get<Rows>()[1] ==
+                 std::vector<std::string>{"baseline", "by the end of epoch 1", "8.00", "7.50", "9.00", "3 of 3", "-"}));
+        const auto notes = page["notes"].get<std::vector<std::string>>();
+        QVERIFY(std::ranges::find(notes, nasty + ": DDP ×2, 0 workers. It has the method without the workers.") !=
+                notes.end());
+    }
+
+    void markdownAndLatexHaveTheWholeVerdict() {
+        const std::string markdown = exportResults(whole(), ExportFormat::Markdown);
+        for (const char *said :
+             {"| 2.00 (1.90-2.10) |", "## Where the differences come from\n",
+              "| −4.00 s | −2.00 s | +0.50 s | +0.25 s | +0.25 s | 0 s | 7.00 s |", "## One setting at a time\n",
+              "| −3.00 s | −3.50 s | −2.50 s |", "## Missing controls\n",
+              ": DDP ×2, 0 workers. It has the method without the workers.\n", "## Is the comparison fair?\n",
+              "decisive: Loading workers 4 instead of 0. It loads with 4. Control: baseline, 4 workers.\n",
+              "- baseline: input-bound. Loading takes half. Try baseline, 4 workers: What do the workers do by "
+              "themselves?\n",
+              "Training time to test accuracy 88.00 %", "| by the end of epoch 1 | 8.00 | 7.50 | 9.00 | 3 of 3 | - |"})
+            QVERIFY2(markdown.find(said) != std::string::npos, (said + ("\n" + markdown)).c_str());
+        QVERIFY(markdown.find("decisive: ") < markdown.find("minor: "));
+
+        const QString latex = QString::fromStdString(exportResults(whole(), ExportFormat::Latex));
+        for (const char *said :
+             {"2.00 (1.90-2.10)", "\\caption{Where the differences come from. ", "$-$4.00 s & $-$2.00 s & +0.50 s",
+              "\\caption{One setting at a time. ", "\\paragraph{Missing controls}",
+              "\\paragraph{Is the comparison fair?}", "Loading takes half. Try baseline, 4 workers: ",
+              "\\caption{Time to target. Training time to test accuracy 88.00 \\%"})
+            QVERIFY2(latex.contains(QString::fromUtf8(said)), (said + ("\n" + latex.toStdString())).c_str());
+        QCOMPARE(latex.count(QLatin1String("\\begin{table}")), 4); // results, causes, settings, target
+        QCOMPARE(latex.count(QLatin1String("\\begin{")), latex.count(QLatin1String("\\end{")));
+    }
+
+    void aFairPairIsSaidToBeFair() {
+        Report report = whole();
+        report.judgement.pairs.front().fairness.clear();
+        const std::string said = "Nothing was found that differs besides what was meant.";
+        for (const ExportFormat format : {ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html})
+            QVERIFY2(exportResults(report, format).find(said) != std::string::npos,
+                     qPrintable(QString::number(int(format))));
+        QVERIFY(exportResults({table(), {}}, ExportFormat::Html).find(said) == std::string::npos);
+    }
+
+    void aWaterfallsReferenceHasTheColourOfItsMethod() {
+        const std::string grey(methodColorName("baseline")), blue(methodColorName("ddp"));
+        const std::string fromDdp = waterfallSvg(attribution(), "ddp", "ddp");
+        QVERIFY(fromDdp.find(grey) == std::string::npos && fromDdp.find(blue) != std::string::npos);
+        QVERIFY(waterfallSvg(attribution(), "baseline", "ddp").find(grey) != std::string::npos);
+    }
+
+    void namesThatBeginAlikeStayApartInAChart() {
+        ResultTable alike = table();
+        alike.rows[0].name = "baseline, workers 0, augmented, item";
+        alike.rows[1].name = "baseline, workers 0, augmented, batch";
+        const std::string svg = speedUpSvg(alike, {});
+        QVERIFY(svg.find("<title>baseline, workers 0, augmented, item</title>") != std::string::npos);
+        QVERIFY2(svg.find("…mented, item</text>") != std::string::npos, svg.c_str());
+        QVERIFY2(svg.find("…ented, batch</text>") != std::string::npos, svg.c_str());
+    }
+
+    void aReadingTableLeavesOutWhatNoRowKnows() {
+        const TextTable all = textTable(table(), TextColumns::All), reading = textTable(table(), TextColumns::Reading);
+        const auto has = [](const TextTable &text, const std::string &head) {
+            return std::find(text.heads.begin(), text.heads.end(), head) != text.heads.end();
+        };
+        QVERIFY(has(all, "Run time (s)") && !has(reading, "Run time (s)"));
+        QVERIFY(has(all, "Hosts") && !has(reading, "Hosts"));
+        const TextTable paper = textTable(table(), TextColumns::Paper);
+        QVERIFY(has(reading, "State") && !has(paper, "State") && has(paper, "Speed-up, training"));
+        QCOMPARE(paper.rows[2].front(), std::string("DDP ×2 (published)"));
+        QVERIFY(has(reading, "Training time (s)") && has(reading, "Published time (s)"));
+        QCOMPARE(reading.rows.size(), table().rows.size());
+    }
+
+    void aFormatThatIsNoneNamesThemAll() {
+        QVERIFY((*exportFormatFrom("tex") == ExportFormat::Latex));
+        const auto refused = exportFormatFrom("docx");
+        QVERIFY(!refused);
+        QVERIFY2(refused.error().message().find("csv, json, md, tex or html") != std::string::npos,
+                 refused.error().message().c_str());
+        QVERIFY(!exportCurves({}, ExportFormat::Html).has_value());
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreExportTest)
+#include "export_test.moc"

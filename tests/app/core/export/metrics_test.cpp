@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+// A metric that a script invented, from its frames to the curve, the list of runs, the filter and every export.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+#include <QAbstractItemModelTester>
+#include <QProcess>
+
+#include "analysis/compare/judgement.h"
+#include "analysis/history/run_columns.h"
+#include "analysis/history/run_diff.h"
+#include "analysis/history/run_filter.h"
+#include "core_support.h"
+#include "export/report.h"
+#include "export/tensorboard_writer.h"
+#include "models/run_curves.h"
+#include "models/run_list_model.h"
+#include "store/run_outcome.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+using Json = nlohmann::json;
+constexpr auto strict = QAbstractItemModelTester::FailureReportingMode::QtTest;
+const QString peers = QStringLiteral(LOCKSTEP_PEERS);
+
+/// The recording of core_support.h, whose ranks tell of each step how many chairs they counted: 1 + rank.
+std::vector<Frame> chairs() {
+    std::vector<Frame> frames = ddpRecording();
+    for (Frame &frame : frames)
+        if (auto *steps = std::get_if<StepsFrame>(&frame.body))
+            for (std::int64_t step = steps->firstStep; step <= steps->lastStep; ++step)
+                add(steps->scalars, "chairs", 1 + *frame.rank);
+    return frames;
+}
+
+/// On disk, with what its agent would have summed up.
+std::string chairsRun(std::uint32_t number) {
+    const std::string run = finishedRun(number);
+    std::string text;
+    const std::vector<std::string> lines = sealed(run, chairs());
+    for (const std::string &line : lines)
+        text += line + "\n";
+    write(runFolder(run).log(0), text);
+    RunResult result = doneResult(run, lines.size());
+    result.summary.emplace();
+    result.summary->metrics = {{"chairs", 1.5}, {"name", 7}, {"not a name", 1}, {"odd", std::nan("")}};
+    write(runFolder(run).result(), toJson(result));
+    return run;
+}
+
+void take(RunStore &store, const std::vector<Frame> &frames) {
+    store.setRecord(ddpRecord("r"));
+    for (const Frame &one : frames)
+        store.take(one);
+}
+
+Report report() {
+    RunStore store(QStringLiteral("20260101T000000Z-00000001"));
+    take(store, chairs());
+    const std::vector<RunOutcome> outcomes = {outcomeOf(store)};
+    return reportOf(resultTable(outcomes), outcomes, {}, {exportedCurve(store)});
+}
+
+bool has(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+class CoreMetricsTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void theRanksOfAMetricMakeOneCurve() {
+        RunStore store(QStringLiteral("r"));
+        take(store, chairs());
+        QVERIFY(std::ranges::count(store.metrics().names(), "chairs") == 1);
+        const LossSeries *all = store.metrics().series("chairs"), *loss = &store.losses().all();
+        QVERIFY(all);
+        QCOMPARE(all->points().size(), loss->points().size());
+        for (std::size_t i = 0; i < all->points().size(); ++i) {
+            QCOMPARE(all->points()[i].step, loss->points()[i].step);
+            QCOMPARE(all->points()[i].loss, 1.5);
+            QCOMPARE(all->points()[i].min, 1.0);
+            QCOMPARE(all->points()[i].max, 2.0);
+        }
+        QCOMPARE(store.metrics().rankSeries("chairs", 1)->points().size(), std::size_t{8});
+        QCOMPARE(store.metrics().rankSeries("chairs", 1)->points().front().loss, 2.0);
+        QVERIFY(!store.metrics().series("tables"));
+        QCOMPARE(outcomeOf(store).metrics.at("chairs"), 1.5);
+        QCOMPARE(outcomeOf(store).epochs.at(1).metrics.at("chairs"), 1.5);
+    }
+
+    void theSpeedOfARunIsKnownOfAnyFrames() {
+        RunStore store(QStringLiteral("r"));
+        take(store, ddpRecording()); // nobody measured it
+        const LossSeries *speed = store.metrics().series("samples_per_s");
+        QVERIFY(speed);
+        QCOMPARE(speed->points().size(), std::size_t{8});
+        QCOMPARE(speed->points().front().loss, 160 / 0.10 + 160 / 0.11); // both ranks', a window's samples ÷ its phases
+        const double whole = 1280 / 0.8 + 1280 / 0.9;                    // samples ÷ epochs' durations
+        QVERIFY(std::fabs(outcomeOf(store).metrics.at("samples_per_s") - whole) < 1e-9);
+        QCOMPARE(runColumn("samples_per_s"), runColumn("throughput")); // one column, not two
+    }
+
+    void aMetricOfOneRankIsDrawnToo() {
+        std::vector<Frame> frames = chairs();
+        for (Frame &frame : frames)
+            if (auto *steps = std::get_if<StepsFrame>(&frame.body); steps && frame.rank == 0)
+                steps->scalars.clear();
+        RunStore store(QStringLiteral("r"));
+        take(store, frames);
+        QCOMPARE(store.metrics().series("chairs")->points().size(), std::size_t{8});
+        QCOMPARE(outcomeOf(store).metrics.at("chairs"), 2.0);
+    }
+
+    void stepsTakenAgainReplaceThePointsBefore() {
+        std::vector<Frame> frames = chairs();
+        RunStore store(QStringLiteral("r"));
+        take(store, frames);
+        for (Frame &frame : frames)
+            if (auto *steps = std::get_if<StepsFrame>(&frame.body))
+                for (auto &[name, window] : steps->scalars)
+                    window = {10 * window.weight, window.weight, 10, 10, 10};
+        for (const Frame &frame : frames)
+            if (std::holds_alternative<StepsFrame>(frame.body))
+                store.take(frame);
+        const LossSeries *all = store.metrics().series("chairs");
+        QCOMPARE(all->points().size(), std::size_t{8});
+        for (const LossPoint &point : all->points())
+            QCOMPARE(point.loss, 10.0);
+    }
+
+    void aLongCurveIsHalvedAsItsMetricSays() {
+        LossSeries last(4, OverSteps::Last), largest(4, OverSteps::Max), mean(4);
+        for (int i = 0; i < 5; ++i)
+            for (LossSeries *series : {&last, &largest, &mean}) {
+                LossPoint point;
+                point.step = i;
+                point.loss = point.min = point.max = i == 0 ? 8 : i;
+                point.samples = 1;
+                series->append(point);
+            }
+        QCOMPARE(last.points().front().loss, 1.0);
+        QCOMPARE(largest.points().front().loss, 8.0);
+        QCOMPARE(mean.points().front().loss, 4.5);
+        for (const LossSeries *series : {&last, &largest, &mean}) {
+            QCOMPARE(series->points().size(), std::size_t{3});
+            QCOMPARE(series->points().front().min, 1.0);
+            QCOMPARE(series->points().front().max, 8.0);
+        }
+    }
+
+    void curvesAreOfWhicheverMetricTheyAreAskedFor() {
+        RunStore store(QStringLiteral("r"));
+        take(store, chairs());
+        RunSet set;
+        set.add(&store);
+        RunCurves curves(&set);
+        QVERIFY(curves.curve(0, RunCurves::XAxis::Step)->first().y() < 1);
+        curves.setMetric("chairs");
+        QCOMPARE(curves.curve(0, RunCurves::XAxis::Step)->size(), 8);
+        QCOMPARE(curves.curve(0, RunCurves::XAxis::Step)->first(), QPointF(4, 1.5));
+        curves.setMetric("tables");
+        QVERIFY(curves.curve(0, RunCurves::XAxis::Step)->isEmpty());
+    }
+
+    void theListOfRunsGetsAColumnForIt() {
+        const Home home;
+        finishedRun(1); // knows no metric
+        RunListModel model(std::make_unique<RunIndex>(*RunIndex::open()));
+        const QAbstractItemModelTester tester(&model, strict);
+        QVERIFY(model.refresh().has_value());
+        const int before = model.columnCount();
+        QCOMPARE(model.columnOf("chairs"), -1);
+        QSignalSpy inserted(&model, &QAbstractItemModel::columnsInserted);
+        chairsRun(2);
+        QVERIFY(model.refresh().has_value());
+        QCOMPARE(inserted.count(), 1);
+        QCOMPARE(model.columnCount(), before + 3); // chairs, metric_name, odd
+        const int column = model.columnOf("chairs");
+        QVERIFY(column > RunListModel::countColumn());
+        QCOMPARE(model.headerData(column, Qt::Horizontal).toString(), QStringLiteral("chairs"));
+        QCOMPARE(model.index(0, column).data().toString(), QStringLiteral("1.50"));
+        QCOMPARE(model.index(1, column).data().toString(), QStringLiteral("-"));
+        QCOMPARE(model.index(0, model.columnOf("metric_name")).data().toString(), QStringLiteral("7"));
+        QCOMPARE(model.index(0, runColumn("name")).data().toString(), QStringLiteral("DDP ×2"));
+        model.sort(column, Qt::AscendingOrder);
+        QCOMPARE(model.index(0, column).data().toString(), QStringLiteral("1.50")); // unknown stands last
+        model.setGrouped(true);
+        QCOMPARE(model.index(0, column).data().toString(), QStringLiteral("1.50"));
+        QCOMPARE(model.index(0, RunListModel::countColumn()).data().toInt(), 2);
+    }
+
+    void theFilterComparesIt() {
+        const Home home;
+        finishedRun(1);
+        const std::string run = chairsRun(2);
+        auto index = RunIndex::open();
+        QVERIFY(index->refresh().has_value());
+        const std::vector<IndexedRun> runs = index->runs();
+        const std::vector<RunColumn> invented = inventedColumns(runs);
+        const auto matching = [&](const char *line) {
+            const auto filter = RunFilter::parse(QString::fromUtf8(line), invented);
+            std::vector<std::string> out;
+            for (const IndexedRun &one : runs)
+                if (filter && filter->accepts(one))
+                    out.push_back(one.run);
+            return out;
+        };
+        QCOMPARE(matching("chairs<2"), std::vector<std::string>{run});
+        QCOMPARE(matching("chairs=1.5 and method=ddp"), std::vector<std::string>{run});
+        QVERIFY(matching("chairs>2").empty());
+        QCOMPARE(matching("chairs=-").size(), std::size_t{1});
+        QVERIFY(!RunFilter::parse(QStringLiteral("chairs<2")).has_value()); // nobody told of any
+        const auto mistake = RunFilter::parse(QStringLiteral("chair<2"), invented);
+        QVERIFY(!mistake && mistake.error().message().find("did you mean chairs?") != std::string::npos);
+        const auto columns = runColumnsFrom("name,chairs", invented);
+        QVERIFY(columns && columns->back().key == "chairs");
+        QVERIFY(!runColumnsFrom("name,tables", invented));
+    }
+
+    void twoRunsAreComparedByIt() {
+        RunStore a(QStringLiteral("a")), b(QStringLiteral("b"));
+        take(a, chairs());
+        take(b, ddpRecording());
+        const RunDiff diff = diffRuns(a, b);
+        const auto metrics = std::ranges::find(diff.sections, QStringLiteral("Metrics"), &DiffSection::title);
+        QVERIFY(metrics != diff.sections.end());
+        const auto line = std::ranges::find(metrics->lines, QStringLiteral("chairs"), &DiffLine::key);
+        QVERIFY(line != metrics->lines.end());
+        QCOMPARE(line->a, QStringLiteral("1.50"));
+        QCOMPARE(line->b, QStringLiteral("-"));
+    }
+
+    void whatWasAskedForAndWhatWasUsedAreTwoColumns() {
+        const int asked = runColumn("lr"), used = runColumn("metric_lr");
+        QVERIFY(runColumns()[std::size_t(asked)].setting && !runColumns()[std::size_t(asked)].measured);
+        QVERIFY(runColumns()[std::size_t(used)].measured);
+        QVERIFY(runColumns()[std::size_t(asked)].head != runColumns()[std::size_t(used)].head);
+    }
+
+    void everyExportCarriesIt() {
+        const Report told = report();
+        const QStringList csv = QString::fromStdString(exportResults(told, ExportFormat::Csv)).split("\r\n");
+        QVERIFY(csv[0].endsWith(QStringLiteral(",chairs")));
+        QVERIFY(csv[1].endsWith(QStringLiteral(",1.5")));
+        const Json json = Json::parse(exportResults(told, ExportFormat::Json));
+        QCOMPARE(json["rows"][0]["metrics"]["chairs"].get<double>(), 1.5);
+        QCOMPARE(json["rows"][0]["epochs"][1]["metrics"]["chairs"].get<double>(), 1.5);
+        for (const ExportFormat format : {ExportFormat::Markdown, ExportFormat::Latex, ExportFormat::Html}) {
+            const std::string page = exportResults(told, format);
+            QVERIFY(has(page, "chairs"));
+            QVERIFY(has(page, "1.50"));
+        }
+        const Json curves = Json::parse(*exportCurves(told.curves, ExportFormat::Json));
+        QCOMPARE(curves[0]["metrics"]["chairs"].size(), std::size_t{8});
+        QCOMPARE(curves[0]["metrics"]["chairs"][0]["value"].get<double>(), 1.5);
+        QCOMPARE(curves[0]["points"].size(), std::size_t{8});
+    }
+
+    void aNameThatAColumnHasAlreadyStandsApart() {
+        Report told = report();
+        told.table.rows.front().metrics = {{"hosts", 1}, {"accuracy_class_0", 2}};
+        const std::string csv = exportResults(told, ExportFormat::Csv);
+        QVERIFY(has(csv, ",metric_accuracy_class_0,metric_hosts\r\n"));
+    }
+
+    void tensorBoardReadsIt() {
+        if (peers.isEmpty())
+            QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");
+        const Home home;
+        const std::string run = chairsRun(3);
+        QTemporaryDir folder;
+        QVERIFY(exportTensorBoard(folder.path().toStdString(), run).has_value());
+        QProcess reader;
+        reader.start(peers, {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_events.py"), folder.path()});
+        reader.write("\n");
+        while (!reader.canReadLine() && reader.waitForReadyRead(60'000)) {
+        }
+        const Json seen = Json::parse(reader.readLine().toStdString(), nullptr, false);
+        reader.closeWriteChannel();
+        reader.waitForFinished(test::hangLimitMs);
+        const std::string name = "DDP-x2_" + run;
+        QCOMPARE(seen[name + "/run"]["metric/chairs"].size(), std::size_t{8});
+        QCOMPARE(seen[name + "/run"]["metric/chairs"][0][2].get<double>(), 1.5);
+        QCOMPARE(seen[name + "/rank1"]["metric/chairs"][7][2].get<double>(), 2.0);
+        QCOMPARE(seen[name + "/run"]["epoch/metric/chairs"].size(), std::size_t{2});
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreMetricsTest)
+#include "metrics_test.moc"

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// A run as TensorBoard event files, read by TensorBoard itself: after it is over, and while it goes on.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+#include <QProcess>
+#include <QSignalSpy>
+
+#include "core_support.h"
+#include "export/event_file.h"
+#include "export/tensorboard_writer.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+using Json = nlohmann::json;
+const QString bin = QStringLiteral(LOCKSTEP_BIN), peers = QStringLiteral(LOCKSTEP_PEERS);
+
+/// TensorBoard, reading one folder as its server does; reload() sees what was written since.
+class TensorBoard {
+public:
+    explicit TensorBoard(const QString &folder) {
+        m_process.setProcessChannelMode(QProcess::ForwardedErrorChannel);
+        m_process.start(peers, {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_events.py"), folder});
+    }
+    ~TensorBoard() {
+        m_process.closeWriteChannel();
+        m_process.waitForFinished(test::hangLimitMs);
+    }
+    /// {run: {tag: [[wall time, step, value], …]}}
+    Json reload() {
+        m_process.write("\n");
+        while (!m_process.canReadLine())
+            if (!m_process.waitForReadyRead(60'000))
+                return {};
+        return Json::parse(m_process.readLine().toStdString(), nullptr, false);
+    }
+
+private:
+    QProcess m_process;
+};
+
+Json point(std::int64_t wallUs, std::int64_t step, double value) {
+    const float kept = float(value); // TensorBoard's scalars
+    return {double(wallUs) * 1e-6, step, std::isnan(kept) ? Json("nan") : Json(double(kept))};
+}
+
+Json points(const LossSeries &series) {
+    Json out = Json::array();
+    for (const LossPoint &one : series.points())
+        out.push_back(point(one.wallUs, one.step, one.loss));
+    return out;
+}
+
+/// What the folder of ddpRecording() must hold, from the frames by themselves.
+Json expected(const std::string &folder, const std::vector<Frame> &frames) {
+    Json out;
+    RunStore store;
+    store.setRecord(ddpRecord("x"));
+    std::int64_t lastStep = 0;
+    std::map<int, std::int64_t> reported;
+    for (const Frame &frame : frames) {
+        store.take(frame);
+        const std::string rank = folder + "/rank" + std::to_string(frame.rank.value_or(0)), run = folder + "/run";
+        if (const auto *epoch = std::get_if<EpochFrame>(&frame.body)) {
+            out[rank]["epoch/duration_s"].push_back(point(frame.wallUs, epoch->epoch, epoch->durationS));
+            for (const auto &[name, time] : epoch->phases)
+                out[rank]["phase/" + name + "_s"].push_back(point(frame.wallUs, epoch->epoch, time.sumS));
+            reported[epoch->epoch] = std::max(reported[epoch->epoch], frame.wallUs);
+            if (frame.rank == 0) { // the second to report
+                out[run]["epoch/metric/samples_per_s"].push_back(
+                    point(reported[epoch->epoch], epoch->epoch, 640 / 0.4 + 640 / 0.45));
+                out[run]["epoch/loss"].push_back(point(reported[epoch->epoch], epoch->epoch, *epoch->loss));
+                out[run]["epoch/duration_s"].push_back(point(reported[epoch->epoch], epoch->epoch, 0.45));
+            }
+        } else if (const auto *eval = std::get_if<EvalFrame>(&frame.body)) {
+            out[run]["epoch/test_accuracy"].push_back(point(frame.wallUs, eval->epoch, eval->accuracy));
+        } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
+            out[rank]["loss"].push_back(point(frame.wallUs, steps->lastStep, steps->loss->mean));
+            const double trainedS = steps->phases.at("forward").sumS + steps->phases.at("backward").sumS;
+            out[rank]["metric/samples_per_s"].push_back(point(frame.wallUs, steps->lastStep, 160 / trainedS));
+            lastStep = steps->lastStep;
+        } else if (const auto *device = std::get_if<DeviceFrame>(&frame.body)) {
+            for (const DeviceSample &sample : device->devices)
+                out[run]["device/" + sample.device + "/utilisation"].push_back(
+                    point(frame.wallUs, lastStep, *sample.utilization));
+        }
+    }
+    out[folder + "/run"]["loss"] = points(store.losses().all());
+    out[folder + "/run"]["metric/samples_per_s"] = points(*store.metrics().series("samples_per_s"));
+    return out;
+}
+
+Json read(const QString &folder) {
+    TensorBoard reader(folder);
+    return reader.reload();
+}
+
+QByteArray bytesOf(const std::string &path) {
+    QFile file(QString::fromStdString(path));
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+class CoreTensorBoardTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<Home> m_home;
+
+private Q_SLOTS:
+    void init() { m_home = std::make_unique<Home>(); }
+
+    void aRecordIsFramedAsTfRecordsAre() {
+        // With tensorboard.compat's masked_crc32c: length, its CRC, the bytes, their CRC.
+        QCOMPARE(QByteArray::fromStdString(tfRecord("lockstep")).toHex(),
+                 QByteArray("0800000000000000ff86240f6c6f636b73746570d7adff72"));
+    }
+
+    void aFinishedRunReadsInTensorBoardAsItWas() {
+        if (peers.isEmpty())
+            QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");
+        const std::string run = finishedRun(7);
+        QTemporaryDir folder;
+        const auto files = exportTensorBoard(folder.path().toStdString(), run);
+        QVERIFY2(files.has_value(), files ? "" : files.error().message().c_str());
+        QCOMPARE(files->size(), std::size_t(3)); // run, rank0, rank1: one writer a folder
+        const Json seen = read(folder.path()), wanted = expected("DDP-x2_" + run, ddpRecording());
+        QCOMPARE(seen.dump(1), wanted.dump(1));
+    }
+
+    void exportedAgainItReplacesWhatWasThere() {
+        const std::string run = finishedRun(8), other = finishedRun(9);
+        QTemporaryDir folder;
+        const auto first = exportTensorBoard(folder.path().toStdString(), run);
+        QVERIFY(first.has_value());
+        const QByteArray before = bytesOf(first->front());
+        QVERIFY(!before.isEmpty());
+        const auto again = exportTensorBoard(folder.path().toStdString(), run);
+        QVERIFY(again.has_value());
+        QCOMPARE(*again, *first);
+        QCOMPARE(bytesOf(first->front()), before);
+        const auto beside = exportTensorBoard(folder.path().toStdString(), other);
+        QVERIFY(beside.has_value());
+        QVERIFY(beside->front() != first->front());
+    }
+
+    void oneWriterARun() {
+        RunStore store(QStringLiteral("20260102T030405Z-00000001"));
+        store.setRecord(ddpRecord("20260102T030405Z-00000001"));
+        QTemporaryDir folder;
+        auto writer = TensorBoardWriter::open(folder.path().toStdString(), store);
+        QVERIFY(writer.has_value());
+        const auto second = TensorBoardWriter::open(folder.path().toStdString(), store);
+        QVERIFY(!second);
+        QVERIFY2(second.error().message().find("another program") != std::string::npos,
+                 second.error().message().c_str());
+    }
+
+    void aFolderThatCantBeWrittenIsToldOnce() {
+        RunStore store(QStringLiteral("20260102T030405Z-00000002"));
+        TensorBoardFeed feed("/proc/nowhere");
+        int told = 0;
+        connect(&feed, &TensorBoardFeed::failed, this, [&](const Error &) { ++told; });
+        store.setRecord(ddpRecord("x"));
+        feed.follow(&store);
+        for (const Frame &frame : ddpRecording()) {
+            store.take(frame);
+            store.flush();
+        }
+        feed.finish();
+        QCOMPARE(told, 1);
+    }
+
+    void aLiveRunReadsWhileItGrows() {
+        if (peers.isEmpty())
+            QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");
+        const std::string run = "20260102T030405Z-00000003", name = "DDP-x2_" + run;
+        RunStore store(QString::fromStdString(run));
+        QTemporaryDir folder;
+        TensorBoardFeed feed(folder.path().toStdString());
+        feed.follow(&store);
+        QVERIFY2(QDir(folder.path()).isEmpty(), "without its record the run has no name yet");
+        store.setRecord(ddpRecord(run));
+        TensorBoard reader(folder.path());
+        const std::vector<Frame> frames = ddpRecording();
+        const std::size_t half = frames.size() / 2;
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            store.take(frames[i]);
+            store.flush(); // as its timer does 30 times a second
+            if (i + 1 == half) {
+                const Json seen = reader.reload();
+                const std::vector<Frame> so(frames.begin(), frames.begin() + std::ptrdiff_t(half));
+                QCOMPARE(seen.dump(1), expected(name, so).dump(1));
+            }
+        }
+        feed.finish();
+        QCOMPARE(reader.reload().dump(1), expected(name, frames).dump(1));
+    }
+
+    void aLossThatIsNoNumberIsOneThereToo() {
+        if (peers.isEmpty())
+            QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");
+        QTemporaryDir folder;
+        auto file = EventFile::create(folder.path().toStdString(), 1'700'000'000'000'000);
+        QVERIFY(file.has_value());
+        QVERIFY(file->append({{"loss", 1'700'000'000'250'000, 3, std::nan("")}}).has_value());
+        QCOMPARE(read(folder.path()).dump(),
+                 Json({{".", {{"loss", Json::array({point(1'700'000'000'250'000, 3, std::nan(""))})}}}}).dump());
+    }
+
+    /// With real processes: written live beside the run, and afterwards from the log, TensorBoard reads the same.
+    void writtenLiveAndAfterwardsIsTheSame() {
+        if (peers.isEmpty())
+            QSKIP("LOCKSTEP_PEERS names no Python with TensorBoard");
+        for (const char *name : {"lockstepctl", "lockstep-agent", "fake_rank"})
+            if (!QFile::exists(bin + u'/' + QString::fromLatin1(name)))
+                QSKIP(qPrintable(QStringLiteral("%1 is not built in %2").arg(QString::fromLatin1(name), bin)));
+        qputenv("LOCKSTEP_TRAINER", (bin + QStringLiteral("/fake_rank")).toUtf8());
+        qputenv("LOCKSTEP_AGENT", (bin + QStringLiteral("/lockstep-agent")).toUtf8());
+        qputenv("FAKE_RANK", "step_ms=10");
+        QTemporaryDir live, after, attached;
+        const auto ctl = [](const QStringList &arguments) {
+            QProcess process;
+            process.setProcessChannelMode(QProcess::ForwardedErrorChannel);
+            process.start(bin + QStringLiteral("/lockstepctl"), arguments);
+            process.waitForFinished(90'000);
+            return process.exitCode() == 0 ? process.readAllStandardOutput() : QByteArray("failed");
+        };
+        const QByteArray ran = ctl({QStringLiteral("run"), QStringLiteral("lenet-dp-vs-ddp"), QStringLiteral("--quick"),
+                                    QStringLiteral("--repeats"), QStringLiteral("1"), QStringLiteral("--json"),
+                                    QStringLiteral("--tensorboard"), live.path()});
+        const auto json = Json::parse(ran.toStdString(), nullptr, false);
+        QVERIFY2(json.is_object(), ran.constData());
+        const QByteArray files =
+            ctl({QStringLiteral("export"), QString::fromStdString(json["experiment"]), QStringLiteral("--format"),
+                 QStringLiteral("tensorboard"), QStringLiteral("--out"), after.path()});
+        QVERIFY(files.count('\n') >= 5); // each run's own and its ranks'
+        ctl({QStringLiteral("attach"), QString::fromStdString(json["experiment"]), QStringLiteral("--tensorboard"),
+             attached.path()});
+        Json one = read(live.path()), other = read(after.path()), third = read(attached.path());
+        QVERIFY(one.size() >= 5);
+        for (Json *all : {&one, &other, &third}) // a device's step is the last one known when it was sampled
+            for (auto &[run, tags] : all->items())
+                for (auto &[tag, values] : tags.items())
+                    if (tag.starts_with("device/"))
+                        for (Json &value : values)
+                            value[1] = 0;
+        QCOMPARE(one.dump(1), other.dump(1));
+        QCOMPARE(third.dump(1), other.dump(1));
+        QVERIFY(one.dump().find("epoch/test_accuracy") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreTensorBoardTest)
+#include "tensorboard_test.moc"

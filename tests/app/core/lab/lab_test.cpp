@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: MIT
+// The lab's cost model and the forecast, on regimes that are known because they were made up.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "base/machine_facts.h"
+#include "base/other_load.h"
+#include "core_support.h"
+#include "lab/forecast.h"
+#include "lab/lab_record.h"
+#include "lab/lab_report.h"
+#include "lab/probe_job.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+constexpr double kib = 1024, mib = 1024 * kib;
+
+/// Sizes as the lab measures them.
+std::vector<double> labSizes() {
+    std::vector<double> out;
+    for (double bytes = 4; bytes < 16 * kib; bytes *= 4)
+        out.push_back(bytes);
+    for (double bytes = 16 * kib; bytes <= 64 * mib; bytes *= 2) {
+        out.push_back(bytes);
+        for (const double part : {1.19, 1.41, 1.68})
+            if (bytes >= 64 * kib && bytes < 16 * mib)
+                out.push_back(bytes * part);
+    }
+    return out;
+}
+std::vector<double> heldOutSizes() {
+    std::vector<double> out;
+    for (double bytes = 80 * kib; bytes < 16 * mib; bytes *= 2)
+        out.push_back(bytes);
+    return out;
+}
+
+/// A machine of three regimes: small messages wait, middling ones stay in a cache, large ones don't.
+double threeRegimes(double bytes) {
+    const double inCache = 40e-6 + bytes / 8e9, beyond = 150e-6 + bytes / 2.5e9;
+    return bytes < 8 * kib ? 40e-6 + bytes / 8e9 : bytes < mib ? inCache : beyond;
+}
+
+template <class Time> std::vector<TimePoint> points(const std::vector<double> &sizes, Time time) {
+    std::vector<TimePoint> out;
+    for (const double bytes : sizes)
+        out.push_back({bytes, time(bytes)});
+    return out;
+}
+
+double worst(const CostModel &model, const std::vector<TimePoint> &measured) {
+    double most = 0;
+    for (const TimePoint &point : measured)
+        most = std::max(most, relativeError(model.seconds(point.bytes), point.seconds));
+    return most;
+}
+
+LabRow labRow(const std::string &collective, int ranks, double bytes, double seconds, bool heldOut = false) {
+    return {collective,    ranks,         bytes,           heldOut,         5,      10, seconds,
+            seconds * 0.9, seconds * 1.2, bytes / seconds, bytes / seconds, seconds};
+}
+
+/// A model in which every operation costs alpha + K/rate on two ranks.
+CommunicationModel simpleModel(double alpha = 50e-6, double rate = 1e9) {
+    CommunicationModel model;
+    const auto time = [=](double bytes) { return alpha + bytes / rate; };
+    for (const char *name : {"all_reduce", "server_all_reduce", "ring_all_reduce", "send_recv", "broadcast"})
+        model.add(name, 2, *CostModel::fit(points(labSizes(), time)));
+    return model;
+}
+
+ForecastInput simpleInput() {
+    ForecastInput input;
+    input.batch = 64;
+    input.samples = 6400;
+    input.parameterBytes = {100'000, 146'824};
+    input.devicesHere = 2;
+    input.devices = {1, 2};
+    input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}, {2, 32, 2.4e-3, 1.2e-3, 2.4e-3, {}}};
+    return input;
+}
+
+} // namespace
+
+class CoreLabTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aStraightLineIsFoundExactly() {
+        const auto line = [](double bytes) { return 30e-6 + bytes / 4e9; };
+        const auto model = CostModel::fit(points(labSizes(), line));
+        QVERIFY(model);
+        QCOMPARE(model->regimes().size(), std::size_t(1));
+        QVERIFY(std::abs(model->regimes().front().alphaS / 30e-6 - 1) < 1e-6);
+        QVERIFY(std::abs(model->regimes().front().betaSPerByte * 4e9 - 1) < 1e-6);
+        QVERIFY(worst(*model, points(heldOutSizes(), line)) < 1e-6);
+    }
+
+    void oneLineMissesThreeRegimesAndPiecesDoNot() {
+        const auto given = points(labSizes(), threeRegimes), held = points(heldOutSizes(), threeRegimes);
+        const auto line = CostModel::fit(given, 1), pieces = CostModel::fit(given);
+        QVERIFY(worst(*line, given) > 0.2);
+        QVERIFY(pieces->regimes().size() > 1);
+        QVERIFY(pieces->regimes().size() <= 6);
+        QVERIFY(worst(*pieces, given) < 0.02);
+        QVERIFY(worst(*pieces, held) < 0.15);
+    }
+
+    void noiseIsSmoothedAndDoesNotBreedPieces() {
+        std::mt19937 random(7);
+        int pieces = 0;
+        std::vector<double> errors;
+        for (int trial = 0; trial < 50; ++trial) {
+            std::normal_distribution noise(0.0, 0.03);
+            const auto given =
+                points(labSizes(), [&](double bytes) { return threeRegimes(bytes) * std::exp(noise(random)); });
+            const auto model = CostModel::fit(given);
+            pieces += int(model->regimes().size());
+            for (const double bytes : heldOutSizes())
+                errors.push_back(relativeError(model->seconds(bytes), threeRegimes(bytes)));
+        }
+        std::sort(errors.begin(), errors.end());
+        QVERIFY2(errors[errors.size() / 2] < 0.03, qPrintable(QString::number(errors[errors.size() / 2])));
+        QVERIFY2(errors[errors.size() * 95 / 100] < 0.15,
+                 qPrintable(QString::number(errors[errors.size() * 95 / 100])));
+        QVERIFY2(pieces / 50.0 < 5, qPrintable(QString::number(pieces / 50.0)));
+    }
+
+    void predictionsAreContinuousAndAlmostMonotone() {
+        std::mt19937 random(11);
+        for (int trial = 0; trial < 30; ++trial) {
+            std::normal_distribution noise(0.0, 0.05);
+            const auto model = CostModel::fit(
+                points(labSizes(), [&](double bytes) { return threeRegimes(bytes) * std::exp(noise(random)); }));
+            double before = model->seconds(4);
+            for (double bytes = 4; bytes < 128 * mib; bytes *= 1.01) {
+                const double now = model->seconds(bytes);
+                QVERIFY(std::isfinite(now) && now > 0);
+                QVERIFY2(now > before * 0.85, qPrintable(QString::number(bytes))); // no more than the noise falls
+                QVERIFY2(now < before * 1.2, qPrintable(QString::number(bytes)));  // and no jump
+                before = now;
+            }
+        }
+    }
+
+    void everyRegimeHasTimesThatAreNoneNegative() {
+        std::mt19937 random(3);
+        std::uniform_real_distribution anything(1e-6, 1e-3);
+        for (int trial = 0; trial < 100; ++trial) {
+            const auto model = CostModel::fit(points(labSizes(), [&](double) { return anything(random); }));
+            for (const Regime &regime : model->regimes()) {
+                QVERIFY(regime.alphaS >= 0 && regime.betaSPerByte >= 0);
+                QVERIFY(regime.fromBytes <= regime.toBytes && regime.points >= 2);
+            }
+        }
+    }
+
+    void whatIsNoTimeIsLeftOut() {
+        QVERIFY(!CostModel::fit({}));
+        QVERIFY(!CostModel::fit({{4, 1e-6}}));
+        QVERIFY(!CostModel::fit({{4, 1e-6}, {8, std::nan("")}, {-1, 1}, {16, 0}}));
+        const auto model = CostModel::fit({{4, 1e-6}, {4, 4e-6}, {8, 2e-6}});
+        QVERIFY(model);
+        QCOMPARE(model->seconds(4), 2e-6); // the same size twice: geometric mean
+        QVERIFY(!model->crossErrorMedian());
+    }
+
+    void otherRanksFollowTheAlgorithmsFormula() {
+        const CommunicationModel model = simpleModel(50e-6, 1e9);
+        const double k = 8 * mib;
+        const auto two = model.predict("ring_all_reduce", 2, k), four = model.predict("ring_all_reduce", 4, k);
+        QVERIFY(two->ranksMeasured && !four->ranksMeasured);
+        // 2(N-1)(a + b·K/N): alpha three times, bytes 2·3/4 against 2·1/2.
+        QVERIFY(std::abs(four->seconds - (3 * 50e-6 + 1.5 * k / 1e9)) < 1e-3 * four->seconds);
+        const auto server = model.predict("server_all_reduce", 4, k);
+        QVERIFY(std::abs(server->seconds / model.predict("server_all_reduce", 2, k)->seconds - 3) < 1e-9);
+        QVERIFY(four->high / four->low > two->high / two->low);
+        QVERIFY(!model.predict("reduce_scatter", 2, k));
+        QCOMPARE(model.predict("all_reduce", 1, k)->seconds, 0.0);
+        QVERIFY(!model.predict("all_reduce", 2, 512 * mib)->bytesMeasured);
+    }
+
+    void thePublishedFormulasAreThese() {
+        const auto pair = *CostModel::fit(points(labSizes(), [](double bytes) { return bytes / 1e9; }));
+        const double k = 4 * mib, t = k / 1e9;
+        for (const int n : {2, 4, 8}) {
+            QVERIFY(std::abs(serverFormulaS(pair, n, k) - 2 * (n - 1) * t) < 1e-6 * t);
+            QVERIFY(std::abs(ringFormulaS(pair, n, k) - 2 * (n - 1) * t / n) < 1e-6 * t);
+        }
+    }
+
+    void heldOutSizesAreNeverShownToTheFit() {
+        LabRecord record;
+        for (const double bytes : labSizes())
+            record.rows.push_back(labRow("all_reduce", 2, bytes, threeRegimes(bytes)));
+        for (const double bytes : heldOutSizes())
+            record.rows.push_back(labRow("all_reduce", 2, bytes, 1.0, true)); // absurd
+        const auto model = fitLab(record);
+        QVERIFY(std::abs(model.predict("all_reduce", 2, mib * 1.5)->seconds / threeRegimes(1.5 * mib) - 1) < 0.05);
+        const auto fits = labFits(record, model);
+        QCOMPARE(fits.size(), std::size_t(1));
+        QCOMPARE(fits.front().heldOut, 8);
+        QVERIFY(*fits.front().heldOutWorst > 0.9);
+    }
+
+    void aLabIsWhatItWasAfterDisk() {
+        const Home home;
+        LabRecord record;
+        record.id = makeRunId();
+        record.host = "box";
+        record.backend = "gloo";
+        record.device = "cpu";
+        record.startWallUs = 1'700'000'000'000'000;
+        record.cores = 2;
+        record.notRun = {"nccl takes a GPU a rank"};
+        record.rows = {labRow("all_reduce", 2, 4, 1e-5), labRow("send_recv", 2, 96 * kib, 1e-4, true)};
+        record.rows.front().cpuS = 4e-6;
+        record.nodes = *nodesFromText("hostA%eth0:0 agent=/opt/lockstep-agent;hostB%bond0:0,1");
+        record.leftOut = {"all-reduce, 2 ranks: from 8.00 MiB on, since one would take about 0.7 s"};
+        QVERIFY(writeLab(record).has_value());
+        const auto read = readLab(record.id);
+        QVERIFY(read.has_value());
+        QVERIFY(*read == record);
+        QCOMPARE(listLabs(), std::vector<std::string>{record.id});
+        QVERIFY(newestLab().has_value());
+        QVERIFY(!readLab("../../etc/passwd").has_value());
+        QVERIFY(!labRecordFromJson("{\"lab\":1}").has_value());
+    }
+
+    void linesOfTheTrainerAreTaken() {
+        LabRecord record;
+        const char *row = "{\"type\":\"row\",\"collective\":\"all_reduce\",\"ranks\":2,\"bytes\":4,\"held_out\":false,"
+                          "\"sweeps\":5,\"repeats\":9,\"median_s\":1e-5,\"min_s\":9e-6,\"p90_s\":2e-5,"
+                          "\"algbw_bytes_s\":4e5,\"busbw_bytes_s\":4e5}";
+        const char *lacks =
+            "{\"type\":\"not_offered\",\"collective\":\"reduce_scatter\",\"ranks\":2,\"reason\":\"why\"}";
+        QVERIFY(takeLabLine(record, row).has_value());
+        QVERIFY(takeLabLine(record, lacks).has_value());
+        QVERIFY(!takeLabLine(record, "{\"type\":\"row\"}").has_value());
+        QCOMPARE(record.rows.size(), std::size_t(1));
+        QCOMPARE(record.notOffered.front(), std::string("reduce-scatter, 2 ranks: why"));
+    }
+
+    void aLabIsFoundByThePlacesItWasMeasuredBetween() {
+        const Home home;
+        LabRecord here, between;
+        here.id = "20260101T000000Z-00000001";
+        between.id = "20260101T000001Z-00000002";
+        between.nodes = *nodesFromText("hostA%eth0:0 agent=/opt/lockstep-agent;hostB%bond0:0");
+        QVERIFY(writeLab(here).has_value() && writeLab(between).has_value());
+        QCOMPARE(newestLabOf({})->id, here.id);
+        here.device = "cpu";
+        LabRecord gpus = here;
+        gpus.id = "20260101T000002Z-00000003";
+        gpus.device = "cuda";
+        QVERIFY(writeLab(here).has_value() && !newestLabOf({}, "cuda"));
+        QVERIFY(writeLab(gpus).has_value());
+        QCOMPARE(newestLabOf({}, "cpu")->id, here.id); // the newer one is of another kind of device
+        QCOMPARE(newestLabOf({}, "cuda")->id, gpus.id);
+        const auto of = [](const char *nodes) { return newestLabOf(*nodesFromText(nodes)); };
+        QCOMPARE(of("hostA%eth0:0;hostB%bond0:0 data=/srv")->id,
+                 between.id);                      // where the agent and the data lie is no matter
+        QVERIFY(!of("hostA%eth0:0;hostB%eth0:0")); // another interface is
+        QVERIFY(!of("hostA%eth0:0;hostC%bond0:0"));
+        QVERIFY(!of("hostA%eth0:0;hostB%bond0:0,1"));
+        QCOMPARE(whereMeasured(between), std::string("between hostA%eth0:0 and hostB%bond0:0"));
+    }
+
+    void whatIsLeftOutIsASentence() {
+        LabRecord record;
+        QVERIFY(takeLabLine(record, "{\"type\":\"left_out\",\"collective\":\"all_reduce\",\"ranks\":2,"
+                                    "\"from_bytes\":8388608,\"estimate_s\":0.71}")
+                    .has_value());
+        QCOMPARE(record.leftOut.front(),
+                 std::string("all-reduce, 2 ranks: from 8 MiB on, since one would take about 710 ms"));
+    }
+
+    void overASlowLinkWhatWaitsForItHidesAndWhatIsWorkDoesNot() {
+        ForecastInput input = simpleInput();
+        input.parameterBytes = {1000, 20 * mib}; // the large one is ready first
+        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
+        CommunicationModel model = simpleModel(50e-6, 1e9);
+        const double unknown = forecast(input, model)->rows.front().exposedS;
+        const auto tenth = [](double bytes) { return (50e-6 + bytes / 1e9) / 10; };
+        model.add(workInTraining, 2, *CostModel::fit(points(labSizes(), tenth)));
+        const ForecastRow row = forecast(input, model)->rows.front();
+        input.onCpu = false;
+        const double hidden = forecast(input, model)->rows.front().exposedS;
+        QVERIFY(std::abs(unknown - row.communicationS) < 1e-9); // all of it counts as work
+        QVERIFY(std::abs(row.exposedS - (hidden + (row.communicationS - hidden) / 10)) < 1e-6);
+    }
+
+    void unlikeNodesGoAtTheSlowestOnesPace() {
+        ForecastInput input = simpleInput();
+        input.overNodes = true;
+        input.probes[1].slowestS = 3.6e-3; // the mean is 2.4
+        const auto out = forecast(input, simpleModel(1e-6, 1e12));
+        QVERIFY(out->rows.front().stepS.value > 3.6e-3);
+        input.devices = {1, 2, 4};
+        const auto four = forecast(input, simpleModel());
+        QVERIFY(four->rows[1].cannotTell.find("these nodes have 2") != std::string::npos);
+    }
+
+    void bucketsAreClosedAsPyTorchClosesThem() {
+        QCOMPARE(bucketsOf({100, 200}, 25), (std::vector<double>{300}));
+        // Reverse order: the last parameters are ready first. 1 MiB closes the first bucket, 25 MiB the next.
+        const std::vector<double> sizes = {26 * mib, 4 * mib, 0.6 * mib, 0.6 * mib};
+        QCOMPARE(bucketsOf(sizes, 25), (std::vector<double>{1.2 * mib, 30 * mib}));
+        double sum = 0;
+        for (const double bucket : bucketsOf(sizes, 1))
+            sum += bucket;
+        QCOMPARE(sum, 31.2 * mib);
+    }
+
+    void aStepIsComputeAndWhatDoesNotHide() {
+        const ForecastInput input = simpleInput();
+        const auto out = forecast(input, simpleModel(50e-6, 1e9));
+        QVERIFY(out);
+        QCOMPARE(out->oneDeviceEpochS, 0.4);
+        const ForecastRow &ddp = out->rows.front();
+        QCOMPARE(ddp.devices, 2);
+        QVERIFY(ddp.computeMeasured && ddp.ranksMeasured);
+        const double talk = 50e-6 + 246'824 / 1e9;
+        QVERIFY(std::abs(ddp.stepS.value - (2.4e-3 + talk)) < 1e-6);
+        QVERIFY(std::abs(ddp.speedUp.value - 4e-3 / (2.4e-3 + talk)) < 1e-3);
+        QVERIFY(ddp.stepS.low < ddp.stepS.value && ddp.stepS.value < ddp.stepS.high);
+        QVERIFY(ddp.speedUp.low < ddp.speedUp.value && ddp.speedUp.value < ddp.speedUp.high);
+        QCOMPARE(*out->bestDdp, 2);
+    }
+
+    void slowCommunicationSaysThatOneDeviceIsBest() {
+        const auto out = forecast(simpleInput(), simpleModel(20e-3, 1e8));
+        QCOMPARE(*out->bestDdp, 1);
+        QVERIFY(out->rows.front().speedUp.value < 1);
+    }
+
+    void onAGpuBucketsHideBehindBackward() {
+        ForecastInput input = simpleInput();
+        input.onCpu = false;
+        input.parameterBytes = {1000, 20 * mib}; // the large one is ready first
+        input.probes = {{1, 64, 80e-3, 40e-3, 80e-3, {}}, {2, 32, 80e-3, 40e-3, 80e-3, {}}};
+        const auto out = forecast(input, simpleModel(50e-6, 1e9));
+        const ForecastRow &ddp = out->rows.front();
+        QVERIFY(out->bucketsBytes.size() == 2);
+        QVERIFY(ddp.exposedS < ddp.communicationS);
+        input.onCpu = true;
+        QVERIFY(forecast(input, simpleModel(50e-6, 1e9))->rows.front().exposedS >= ddp.communicationS * 0.999);
+    }
+
+    void withOneBatchAloneTheIntervalReachesFromFixedToProportional() {
+        ForecastInput input = simpleInput();
+        input.probes = {{1, 64, 4e-3, 2e-3, 4e-3, {}}};
+        const auto out = forecast(input, simpleModel(1e-6, 1e12));
+        const ForecastRow &ddp = out->rows.front();
+        QVERIFY(!ddp.computeMeasured);
+        QVERIFY(ddp.stepS.low < 2.01e-3);
+        QVERIFY(ddp.stepS.high > 3.99e-3);
+        QVERIFY(!out->reservations.empty());
+    }
+
+    void whereDevicesShareCoresItCannotTell() {
+        ForecastInput input = simpleInput();
+        input.devices = {2, 4};
+        const auto out = forecast(input, simpleModel());
+        const ForecastRow &four = out->rows[1];
+        QCOMPARE(four.devices, 4);
+        QVERIFY(QString::fromStdString(four.cannotTell).startsWith("can't tell: 4 devices"));
+        QVERIFY(!gradeForecast(four, 1e-3));
+    }
+
+    void anUnmeasuredWayOrNoProbeIsNoFigure() {
+        CommunicationModel none;
+        const auto out = forecast(simpleInput(), none);
+        QVERIFY(out);
+        QVERIFY(!out->rows.front().cannotTell.empty());
+        QVERIFY(!out->bestDdp);
+        ForecastInput empty = simpleInput();
+        empty.probes.clear();
+        QVERIFY(!forecast(empty, simpleModel()));
+    }
+
+    void waitingForTheSlowestIsTheMostOfSoManyDraws() {
+        QCOMPARE(expectedMost(1), 0.0);
+        QVERIFY(std::abs(expectedMost(2) - 1 / std::sqrt(M_PI)) < 1e-3);
+        QVERIFY(std::abs(expectedMost(16) - 1.766) < 0.03);
+        ForecastInput input = simpleInput();
+        input.probes[1].strayS = 1e-3;
+        const auto out = forecast(input, simpleModel());
+        QVERIFY(std::abs(out->rows.front().waitS - 0.5642e-3) < 1e-6);
+    }
+
+    void aProbeIsItsEpochsAfterTheFirst() {
+        const auto text = [](double epochS, double backwardS) {
+            std::string out;
+            for (int epoch = 1; epoch <= 3; ++epoch) {
+                EpochFrame frame;
+                frame.epoch = epoch;
+                frame.durationS = epoch == 1 ? 100 : epochS; // warm-up
+                frame.steps = 200;
+                frame.phases["backward"] = {backwardS, {}};
+                out += encode(test::frame(frame, 0, epoch)) + "\n";
+            }
+            return out;
+        };
+        const ProbeRequest request{{}, 2, 32};
+        const auto probe = probeFromFrames(request, {text(0.4, 0.2), text(0.6, 0.3)});
+        QVERIFY(probe);
+        QCOMPARE(probe->stepS, 2.5e-3);
+        QCOMPARE(probe->slowestS, 3e-3);
+        QCOMPARE(probe->backwardS, 1.25e-3);
+        QVERIFY(!probe->strayS); // too few windows to say
+        QVERIFY(!probeFromFrames(request, {text(0.4, 0.2), ""}));
+    }
+
+    void aModelsSizeIsReadFromItsFile() {
+        const Home home;
+        const std::string header = R"({"b":{"dtype":"F32","shape":[2],"data_offsets":[12,20]},)"
+                                   R"("a":{"dtype":"F32","shape":[3],"data_offsets":[0,12]},"__metadata__":{}})";
+        std::string file(8, '\0');
+        file[0] = char(header.size());
+        const std::string path = home.path() + "/model";
+        QVERIFY(realFileSystem().writeAtomically(path, file + header + std::string(20, 'x')).has_value());
+        const auto bytes = parameterBytesIn(path);
+        QVERIFY(bytes.has_value());
+        QCOMPARE(*bytes, (std::vector<double>{12, 8}));
+        QVERIFY(realFileSystem().writeAtomically(path, "short").has_value());
+        QVERIFY(!parameterBytesIn(path).has_value());
+    }
+
+    void probesAreOneDeviceAndRanksSideBySide() {
+        RunConfig config;
+        config.batchSize = 64;
+        const auto probes = probesFor(config, {2, 3, 4}, 2);
+        QCOMPARE(probes.size(), std::size_t(2)); // 3 does not share out, 4 are not here
+        QCOMPARE(probes[0].copies, 1);
+        QCOMPARE(probes[0].batch, 64);
+        QCOMPARE(probes[1].copies, 2);
+        QCOMPARE(probes[1].batch, 32);
+    }
+
+    void sweepsAreToldAsTheyWereMade() {
+        LabRecord record;
+        QCOMPARE(sweepsText(record), std::string("no rows"));
+        record.rows.resize(2);
+        record.rows[0].sweeps = record.rows[1].sweeps = 11;
+        QCOMPARE(sweepsText(record), std::string("11 sweeps"));
+        record.rows[1].sweeps = 22;
+        QCOMPARE(sweepsText(record), std::string("11 to 22 sweeps"));
+    }
+
+    void otherProgramsAreToldFromATenthOfACoreOn() {
+        LabRecord record;
+        QVERIFY(labReservations(record).empty()); // unknown
+        record.otherCores = 0.1;
+        QVERIFY(labReservations(record).empty());
+        record.otherCores = 2.34;
+        QCOMPARE(
+            labReservations(record),
+            std::vector<std::string>{"While the lab measured, other programs used 2.3 of this machine's cores: its "
+                                     "times may be too long."});
+        const auto read = labRecordFromJson(toJson(record));
+        QVERIFY(read && read->otherCores == record.otherCores);
+        record.otherCores.reset();
+        QVERIFY(!labRecordFromJson(toJson(record))->otherCores);
+    }
+
+    void whatThisProcessTakesIsNoOtherLoad() {
+        const auto now = [] { return std::chrono::steady_clock::now(); };
+        const auto ownS = [] {
+            rusage used{};
+            ::getrusage(RUSAGE_SELF, &used);
+            return double(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                   double(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+        };
+        const auto cores = localMachineFacts().allowedCores.size();
+        const double ownBefore = ownS();
+        const auto begun = now();
+        const OtherLoad load;
+        std::vector<std::thread> busy;
+        for (std::size_t i = 0; i < cores; ++i)
+            busy.emplace_back([&] {
+                while (now() - begun < std::chrono::milliseconds(500)) {
+                }
+            });
+        for (std::thread &one : busy)
+            one.join();
+        const auto others = load.cores();
+        const double tookS = std::chrono::duration<double>(now() - begun).count();
+        const double left = double(cores) - (ownS() - ownBefore) / tookS; // others can't have had more than we left
+        QVERIFY(others.has_value());
+        QVERIFY2(*others <= left + 0.15 * double(cores), qPrintable(QString::number(*others)));
+    }
+
+    void aForecastIsGradedAgainstWhatCameOut() {
+        const auto out = forecast(simpleInput(), simpleModel());
+        const ForecastRow &row = out->rows.front();
+        const auto exact = gradeForecast(row, row.stepS.value), off = gradeForecast(row, row.stepS.value * 2);
+        QCOMPARE(exact->error, 0.0);
+        QVERIFY(exact->within);
+        QCOMPARE(off->error, -0.5);
+        QVERIFY(!off->within);
+        QVERIFY(!gradeForecast(row, 0));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreLabTest)
+#include "lab_test.moc"

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// A queue that lives on another machine. The other machine is another data home here, behind a program called ssh that runs its
+// words by a shell as sshd does and fails while the file "cut" is there; tests/e2e/away_test.py has real ones.
+#include <QSignalSpy>
+
+#include <csignal>
+
+#include "core_queue_support.h"
+#include "queue/experiment_follower.h"
+#include "queue/queue_origin.h"
+#include "queue/queue_places.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+const char *const sshScript = R"SH(#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+shift
+[ -e "$FAR/cut" ] && { echo "ssh: connect to host far port 22: No route to host" >&2; exit 255; }
+echo $$ >> "$FAR/links"
+LOCKSTEP_HOME="$FAR/home" exec sh -c "$*"
+)SH";
+
+std::string seen(const char *places) {
+    const auto out = placesSeenFrom("hostA", nodesFromText(places).value());
+    return out ? toText(*out) : "refused: " + out.error().message();
+}
+
+QByteArray recipeText(int repeats) {
+    return QStringLiteral(R"({"name":"away","title":"Away","summary":"Away.","question":"Does it go on?",
+"base":{"model":"lenet","dataset":"fashion-mnist","device":"cpu","epochs":2,"batch_size":64,"train_samples":640,"oversubscribe":true},
+"runs":[{"method":"baseline","devices":[0]}],"repeats":%1})")
+        .arg(repeats)
+        .toUtf8();
+}
+
+} // namespace
+
+class QueueElsewhereTest : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<Home> m_home;
+    std::unique_ptr<QTemporaryDir> m_far;
+    QByteArray m_path;
+
+    QString far(const char *name) const { return m_far->filePath(QString::fromLatin1(name)); }
+
+    /// The far machine's own state, as its disk has it.
+    nlohmann::json farQueue(const std::string &id) const {
+        const auto text =
+            realFileSystem().readAll(far("home").toStdString() + "/experiments/" + id + "/experiment.json");
+        return text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    }
+    std::string farState(const std::string &id, std::size_t entry) const {
+        const auto json = farQueue(id);
+        return json.is_object() ? json["entries"][entry]["state"].get<std::string>() : std::string();
+    }
+
+    void cutTheLink() {
+        QFile cut(far("cut"));
+        QVERIFY(cut.open(QIODevice::WriteOnly));
+        QFile links(far("links"));
+        QVERIFY(links.open(QIODevice::ReadOnly));
+        for (const QByteArray &pid : links.readAll().split('\n'))
+            if (pid.toInt() > 0)
+                ::kill(pid.toInt(), SIGKILL); // lockstepctl or lockstep-agent, since the shells gave way to them
+    }
+
+    std::string begin(int repeats) {
+        const Answer answer =
+            ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--queue-on"), QStringLiteral("far"),
+                 QStringLiteral("--remote-agent"), bin + QStringLiteral("/lockstep-agent"), QStringLiteral("--detach"),
+                 QStringLiteral("--json")},
+                60'000, recipeText(repeats));
+        const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
+        if (answer.code != 0 || !json.is_object())
+            qWarning("%s", answer.err.constData());
+        return json.is_object() ? json.value("experiment", "") : std::string();
+    }
+
+private Q_SLOTS:
+    void init() {
+        m_home = std::make_unique<Home>();
+        m_far = std::make_unique<QTemporaryDir>();
+        QVERIFY(QDir(m_far->path()).mkdir(QStringLiteral("bin")));
+        QFile ssh(far("bin/ssh"));
+        QVERIFY(ssh.open(QIODevice::WriteOnly));
+        ssh.write(sshScript);
+        ssh.close();
+        ssh.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+        m_path = qgetenv("PATH");
+        qputenv("PATH", far("bin").toUtf8() + ':' + m_path);
+        qputenv("FAR", m_far->path().toUtf8());
+    }
+    void cleanup() {
+        QFile::remove(far("cut"));
+        for (const std::string &id : listExperiments())
+            if (const auto origin = queueOriginOf(id))
+                (void)runThere(*origin, {"stop", id});
+        const auto busy = [this] { // its agents write until they are gone
+            QDir runs(far("home/runs"));
+            for (const QString &run : runs.entryList(QDir::Dirs | QDir::NoDotAndDotDot))
+                if (FileLock::isHeld(runs.filePath(run).toStdString() + "/node-0.lock"))
+                    return true;
+            return false;
+        };
+        QTRY_VERIFY(!busy());
+        qputenv("PATH", m_path);
+        m_far.reset();
+        m_home.reset();
+    }
+
+    void placesAreReadAsTheQueuesMachineSeesThem() {
+        QCOMPARE(seen("hostA%eth0:0,1;hostB%bond0:0"), std::string(".%eth0:0,1;hostB%bond0:0"));
+        QCOMPARE(seen("hostB%bond0:0;hostA%eth0:0 agent=/opt/a"), std::string("hostB%bond0:0;.%eth0:0 agent=/opt/a"));
+        QCOMPARE(seen("hostAA%eth0:0"), std::string("hostAA%eth0:0"));
+        const std::string refused = seen("hostA%eth0:0;.%eth0:0");
+        QVERIFY2(refused.find("this machine is one of the run's nodes") != std::string::npos, refused.c_str());
+        QVERIFY2(refused.find("omit --queue-on") != std::string::npos, refused.c_str());
+    }
+
+    void aRecipesPlacesAndThoseThatAreSetAreReadLikewise() {
+        RunConfig config;
+        config.method = Method::Ddp;
+        config.nodes = nodesFromText("hostA%a:0;hostB%b:0").value();
+        const auto given = recipeSeenFrom("hostA", {recipeFromConfigs("t", {config}, 1), {{"epochs", "2"}}});
+        QVERIFY(given.has_value());
+        QCOMPARE(toText(given->recipe.runs[0].config.nodes), std::string(".%a:0;hostB%b:0"));
+        const auto set = recipeSeenFrom(
+            "hostB", {recipeFromConfigs("t", {config}, 1), {{"nodes", "hostB%b:0;hostC%c:0"}, {"epochs", "2"}}});
+        QVERIFY(set.has_value());
+        QCOMPARE(set->set[0].second, std::string(".%b:0;hostC%c:0"));
+        const auto both = recipeSeenFrom("hostA", {recipeFromConfigs("t", {config, config}, 1), {{"nodes", ".:0"}}});
+        QVERIFY(!both.has_value());
+        QCOMPARE(both.error().size(), std::size_t(1));
+        const auto others = otherHosts({config, set->recipe.runs[0].config});
+        QCOMPARE(others.size(), std::size_t(2));
+    }
+
+    void anOriginNamesAMachineAndNeverACommand() {
+        const std::string id = makeRunId();
+        QVERIFY(!queueOriginOf(id));
+        const QueueOrigin origin{prefixFor("hostA", "/a b/lockstep-agent").value(), "/a b/lockstepctl"};
+        QVERIFY(writeQueueOrigin(id, origin).has_value());
+        QCOMPARE(queueOriginOf(id).value(), origin);
+        const auto words = ctlCommand(origin, {"remote", "ask", "x;y"});
+        QCOMPARE(words[words.size() - 4], std::string("'/a b/lockstepctl'"));
+        QCOMPARE(words.back(), std::string("'x;y'"));
+        for (const char *host : {"-oProxyCommand=touch", "a;b", "$(x)", "a b", ""}) {
+            const nlohmann::json json = {{"host", host}, {"agent", "a"}, {"ctl", "c"}};
+            QVERIFY(
+                realFileSystem().writeAtomically(experimentFolder(id).path + "/origin.json", json.dump()).has_value());
+            QVERIFY2(!queueOriginOf(id), host);
+        }
+    }
+
+    void aQueueElsewhereIsFollowedThroughALostLinkAndAskedOnlyWhileItIsThere() {
+        if (!useFakeRanks())
+            QSKIP("the programs are not built");
+        qputenv("FAKE_RANK", "epochs=3;steps=60;step_ms=10");
+        const std::string id = begin(8); // the last is far off when the link is back
+        QVERIFY(!id.empty());
+        QVERIFY(queueOriginOf(id));
+        QVERIFY(!isOwned(id)); // nobody owns it here
+        ExperimentFollower follower;
+        QSignalSpy refused(&follower, &ExperimentFollower::refused);
+        QVERIFY(follower.open(id).has_value());
+        QCOMPARE(follower.queueHost(), QStringLiteral("far"));
+        QTRY_VERIFY(follower.unknownWhy().isEmpty());
+        QVERIFY(follower.owned());
+        QTRY_VERIFY(follower.current() && follower.current()->lifecycle().link() == LinkState::Live);
+
+        cutTheLink();
+        QTRY_VERIFY(follower.unknownWhy().contains(u"the link to far is lost, the queue's state is unknown"));
+        QVERIFY(!follower.orphaned()); // nobody knows
+        QueueRequest pause;
+        pause.kind = QueueRequest::Kind::Pause;
+        pause.by = "the test";
+        const auto lost = follower.ask(pause);
+        QVERIFY(!lost);
+        QVERIFY2(lost.error().message().find("nothing was requested") != std::string::npos,
+                 lost.error().message().c_str());
+        const Answer command = ctl({QStringLiteral("pause"), QString::fromStdString(id)});
+        QCOMPARE(command.code, 1);
+        QVERIFY2(command.err.contains("far can't be reached"), command.err.constData());
+        QVERIFY(!farQueue(id).contains("paused_by"));
+        const auto lastSeen = ctl({QStringLiteral("queue"), QString::fromStdString(id), QStringLiteral("--json")});
+        const auto json = nlohmann::json::parse(lastSeen.out.toStdString(), nullptr, false);
+        QVERIFY(json.is_object());
+        QVERIFY(json["owned"].is_null());
+        QCOMPARE(json["queue_on"].get<std::string>(), std::string("far"));
+
+        QTRY_COMPARE(farState(id, 0), std::string("done")); // it goes on without us
+        QFile::remove(far("cut"));
+        QTRY_VERIFY(follower.unknownWhy().isEmpty());
+        QTRY_VERIFY(follower.experiment().entries[0].state == EntryState::Done);
+        QueueRequest skip;
+        skip.kind = QueueRequest::Kind::Skip;
+        skip.entry = 7;
+        skip.by = "the test";
+        QVERIFY(follower.ask(skip).has_value());
+        QTRY_COMPARE(farState(id, 7), std::string("not run"));
+        QVERIFY(farQueue(id)["entries"][7]["reason"].get<std::string>().find("the test") != std::string::npos);
+        QueueRequest wrong = skip;
+        wrong.entry = 0;
+        QVERIFY(follower.ask(wrong).has_value());
+        QTRY_COMPARE(refused.size(), 1); // that machine says why not
+        QVERIFY2(refused[0][0].toString().startsWith(u"on far: "), refused[0][0].toByteArray().constData());
+
+        QueueRequest stop;
+        stop.by = "the test";
+        QTRY_COMPARE(farState(id, 1), std::string("done"));
+        QVERIFY(follower.ask(stop).has_value());
+        QTRY_VERIFY(follower.experiment().over());
+        QTRY_VERIFY(follower.store(0)->result() && follower.store(1)->result());
+        for (int entry = 0; entry < 2; ++entry) {
+            const std::string run = follower.experiment().entries[std::size_t(entry)].run;
+            QCOMPARE(realFileSystem().readAll(runFolder(run).log(0)).value(),
+                     realFileSystem().readAll(far("home").toStdString() + "/runs/" + run + "/node-0.ndjson").value());
+        }
+    }
+
+    void aQueueWithoutAnOwnerThereIsTakenUpThere() {
+        if (!useFakeRanks())
+            QSKIP("the programs are not built");
+        qputenv("FAKE_RANK", "epochs=2;steps=40;step_ms=10");
+        const std::string id = begin(2);
+        QVERIFY(!id.empty());
+        ExperimentFollower follower;
+        QVERIFY(follower.open(id).has_value());
+        QTRY_VERIFY(follower.owned() && follower.experiment().current());
+        const auto owner = // the lock's holder stands in it
+            realFileSystem().readAll(far("home").toStdString() + "/experiments/" + id + "/experiment.lock");
+        QVERIFY(owner && std::atoi(owner->c_str()) > 0);
+        ::kill(std::atoi(owner->c_str()), SIGKILL);
+        QTRY_VERIFY(follower.orphaned());
+        const Answer taken = ctl({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(id),
+                                  QStringLiteral("--detach")});
+        QVERIFY2(taken.code == 0, taken.err.constData());
+        QTRY_VERIFY(follower.experiment().over());
+        QCOMPARE(farState(id, 1), std::string("done"));
+    }
+};
+
+QTEST_GUILESS_MAIN(QueueElsewhereTest)
+#include "queue_elsewhere_test.moc"

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// The queue with a real agent and fake ranks: real processes, sockets, files.
+#include <csignal>
+
+#include <QSignalSpy>
+
+#include "base/command_prefix.h"
+#include "base/machine_facts.h"
+#include "core_queue_support.h"
+#include "follow/run_follower.h"
+#include "queue/experiment_follower.h"
+#include "queue/experiment_runner.h"
+#include "store/load_run.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+class CoreRunnerTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<Home> m_home;
+
+private Q_SLOTS:
+    void initTestCase() {
+        if (!useFakeRanks())
+            QSKIP(qPrintable(QStringLiteral("lockstepctl, lockstep-agent or fake_rank is not built in ") + bin));
+    }
+    void init() {
+        m_home = std::make_unique<Home>();
+        qputenv("FAKE_RANK", "step_ms=10");
+    }
+    void cleanup() {
+        endAll();
+        m_home.reset();
+    }
+
+    void aRecipeRunsToItsTable() {
+        QTemporaryDir out;
+        const Answer answer = ctl(quickRun + QStringList{QStringLiteral("--out"), out.path()});
+        QVERIFY2(answer.code == 0, answer.err.constData());
+        QVERIFY(answer.out.contains("baseline  epoch 1/3  loss "));
+        QVERIFY(answer.out.contains("speed-up"));
+        QVERIFY(answer.out.contains("published, 8 × H100, sum of epoch durations"));
+        for (const char *file :
+             {"results.csv", "results.json", "results.md", "results.tex", "results.html", "curves.csv", "curves.json"})
+            QVERIFY2(QFileInfo(out.filePath(QString::fromLatin1(file))).size() > 0, file);
+        const Answer list = ctl({QStringLiteral("list"), QStringLiteral("--json")});
+        const auto json = nlohmann::json::parse(list.out.toStdString());
+        QVERIFY(json["runs"].size() >= 3);
+        for (const auto &run : json["runs"])
+            QCOMPARE(run["state"].get<std::string>(), std::string("done"));
+        const Answer curves = ctl({QStringLiteral("export"), QString::fromStdString(json["runs"][0]["run"]),
+                                   QStringLiteral("--what"), QStringLiteral("curves")});
+        QVERIFY(curves.out.startsWith("Wall time,Step,Value\r\n"));
+        QVERIFY(curves.out.count('\n') > 2);
+    }
+
+    void theRunnerKilledTheRunGoesOnAndTheQueueIsTakenUp() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY(read(started.experiment).entries[0].state == EntryState::Running);
+        QCOMPARE(::kill(started.owner, SIGKILL), 0);
+        QTRY_VERIFY(!isOwned(started.experiment));
+        const std::string run = read(started.experiment).entries[0].run;
+
+        ExperimentFollower viewer;
+        QVERIFY(viewer.open(started.experiment).has_value());
+        QVERIFY(viewer.orphaned());
+        QVERIFY(readRunStatus(runFolder(run)).kind == RunStatus::Kind::Running); // the run does not care
+
+        const Answer second =
+            ctl({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(started.experiment)});
+        QVERIFY2(second.code == 0, second.err.constData());
+        const Experiment after = read(started.experiment);
+        QCOMPARE(after.entries[0].run, run); // attached to, not started again
+        for (const ExperimentEntry &entry : after.entries)
+            QVERIFY(!entry.planned.runnable() || entry.state == EntryState::Done);
+        RunStore store(QString::fromStdString(run));
+        QVERIFY(loadRun(store, runFolder(run)).has_value());
+        QVERIFY(store.log().gaps.empty());
+        QCOMPARE(store.epochs().merged().size(), std::size_t(3));
+        const Answer third =
+            ctl({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(started.experiment)});
+        QCOMPARE(third.code, 2); // over: nothing to take up
+    }
+
+    void killedBetweenTheIdAndTheAgentsAnswerTheRunIsFoundOrStarted_data() {
+        QTest::addColumn<bool>("cameUp");
+        QTest::newRow("the agent came up") << true;
+        QTest::newRow("it did not") << false;
+    }
+    void killedBetweenTheIdAndTheAgentsAnswerTheRunIsFoundOrStarted() {
+        QFETCH(bool, cameUp);
+        const Recipe recipe =
+            *recipeFromJson(R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
+        Experiment experiment = makeExperiment(*expand(recipe, localMachineFacts()), recipe, false, {});
+        experiment.entries[0].state = EntryState::Launching;
+        experiment.entries[0].run = cameUp ? finishedRun(1) : "20260102T030405Z-0badcafe";
+        QVERIFY(writeExperiment(experiment).has_value());
+        ExperimentRunner runner;
+        QVERIFY(runner.own(experiment.id).has_value());
+        QSignalSpy finished(&runner, &ExperimentRunner::finished);
+        runner.start();
+        QVERIFY(finished.wait(test::hangLimitMs));
+        QCOMPARE(runner.exitCode(), 0);
+        const ExperimentEntry after = read(experiment.id).entries[0];
+        QVERIFY(after.state == EntryState::Done);
+        QCOMPARE(after.run == experiment.entries[0].run, cameUp);
+    }
+
+    void anAgentKilledIsToldAndTheQueueGoesOn() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY(read(started.experiment).entries[0].state == EntryState::Running);
+        const std::string run = read(started.experiment).entries[0].run;
+        RunStore store(QString::fromStdString(run));
+        RunFollower viewer(&store, QString::fromStdString(run));
+        QSignalSpy ended(&viewer, &RunFollower::ended);
+        viewer.start();
+        QTRY_VERIFY(!store.losses().all().points().empty());
+        const pid_t agent = std::atoi(realFileSystem().readAll(runFolder(run).lock(0))->c_str());
+        QVERIFY(agent > 1);
+        QCOMPARE(::kill(agent, SIGKILL), 0);
+        QVERIFY(ended.wait(lockstep::test::hangLimitMs));
+        QCOMPARE(store.lifecycle().sentence(), QStringLiteral("failed: agent died"));
+        QTRY_VERIFY(read(started.experiment).entries[0].state == EntryState::Failed);
+        QCOMPARE(read(started.experiment).entries[0].reason, std::string("agent died"));
+        QTRY_VERIFY(read(started.experiment).entries[1].state == EntryState::Running);
+        QTRY_VERIFY(::kill(pid_t(*store.ranks().all().at(0).pid), 0) != 0); // no orphan
+    }
+
+    void aRankKilledIsNamedAndTheNextRunStarts() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY(read(started.experiment).entries[0].state == EntryState::Running);
+        const std::string run = read(started.experiment).entries[0].run;
+        RunStore store(QString::fromStdString(run));
+        RunFollower viewer(&store, QString::fromStdString(run));
+        viewer.start();
+        QTRY_VERIFY(store.ranks().all().contains(0) && store.ranks().all().at(0).pid);
+        QCOMPARE(::kill(pid_t(*store.ranks().all().at(0).pid), SIGKILL), 0);
+        QTRY_VERIFY(store.result().has_value());
+        QVERIFY2(store.lifecycle().sentence().contains(QStringLiteral("rank 0")),
+                 qPrintable(store.lifecycle().sentence()));
+        QVERIFY(store.lifecycle().sentence().contains(QStringLiteral("SIGKILL")));
+        QTRY_VERIFY(read(started.experiment).entries[1].state == EntryState::Running);
+    }
+
+    void anExperimentWhoseFolderIsRemovedEndsItsQueueAndStartsNothingMore() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY(read(started.experiment).entries[0].state == EntryState::Running);
+        const std::string run = read(started.experiment).entries[0].run;
+        ExperimentFollower viewer;
+        QVERIFY(viewer.open(started.experiment).has_value());
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QTRY_VERIFY(!store.losses().all().points().empty());
+
+        const std::string home = dataHome();
+        QVERIFY(QDir(QString::fromStdString(home)).removeRecursively());
+        QTRY_VERIFY(::kill(started.owner, 0) != 0);
+        QVERIFY(ended.count() == 1 || ended.wait(lockstep::test::hangLimitMs));
+        QCOMPARE(store.lifecycle().linkSentence(), QStringLiteral("the run's folder %1 was removed while it ran")
+                                                       .arg(QString::fromStdString(runFolder(run).path)));
+        QTRY_VERIFY(viewer.experiment().over());
+        QCOMPARE(viewer.experiment().entries[1].reason, std::string("the experiment's folder was removed"));
+        QTRY_VERIFY(::kill(pid_t(*store.ranks().all().at(0).pid), 0) != 0);
+        QVERIFY(!QFile::exists(QString::fromStdString(home))); // nothing was put in its place
+    }
+
+    void aRunOfANewerFormatIsRefusedWithASentence() {
+        const std::string run = makeRunId();
+        const RunFolder folder = runFolder(run);
+        QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
+        Frame header;
+        HeaderFrame body;
+        body.format = logFormat + 1;
+        body.run = run;
+        header.body = body;
+        const std::string line = sealLine(encode(header), 0, 0) + "\n";
+        QVERIFY(realFileSystem().writeAtomically(folder.log(0), line).has_value());
+        RunStore store(QString::fromStdString(run));
+        RunFollower follower(&store, QString::fromStdString(run));
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(lockstep::test::hangLimitMs));
+        QVERIFY2(store.lifecycle().linkSentence().contains(QStringLiteral("newer Lockstep")),
+                 qPrintable(store.lifecycle().linkSentence()));
+        QCOMPARE(realFileSystem().readAll(folder.log(0)).value(), line); // untouched
+    }
+
+    void aQueueHasOneOwner() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        ExperimentRunner second;
+        const auto owned = second.own(started.experiment);
+        QVERIFY(!owned.has_value());
+        QVERIFY2(owned.error().message().find(std::to_string(started.owner)) != std::string::npos,
+                 owned.error().message().c_str());
+    }
+
+    void aStopEndsTheRunAndTheQueue() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        const Detached started = startDetached();
+        QVERIFY(!started.experiment.empty());
+        QTRY_VERIFY(read(started.experiment).entries[0].state == EntryState::Running);
+        QCOMPARE(ctl({QStringLiteral("stop"), QString::fromStdString(started.experiment)}).code, 0);
+        QTRY_VERIFY(read(started.experiment).over());
+        const Experiment after = read(started.experiment);
+        QVERIFY(after.entries[0].state == EntryState::Stopped);
+        QVERIFY(after.entries[1].state == EntryState::Stopped);
+        QVERIFY(after.entries[1].run.empty());
+        QCOMPARE(ctl({QStringLiteral("attach"), QString::fromStdString(started.experiment)}).code, 130);
+    }
+
+    void ctrlCStopsRunAndQueueWith130() {
+        qputenv("FAKE_RANK", "step_ms=40");
+        QProcess process;
+        process.start(bin + QStringLiteral("/lockstepctl"), quickRun);
+        QTRY_VERIFY(!listExperiments().empty() && read(listExperiments()[0]).entries[0].state == EntryState::Running);
+        ::kill(pid_t(process.processId()), SIGINT);
+        QVERIFY(process.waitForFinished(test::hangLimitMs));
+        QCOMPARE(process.exitCode(), 130);
+        QVERIFY(read(listExperiments()[0]).over());
+    }
+
+    void aRunLooksTheSameLiveAndReplayed() {
+        qputenv("FAKE_RANK", "step_ms=20");
+        const Detached started = startDetached();
+        QTRY_VERIFY(!read(started.experiment).entries[0].run.empty() &&
+                    read(started.experiment).entries[0].state == EntryState::Running);
+        const QString run = QString::fromStdString(read(started.experiment).entries[0].run);
+        RunStore live(run), replayed(run);
+        RunFollower follower(&live, run);
+        QSignalSpy ended(&follower, &RunFollower::ended);
+        follower.start();
+        QVERIFY(ended.wait(test::hangLimitMs));
+        QVERIFY(loadRun(replayed, runFolder(run.toStdString())).has_value());
+        QCOMPARE(live.log().frames, replayed.log().frames);
+        QCOMPARE(live.losses().all().points().size(), replayed.losses().all().points().size());
+        QCOMPARE(follower.nextSeq(), replayed.result()->logLines);
+        QVERIFY(live.log().gaps.empty());
+    }
+
+    void whatIsRefusedStartsNothingAndLeavesNothing_data() {
+        QTest::addColumn<QStringList>("extra");
+        QTest::addColumn<QByteArray>("told");
+        const auto set = [](const char *pair) {
+            return QStringList{QStringLiteral("--set"), QString::fromLatin1(pair)};
+        };
+        QTest::newRow("unknown key") << set("batchsize=3") << QByteArray("did you mean \"batch_size\"?");
+        QTest::newRow("indivisible batch") << set("batch_size=63") << QByteArray("63 can't be divided");
+        QTest::newRow("read-only output")
+            << QStringList{QStringLiteral("--out"), QStringLiteral("/proc/x")} << QByteArray("/proc/x");
+        QTest::newRow("host that is an option")
+            << QStringList{QStringLiteral("--host=-oProxyCommand=x")} << QByteArray("is refused");
+        QTest::newRow("host with shell in it") << QStringList{QStringLiteral("--host=a;b")} << QByteArray("is refused");
+    }
+    void whatIsRefusedStartsNothingAndLeavesNothing() {
+        QFETCH(QStringList, extra);
+        QFETCH(QByteArray, told);
+        const Answer answer = ctl(quickRun + extra);
+        QCOMPARE(answer.code, 2);
+        QVERIFY2(answer.err.contains(told), answer.err.constData());
+        QVERIFY(listExperiments().empty());
+        QVERIFY(!QDir(QString::fromStdString(runsFolder())).exists() ||
+                QDir(QString::fromStdString(runsFolder())).isEmpty());
+    }
+
+    void aTrainerThatRefusesEndsTheQueueWithItsSentence() {
+        qputenv("LOCKSTEP_TRAINER", "/nonexistent/trainer");
+        const Answer answer = ctl(quickRun);
+        qputenv("LOCKSTEP_TRAINER", (bin + QStringLiteral("/fake_rank")).toUtf8());
+        QCOMPARE(answer.code, 2);
+        QVERIFY2(answer.err.contains("/nonexistent/trainer"), answer.err.constData());
+        QVERIFY(listExperiments().empty());
+        QVERIFY(QDir(QString::fromStdString(runsFolder())).isEmpty() ||
+                !QDir(QString::fromStdString(runsFolder())).exists());
+    }
+
+    void aRecipeComesInOnStdin() {
+        const Answer answer = ctl({QStringLiteral("run"), QStringLiteral("-"), QStringLiteral("--json")}, 60'000,
+                                  R"({"name":"mine","runs":[{"method":"baseline","devices":1,"epochs":1}]})");
+        QVERIFY2(answer.code == 0, answer.err.constData());
+        const auto json = nlohmann::json::parse(answer.out.toStdString(), nullptr, false);
+        QCOMPARE(json["exit_code"].get<int>(), 0);
+        QCOMPARE(json["results"]["rows"][0]["epochs"].size(), std::size_t(1));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreRunnerTest)
+#include "runner_test.moc"

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Slurm's queue as squeue prints it, and how an experiment stands by it. Real jobs: tests/e2e/slurm_test.py.
+
+#include "launch/jobs/job_shape.h"
+#include "queue/slurm/slurm_experiment.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+const std::string first = "20260102T030405Z-89abcdef", second = "20260102T040506Z-89abcdef",
+                  other = "20260102T030405Z-01234567";
+
+SlurmAttempt attempt(const std::string &run, std::optional<RunState> ended) {
+    SlurmAttempt out{run, {}};
+    out.status.kind = ended ? RunStatus::Kind::Finished : RunStatus::Kind::Running;
+    if (ended) {
+        RunResult result;
+        result.state = *ended;
+        result.reason = *ended == RunState::Done ? "" : "stopped by SIGTERM";
+        out.status.result = result;
+    }
+    return out;
+}
+
+SlurmJob job(const std::string &state) {
+    SlurmJob out;
+    out.id = out.rawId = out.array = "12";
+    out.state = state;
+    return out;
+}
+
+Experiment experimentOfOne() {
+    Experiment experiment;
+    experiment.entries.resize(1);
+    return experiment;
+}
+
+} // namespace
+
+class SlurmTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void squeuesLinesAreJobs() {
+        const auto jobs = jobsFromSqueue("3_1|3|3|1|PENDING|n/a|N/A|4294901757|main|Priority|a|b\n"
+                                         "4|4|4|N/A|PENDING|n/a|2026-11-22T00:12:26|10|main|Resources|wrap\n"
+                                         "3_0|5|3|0|RUNNING|n1|2026-11-21T23:12:27|4294901757|main|None|wrap\n"
+                                         "slurm_load_jobs error: Unable to contact slurm controller\n");
+        QCOMPARE(jobs.size(), std::size_t(3));
+        QCOMPARE(jobs[0].task, std::optional(1));
+        QCOMPARE(jobs[0].name, std::string("a|b"));
+        QVERIFY(jobs[0].waits() && jobs[0].start.empty() && jobs[0].node.empty());
+        QVERIFY(!jobs[1].task);
+        QCOMPARE(jobs[1].start, std::string("2026-11-22T00:12:26"));
+        QCOMPARE(jobs[2].rawId, std::string("5"));
+        QVERIFY(jobs[2].runs() && jobs[2].reason.empty());
+        QCOMPARE(jobs[2].node, std::string("n1"));
+        QCOMPARE(jobsOf(jobs, "3").size(), std::size_t(2));
+    }
+
+    void thoseThatWaitHaveTheirPlacesByPriorityInTheirPartition() {
+        auto jobs = jobsFromSqueue(
+            "7|7|7|N/A|PENDING|n/a|N/A|5|main|Priority|x\n6|6|6|N/A|PENDING|n/a|N/A|9|main|Resources|x\n"
+            "8|8|8|N/A|PENDING|n/a|N/A|1|other|Resources|x\n5|5|5|N/A|PENDING|n/a|N/A|5|main|Priority|x\n"
+            "4|4|4|N/A|RUNNING|n1|N/A|99|main|None|x\n");
+        numberPlaces(jobs);
+        QCOMPARE(jobs[1].place, std::optional(1));
+        QCOMPARE(jobs[3].place, std::optional(2));
+        QCOMPARE(jobs[0].place, std::optional(3));
+        QCOMPARE(jobs[2].place, std::optional(1));
+        QVERIFY(!jobs[4].place);
+        QCOMPARE(waitSentence("DDP", jobs[1]),
+                 std::string("DDP: job 6 waits, place 1, Resources: it waits for free nodes"));
+    }
+
+    void anEntryStandsAsItsJobAndItsRunsSay_data() {
+        QTest::addColumn<QString>("state");
+        QTest::addColumn<QString>("attempts"); // r: runs, s: stopped, d: done, x: no result and nobody there
+        QTest::addColumn<QString>("entry");
+        QTest::addColumn<QString>("run");
+        QTest::addColumn<int>("earlier");
+        const QString a = QString::fromStdString(first), b = QString::fromStdString(second);
+        QTest::newRow("waits") << "PENDING"
+                               << ""
+                               << "queued"
+                               << "" << 0;
+        QTest::newRow("agents come up") << "RUNNING"
+                                        << ""
+                                        << "queued"
+                                        << "" << 0;
+        QTest::newRow("runs") << "RUNNING"
+                              << "r"
+                              << "running" << a << 0;
+        QTest::newRow("done, the job still there") << "COMPLETING"
+                                                   << "d"
+                                                   << "done" << a << 0;
+        QTest::newRow("done") << ""
+                              << "d"
+                              << "done" << a << 0;
+        QTest::newRow("asked to stop, perhaps for a requeue") << "COMPLETING"
+                                                              << "s"
+                                                              << "running" << a << 0;
+        QTest::newRow("requeued") << "PENDING"
+                                  << "s"
+                                  << "queued"
+                                  << "" << 1;
+        QTest::newRow("runs again") << "RUNNING"
+                                    << "sr"
+                                    << "running" << b << 1;
+        QTest::newRow("done at last") << ""
+                                      << "sd"
+                                      << "done" << b << 1;
+        QTest::newRow("stopped") << ""
+                                 << "s"
+                                 << "stopped" << a << 0;
+        QTest::newRow("a node died") << ""
+                                     << "r"
+                                     << "failed" << a << 0;
+        QTest::newRow("never ran") << ""
+                                   << ""
+                                   << "stopped"
+                                   << "" << 0;
+    }
+    void anEntryStandsAsItsJobAndItsRunsSay() {
+        QFETCH(QString, state);
+        QFETCH(QString, attempts);
+        QFETCH(QString, entry);
+        QFETCH(QString, run);
+        QFETCH(int, earlier);
+        std::vector<SlurmAttempt> made;
+        for (const QChar c : attempts)
+            made.push_back(attempt(made.empty() ? first : second, c == u'd'   ? std::optional(RunState::Done)
+                                                                  : c == u's' ? std::optional(RunState::Stopped)
+                                                                              : std::nullopt));
+        Experiment experiment = experimentOfOne();
+        const SlurmRecord record{"12", {0}, {first}, false};
+        const auto jobs = state.isEmpty() ? std::vector<SlurmJob>() : std::vector{job(state.toStdString())};
+        reconcile(experiment, record, jobs, {made});
+        const ExperimentEntry &now = experiment.entries.front();
+        QCOMPARE(QString::fromStdString(std::string(toString(now.state))), entry);
+        QCOMPARE(QString::fromStdString(now.run), run);
+        QCOMPARE(int(now.earlierRuns.size()), earlier);
+        QVERIFY(!reconcile(experiment, record, jobs, {made})); // the same again changes nothing
+    }
+
+    void anAttemptIsKnownByItsDigits() {
+        QVERIFY(isAttemptOf(second, first));
+        QVERIFY(!isAttemptOf(other, first));
+        QVERIFY(!isAttemptOf("x-89abcdef", first));
+    }
+
+    void aRecordComesBackAsItWent() {
+        const SlurmRecord record{"12", {0, 2}, {first, other}, true};
+        QCOMPARE(*slurmRecordFromJson(toJson(record)), record);
+        QVERIFY(!slurmRecordFromJson(R"({"entries":[0],"runs":[]})"));
+        QVERIFY(!slurmRecordFromJson(R"({"entries":[0],"runs":["../../x"]})"));
+    }
+
+    void aNodeOfAJobIsReachedBySrunAndNoShellReadsIt() {
+        const auto prefix = prefixFor("slurm:12/n1", "/opt/lock step/agent");
+        QVERIFY(prefix.has_value());
+        const auto words = agentCommand(*prefix, {"attach", "a b"});
+        QCOMPARE(words.front(), std::string("srun"));
+        QVERIFY(std::find(words.begin(), words.end(), "--overlap") != words.end());
+        QVERIFY(std::find(words.begin(), words.end(), "--nodelist=n1") != words.end());
+        QCOMPARE(words[words.size() - 3], std::string("/opt/lock step/agent"));
+        QCOMPARE(words.back(), std::string("a b"));
+        for (const char *bad :
+             {"slurm:", "slurm:12", "slurm:12/", "slurm:x/n1", "slurm:12/-w", "slurm:12/n1;x", "slurm:1 2/n1"})
+            QVERIFY2(!prefixFor(bad), bad);
+    }
+
+    void namesForSchedulersArePlain() {
+        QCOMPARE(jobName("DDP ×2"), std::string("ddp-x2"));
+        QCOMPARE(jobName("'; rm -rf /"), std::string("rm-rf"));
+        QCOMPARE(jobName("8 ranks"), std::string("run-8-ranks"));
+        QCOMPARE(jobName(""), std::string("run"));
+        QVERIFY(jobName(std::string(500, 'a')).size() <= 40);
+        QCOMPARE(commentText("a\nb\x1b"), std::string("a b "));
+    }
+};
+
+QTEST_GUILESS_MAIN(SlurmTest)
+#include "slurm_test.moc"

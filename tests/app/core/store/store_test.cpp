@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+#include <QSignalSpy>
+
+#include "core_support.h"
+#include "follow/run_follower.h"
+#include "store/load_run.h"
+#include "store/run_index.h"
+#include "store/run_outcome.h"
+#include "store/run_progress.h"
+#include "store/run_store.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+using namespace lockstep::test;
+
+namespace {
+
+/// All a table or chart can show of a run, as text.
+QString whole(const RunStore &store) {
+    QString text = store.lifecycle().sentence() + u'\n' + store.identity().title() + u'\n';
+    for (const LossPoint &point : store.losses().all().points())
+        text += QStringLiteral("%1 %2 %3 %4 %5\n")
+                    .arg(point.step)
+                    .arg(point.epoch)
+                    .arg(point.loss, 0, 'g', 17)
+                    .arg(point.wallUs)
+                    .arg(point.samples);
+    for (const MergedEpoch &epoch : store.epochs().merged())
+        text += QStringLiteral("%1 %2 %3 %4\n")
+                    .arg(epoch.epoch)
+                    .arg(epoch.durationS)
+                    .arg(epoch.loss.value_or(-1))
+                    .arg(epoch.samples);
+    for (const auto &[rank, info] : store.ranks().all())
+        for (const auto &[name, time] : store.phases().of(rank))
+            text += QStringLiteral("%1 %2 %3\n").arg(rank).arg(QString::fromStdString(name)).arg(time.sumS);
+    text += QStringLiteral("%1 %2 %3")
+                .arg(store.messages().console().size())
+                .arg(store.messages().alerts().size())
+                .arg(store.log().frames);
+    return text;
+}
+
+void follow(RunStore &store, const std::string &run) {
+    RunFollower follower(&store, QString::fromStdString(run));
+    QSignalSpy ended(&follower, &RunFollower::ended);
+    follower.start();
+    QVERIFY(ended.wait(test::hangLimitMs));
+}
+
+} // namespace
+
+class CoreStoreTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void anEpochIsAsLongAsItsSlowestRankAndItsSamplesAddUp() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        for (const Frame &one : ddpRecording())
+            store.take(one);
+        QCOMPARE(store.epochs().merged().size(), std::size_t(2));
+        const MergedEpoch &first = store.epochs().merged().front();
+        QCOMPARE(first.epoch, 1);
+        QCOMPARE(first.durationS, 0.45);
+        QCOMPARE(first.samples, std::int64_t(1280));
+        QVERIFY(first.complete);
+        QCOMPARE(*first.loss, 1.0);
+        QCOMPARE(first.devices.size(), std::size_t(2));
+        QCOMPARE(first.eval->accuracy, 0.8);
+        QVERIFY(store.state() == std::optional(RunState::Done));
+    }
+
+    void theRanksWindowsMakeOneCurveWeightedBySamples() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        for (const Frame &one : ddpRecording())
+            store.take(one);
+        const auto &points = store.losses().all().points();
+        QCOMPARE(points.size(), std::size_t(8));
+        QCOMPARE(points[0].step, std::int64_t(4));
+        QCOMPARE(points[0].samples, std::int64_t(320));
+        QVERIFY(std::abs(points[0].loss - (2.0 / 5 + 0.05)) < 1e-12);
+        QCOMPARE(points[7].epoch, 2.0);
+        QCOMPARE(store.losses().ofRank(1)->points().size(), std::size_t(8));
+    }
+
+    void phasesAreExactOnceAnEpochIsOverAndWindowsBefore() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        const std::vector<Frame> all = ddpRecording();
+        std::size_t i = 0;
+        for (; !std::holds_alternative<EpochFrame>(all[i].body); ++i)
+            store.take(all[i]);
+        QVERIFY(std::abs(store.phases().of(1).at("forward").sumS - 4 * 0.06) < 1e-12);
+        QCOMPARE(store.phases().steps(1), std::int64_t(20));
+        QVERIFY(std::abs(store.epochs().merged()[0].runningS - 4 * 0.11) < 1e-12);
+        QVERIFY(!store.epochs().merged()[0].complete);
+        for (; i < all.size(); ++i)
+            store.take(all[i]);
+        QVERIFY(std::abs(store.phases().of(1).at("forward").sumS - 2 * 0.24) < 1e-12);
+        QCOMPARE(store.phases().steps(1), std::int64_t(40));
+        QVERIFY(!store.phases().of(1).contains("h2d")); // unknown is absent, never 0
+    }
+
+    void timeLeftIsAtThePaceOfTheSlowestRank() {
+        RunStore store(QStringLiteral("r"));
+        store.setRecord(ddpRecord("r"));
+        QVERIFY(!progressOf(store).leftS);
+        for (const Frame &one : ddpRecording()) {
+            if (const auto *steps = std::get_if<StepsFrame>(&one.body); steps && steps->epoch == 2)
+                break;
+            store.take(one);
+        }
+        const Progress progress = progressOf(store);
+        QCOMPARE(*progress.doneSteps, std::int64_t(20));
+        QCOMPARE(*progress.fraction, 0.5);
+        QVERIFY(std::abs(*progress.leftS - (20 * 0.11 / 5 + 0.1)) < 1e-9); // and one evaluation
+    }
+
+    void changesAreToldTogetherNotOneByOne() {
+        RunStore store(QStringLiteral("r"));
+        QSignalSpy changed(&store, &RunStore::changed);
+        for (const Frame &one : ddpRecording())
+            store.take(one);
+        QCOMPARE(changed.count(), 0);
+        QTRY_COMPARE(changed.count(), 1);
+        QVERIFY(changed[0][0].value<RunStore::Changes>() & RunStore::Loss);
+    }
+
+    void aLongCurveIsHalvedAndKeepsItsExtremes() {
+        LossSeries series(100);
+        for (int i = 0; i < 1000; ++i) {
+            LossPoint point;
+            point.step = i;
+            point.loss = point.min = point.max = i == 500 ? 99 : 1;
+            point.samples = 1;
+            series.append(point);
+        }
+        QVERIFY(series.points().size() <= 101);
+        QVERIFY(series.generation() > 0);
+        double highest = 0;
+        std::int64_t samples = 0;
+        for (const LossPoint &point : series.points()) {
+            highest = std::max(highest, point.max);
+            samples += point.samples;
+        }
+        QCOMPARE(highest, 99.0);
+        QCOMPARE(samples, std::int64_t(1000));
+    }
+
+    void replayOfALogIsTheSameAsHavingBeenThere() {
+        const Home home;
+        const std::string run = finishedRun(1);
+        RunStore live(QString::fromStdString(run)), replayed(QString::fromStdString(run)),
+            loaded(QString::fromStdString(run));
+        live.setRecord(ddpRecord(run));
+        HeaderFrame header;
+        header.run = run;
+        live.take(frame(header, std::nullopt, 0));
+        for (const Frame &one : ddpRecording())
+            live.take(one);
+        live.setResult(doneResult(run, 0));
+        follow(replayed, run);
+        QVERIFY(loadRun(loaded, runFolder(run)).has_value());
+        QCOMPARE(whole(replayed), whole(live));
+        QCOMPARE(whole(loaded), whole(live));
+        QVERIFY(replayed.lifecycle().link() == LinkState::Finished);
+        QVERIFY(replayed.log().gaps.empty());
+    }
+
+    void aDamagedLineCostsThatLineAloneAndTheGapIsShown() {
+        const Home home;
+        const std::string run = finishedRun(2);
+        const std::string path = runFolder(run).log(0);
+        std::string text = *realFileSystem().readAll(path);
+        const std::size_t line = text.find("\"seq\":7,");
+        QVERIFY(line != std::string::npos);
+        text[line - 30] ^= 1;
+        write(path, text);
+        RunStore whole(QString::fromStdString(run)), store(QString::fromStdString(run));
+        follow(store, run);
+        QCOMPARE(store.log().gaps.size(), std::size_t(1));
+        QCOMPARE(store.log().gaps[0].firstSeq, std::uint64_t(7));
+        QCOMPARE(store.log().gaps[0].count(), std::uint64_t(1));
+        QCOMPARE(store.log().frames, ddpRecording().size()); // header and all but one
+        QVERIFY(store.state() == std::optional(RunState::Done));
+    }
+
+    void aLogThatLostItsEndSaysHowMuch() {
+        const Home home;
+        const std::string run = finishedRun(3);
+        const std::string path = runFolder(run).log(0);
+        const std::string text = *realFileSystem().readAll(path);
+        write(path, text.substr(0, text.size() - 40));
+        RunStore store(QString::fromStdString(run));
+        follow(store, run);
+        QCOMPARE(store.log().gaps.size(), std::size_t(1));
+        QCOMPARE(store.log().gaps[0].count(), std::uint64_t(1));
+    }
+
+    void aRunWithoutResultWhoseAgentIsGoneHasFailed() {
+        const Home home;
+        const std::string run = finishedRun(4);
+        std::remove(runFolder(run).result().c_str());
+        std::string text = *realFileSystem().readAll(runFolder(run).log(0));
+        text.resize(text.rfind('\n', text.size() - 2) + 1); // died before it could log the end
+        write(runFolder(run).log(0), text);
+        RunStore store(QString::fromStdString(run));
+        follow(store, run);
+        QVERIFY(store.lifecycle().link() == LinkState::AgentDied);
+        QCOMPARE(store.lifecycle().sentence(), QStringLiteral("failed: agent died"));
+        QVERIFY(outcomeOf(store).agentDied);
+        QVERIFY(!outcomeOf(store).totalTrainingTimeS);
+    }
+
+    void theIndexIsRebuiltFromTheRunsWhenItIsGoneOrDamaged() {
+        const Home home;
+        finishedRun(10);
+        const std::string second = finishedRun(11, nullptr, 3.5);
+        const std::string file = home.path() + "/index.sqlite";
+        std::vector<IndexedRun> before;
+        {
+            auto index = RunIndex::open();
+            QVERIFY2(index.has_value(), index ? "" : index.error().message().c_str());
+            QCOMPARE(*index->refresh(), 2);
+            QCOMPARE(*index->refresh(), 0); // nothing is read twice
+            before = index->runs();
+            QCOMPARE(before.size(), std::size_t(2));
+            QCOMPARE(before[0].run, second); // newest first
+            QCOMPARE(before[0].state, std::string("done"));
+            const MachineName box{"box", ""};
+            QCOMPARE(*index->estimate(*ddpRecord("").config, box), 3.0);
+            // Another host's times, and those of another processor under the same name, say nothing here.
+            QVERIFY(!index->estimate(*ddpRecord("").config, {"elsewhere", ""}));
+            QVERIFY(!index->estimate(*ddpRecord("").config, {"box", "Another CPU"}));
+            RunConfig other = *ddpRecord("").config;
+            other.seed = 99; // the same work
+            QCOMPARE(*index->estimate(other, box), 3.0);
+            other.epochs = 9;
+            QVERIFY(!index->estimate(other, box));
+        }
+        QVERIFY(QFile::remove(QString::fromStdString(file)));
+        {
+            auto index = RunIndex::open();
+            QCOMPARE(*index->refresh(), 2);
+            QVERIFY(index->runs() == before);
+        }
+        QFile::remove(QString::fromStdString(file + "-wal"));
+        QFile damaged(QString::fromStdString(file));
+        QVERIFY(damaged.open(QIODevice::ReadWrite));
+        damaged.write(QByteArray(4096, 'x'));
+        damaged.close();
+        auto index = RunIndex::open();
+        QVERIFY(index.has_value());
+        QVERIFY(index->refresh().has_value());
+        QVERIFY(index->runs() == before);
+        QVERIFY(QDir(QString::fromStdString(runFolder(second).path)).removeRecursively());
+        QCOMPARE(*index->refresh(), 1);
+        QCOMPARE(index->runs().size(), std::size_t(1));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreStoreTest)
+#include "store_test.moc"

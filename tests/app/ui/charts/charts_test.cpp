@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include <QApplication>
+#include <QClipboard>
+#include <QSvgRenderer>
+#include <QTemporaryDir>
+
+#include <cmath>
+
+#include "app/ui/charts/anatomy_view.h"
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/bar_rows.h"
+#include "app/ui/charts/chart_export.h"
+#include "app/ui/charts/end_labels.h"
+#include "app/ui/charts/lane_view.h"
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/ticks.h"
+#include "app/ui/charts/waterfall.h"
+#include "app/ui/theme/theme.h"
+#include "ipc/frames.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+LineData line(const QString &key, const QList<QPointF> &points) {
+    LineData out;
+    out.key = key;
+    out.name = key;
+    out.color = methodColor("ddp");
+    out.points = points;
+    return out;
+}
+
+} // namespace
+
+class ChartsTest : public QObject {
+    Q_OBJECT
+    Theme m_theme{ThemeMode::Light};
+
+private Q_SLOTS:
+    void aPaintedPictureAtItsLeastHeightHasItsWholeAxis() {
+        PhaseBars phases(m_theme, "phases");
+        Waterfall waterfall(m_theme, "waterfall");
+        AnatomyView anatomy(m_theme, "anatomy");
+        LaneView lanes(m_theme, "devices");
+        QList<PhaseBar> bars;
+        QList<WaterfallBar> steps;
+        QList<Lane> devices;
+        for (int row = 0; row < 9; ++row) {
+            bars.append({QStringLiteral("rank %1").arg(row), Qt::blue, {{"forward", 0.004}, {"exposed", 0.002}}, {}});
+            steps.append({.name = QStringLiteral("cause %1").arg(row), .seconds = 1.5, .total = row == 0});
+            devices.append({.run = "DDP ×9",
+                            .runId = "a",
+                            .device = QStringLiteral("cpu:%1").arg(row),
+                            .color = Qt::blue,
+                            .samples = {{0, 0.5}, {5, 0.6}}});
+        }
+        phases.setBars(bars);
+        waterfall.setBars(steps);
+        lanes.setLanes(devices, 0, 5, "time / s");
+        core::DpAnatomy dp;
+        dp.stages = {{"forward", 0.004, true}};
+        dp.stepS = 0.004;
+        dp.devices.resize(9);
+        anatomy.setRuns({{"DP ×9", Qt::red, dp}});
+        for (PaintedChart *chart : std::initializer_list<PaintedChart *>{&phases, &waterfall, &anatomy, &lanes}) {
+            const auto axisAt = [chart](int height) {
+                chart->resize(480, height);
+                const QImage all = chart->grab().toImage();
+                return all.copy(0, height - int(BarRows::axisHeight) + 1, 480, int(BarRows::axisHeight) - 1);
+            };
+            const int least = chart->minimumSizeHint().height();
+            QVERIFY2(axisAt(least) == axisAt(least + 9 * 7), qPrintable(chart->chartName()));
+            QVERIFY2(axisAt(least) != axisAt(least - 9), qPrintable(chart->chartName() + ": less would cut it off"));
+        }
+    }
+
+    void ticksAreFewAndRound() {
+        const Ticks ticks = niceTicks(0.07, 2.31, 5, true);
+        QCOMPARE(ticks.labels, QStringList({"0.0", "0.5", "1.0", "1.5", "2.0", "2.5"}));
+        QVERIFY(ticks.low <= 0.07 && ticks.high >= 2.31);
+        QCOMPARE(niceTicks(0, 0.004, 4, true).labels, QStringList({"0.000", "0.001", "0.002", "0.003", "0.004"}));
+    }
+
+    void aFlatOrUnknownRangeStillHasTicks() {
+        QVERIFY(niceTicks(3, 3, 5, true).at.size() >= 2);
+        QVERIFY(niceTicks(0, 0, 5, true).at.size() >= 2);
+        QVERIFY(niceTicks(NAN, INFINITY, 5, true).at.size() >= 2);
+    }
+
+    void epochsHaveWholeTicksOnly() {
+        for (const double at : wholeTicks(1, 3, 8).at)
+            QCOMPARE(at, std::floor(at));
+    }
+
+    void aLogAxisTicksDecadesAndWhatLiesBetween() {
+        const Ticks ticks = logTicks(0.05, 3, 5);
+        QVERIFY(ticks.labels.contains("0.1") && ticks.labels.contains("1"));
+        QVERIFY(ticks.at.size() >= 3);
+    }
+
+    void labelsAtTheLinesEndsNeverOverlapAndKeepTheirOrder() {
+        const QList<double> at = spreadLabels({50, 51, 52, 0}, 16, 0, 200);
+        QVERIFY(at[3] < at[0] && at[0] + 15.9 <= at[1] && at[1] + 15.9 <= at[2]);
+        const QList<double> low = spreadLabels({199, 199, 199}, 16, 0, 200);
+        for (const double y : low)
+            QVERIFY(y <= 192.01);
+    }
+
+    void aMillionPointsBecomeAFewAPixelColumnAndNoPeakIsLost() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        QList<QPointF> points;
+        for (int i = 0; i < 1'000'000; ++i)
+            points.append({double(i), i == 654'321 ? 99.0 : 1.0 + 0.1 * std::sin(i * 0.01)});
+        chart.setLines({line("a", points)});
+        QVERIFY2(chart.drawnPoints() <= 4 * 600, qPrintable(QString::number(chart.drawnPoints())));
+        double highest = 0;
+        for (const QPointF &p : chart.drawnPointsOf("a"))
+            highest = std::max(highest, p.y());
+        QCOMPARE(highest, 99.0);
+    }
+
+    void linesThatGoAreTakenFromTheChart() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        chart.setLines({line("a", {{0, 1}, {1, 2}}), line("b", {{0, 2}, {1, 3}})});
+        QCOMPARE(chart.drawnPoints(), 4);
+        chart.setLines({line("b", {{0, 2}, {1, 3}})});
+        QCOMPARE(chart.drawnPoints(), 2);
+        QVERIFY(chart.drawnPointsOf("a").isEmpty());
+    }
+
+    void anInfiniteLossDoesNotBreakTheAxes() {
+        LineChart chart(m_theme, "loss");
+        chart.resize(600, 300);
+        chart.setLines({line("a", {{0, 1}, {1, INFINITY}, {2, NAN}, {3, 2}})});
+        chart.grab();
+        chart.setLogAxis(true);
+        chart.grab();
+        QVERIFY(chart.drawnPoints() >= 2);
+    }
+
+    void everyChartOffersItsMenu() {
+        LineChart lines(m_theme, "loss");
+        BarChart bars(m_theme, "speed-up");
+        LaneView lanes(m_theme, "devices");
+        PhaseBars phases(m_theme, "phases");
+        for (QWidget *chart : std::initializer_list<QWidget *>{&lines, &bars, &lanes, &phases}) {
+            QStringList texts;
+            for (const QAction *action : chart->actions()) {
+                texts.append(action->text());
+                QVERIFY2(!action->shortcut().isEmpty(), qPrintable(action->text()));
+            }
+            for (const char *wanted : {"Copy image", "Copy data", "Export…"})
+                QVERIFY2(texts.contains(QString::fromUtf8(wanted)), wanted);
+            QCOMPARE(texts.contains("Log axis"), chart == &lines);
+        }
+    }
+
+    void copiedDataAreWhatIsDrawn() {
+        LineChart chart(m_theme, "loss");
+        chart.setAxisTitles("epoch", "loss");
+        chart.setLines({line("DDP", {{1, 0.5}, {2, 0.25}})});
+        for (QAction *action : chart.actions())
+            if (action->text() == "Copy data")
+                action->trigger();
+        QCOMPARE(QApplication::clipboard()->text(), QString("series\tepoch\tloss\nDDP\t1\t0.5\nDDP\t2\t0.25\n"));
+    }
+
+    void picturesAreSavedAsPngAndSvgAndRefusedOtherwise() {
+        QTemporaryDir folder;
+        LineChart chart(m_theme, "loss");
+        chart.setLines({line("DDP", {{1, 0.5}, {2, 0.25}})});
+        QVERIFY(saveChart(chart, {640, 360}, folder.filePath("a.png")));
+        QCOMPARE(QImage(folder.filePath("a.png")).size(), QSize(1280, 720));
+        QVERIFY(saveChart(chart, {640, 360}, folder.filePath("a.svg")));
+        QVERIFY(QSvgRenderer(folder.filePath("a.svg")).isValid());
+        const auto refused = saveChart(chart, {640, 360}, folder.filePath("a.bmp"));
+        QVERIFY(!refused);
+        QVERIFY(refused.error().message().find(".svg") != std::string::npos);
+        QVERIFY(!saveChart(chart, {640, 360}, "/nowhere/at/all/a.png"));
+    }
+
+    void aPictureIsTheSameWhetherTheChartWasEverShownOrNot() {
+        const auto fill = [](LineChart &chart) {
+            chart.setAxisTitles("epoch", "loss");
+            chart.setLines({line("DDP", {{0, 2}, {1, 1}, {2, 0.5}})});
+        };
+        LineChart hidden(m_theme, "loss"), shown(m_theme, "loss");
+        fill(hidden);
+        shown.resize(640, 360);
+        shown.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&shown));
+        fill(shown);
+        QTest::qWait(50);
+        QCOMPARE(chartImage(hidden, {640, 360}), chartImage(shown, {640, 360}));
+        BarChart bars(m_theme, "speed-up"), shownBars(m_theme, "speed-up");
+        for (BarChart *chart : {&bars, &shownBars})
+            chart->setBars({{"DDP", methodColor("ddp"), false, 1.5, "×1.50", {}}});
+        shownBars.resize(640, 360);
+        shownBars.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&shownBars));
+        QCOMPARE(chartImage(bars, {640, 360}), chartImage(shownBars, {640, 360}));
+    }
+
+    void aPictureFillsItsSizeWithTheCurveAndItsNames() {
+        LineChart chart(m_theme, "loss");
+        chart.setLines({line("DDP", {{0, 0}, {1, 1}})});
+        const QImage image = chartImage(chart, {640, 360});
+        const auto hasColour = [&](const QRect &box) {
+            for (int y = box.top(); y <= box.bottom(); ++y)
+                for (int x = box.left(); x <= box.right(); ++x)
+                    if (image.pixelColor(x, y) == methodColor("ddp"))
+                        return true;
+            return false;
+        };
+        QVERIFY2(hasColour({40, 400, 300, 319}), "the line's beginning, low on the left");
+        QVERIFY2(hasColour({900, 0, 300, 200}), "the line's end, high on the right");
+        QVERIFY2(!hasColour({40, 0, 300, 200}) && !hasColour({900, 450, 300, 200}), "colour where no line is");
+    }
+
+    void aGapInTheSamplesStaysAGap() {
+        const QList<double> means = columnMeans({{0, 1}, {0.4, 0.5}, {9, 0.25}}, 0, 10, 10, 0.6);
+        QCOMPARE(means[0], 0.75);
+        QVERIFY(std::isnan(means[4]));
+        QCOMPARE(means[9], 0.25);
+    }
+
+    void aSharedCoreOfTheScaleMakesLanesComparable() {
+        LaneView lanes(m_theme, "devices");
+        lanes.resize(600, 200);
+        Lane lane{"DP ×2", "a", "cpu:0", methodColor("dp"), {{0, 1}, {0.5, 1}, {1, 1}}, "96 %", {}, {}};
+        Lane other{"DDP ×2", "b", "cpu:0", methodColor("ddp"), {{0, 1}, {0.5, 1}, {1, 1}, {2, 1}}, "91 %", {}, {}};
+        lanes.setLanes({lane, other}, 0, 2, "time / s");
+        const QImage image = lanes.grab().toImage();
+        const QColor first = image.pixelColor(250, 10), second = image.pixelColor(250, 120);
+        QVERIFY(first != second); // each in its method's colour
+        QVERIFY(lanes.chartData().contains("DDP ×2\tcpu:0\t2.000"));
+    }
+
+    void aPhaseBarTellsEveryPartInWords() {
+        for (const std::string_view phase : additivePhases())
+            QVERIFY2(!phaseMeaning(QString::fromUtf8(phase.data(), qsizetype(phase.size()))).isEmpty(), phase.data());
+        for (const char *phase : {"wait", "comm", "scatter", "replicate", "gather", "reduce"})
+            QVERIFY2(!phaseMeaning(phase).isEmpty(), phase);
+    }
+};
+
+QTEST_MAIN(ChartsTest)
+#include "charts_test.moc"

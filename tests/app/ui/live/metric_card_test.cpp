@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Metrics that a script invented, in the window: Live's card, its choice, the crosshair, and the columns of Runs.
+#include <QAction>
+#include <QComboBox>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QTableView>
+
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/live/live_side.h"
+#include "app/ui/pages/live/metric_card.h"
+#include "app/ui/pages/runs/runs_page.h"
+#include "app/ui/shell/main_window.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "models/run_list_model.h"
+#include "tests/qt_test.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+class MetricCardTest : public QObject {
+    Q_OBJECT
+    uitest::Home m_home;
+    Theme m_theme{ThemeMode::Light};
+    std::string m_id, m_plain;
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<MainWindow> m_window;
+
+    [[nodiscard]] LivePage *page() const { return m_window->livePage(); }
+    [[nodiscard]] MetricCard *card() const { return page()->metricCard(); }
+    void open(const std::string &id) {
+        const auto opened = m_workspace->open(QString::fromStdString(id));
+        QVERIFY2(opened, opened ? "" : opened.error().message().c_str());
+        QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
+        m_window->showPage(Page::Live);
+        QTRY_VERIFY(page()->lossChart()->drawnPoints() > 0);
+    }
+    void choose(const char *metric) {
+        QComboBox *box = card()->metricBox();
+        box->setCurrentIndex(box->findData(QString::fromLatin1(metric)));
+        Q_EMIT box->activated(box->currentIndex());
+    }
+    [[nodiscard]] const LineData *line(const QString &name) const {
+        for (const LineData &one : card()->chart()->lines())
+            if (one.name == name && !one.faint)
+                return &one;
+        return nullptr;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        m_plain = uitest::writeExperimentOnDisk({.epochs = 2, .firstRun = 40});
+        m_id = uitest::writeExperimentOnDisk({.epochs = 2, .chairs = true});
+        QVERIFY(!m_id.empty() && !m_plain.empty());
+    }
+    void init() {
+        m_workspace = std::make_unique<Workspace>();
+        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
+        m_window->resize(1600, 1000);
+        m_window->show();
+        QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+    }
+    void cleanup() {
+        m_window.reset();
+        m_workspace.reset();
+    }
+
+    void theCardOffersWhatTheRunsKnowAndDrawsTheChoice() {
+        open(m_id);
+        QTRY_VERIFY(card()->isVisible());
+        QVERIFY(card()->metricBox()->findData(QStringLiteral("chairs")) >= 0);
+        choose("chairs");
+        QTRY_COMPARE(card()->chart()->lines().isEmpty(), false);
+        QTRY_VERIFY(line(QStringLiteral("DDP ×2")) && !line(QStringLiteral("DDP ×2"))->data->isEmpty());
+        QTRY_COMPARE(line(QStringLiteral("DDP ×2"))->data->first().y(), 3.5); // the mean over both ranks
+        QCOMPARE(line(QStringLiteral("DDP ×2"))->endText, QStringLiteral("3.50"));
+        choose("tables");
+        QTRY_VERIFY(line(QStringLiteral("DDP ×2")) && line(QStringLiteral("DDP ×2"))->data->last().y() > 100);
+        QVERIFY(card()->chart()->chartData().contains(QStringLiteral("tables")));
+        uitest::picture(*m_window, m_theme, "live-metric");
+    }
+
+    void itGoesWithItsTickAndWithRunsThatKnowNone() {
+        open(m_id);
+        QTRY_VERIFY(card()->isVisible());
+        QAction *tick = page()->pictureActions().value(QStringLiteral("metric"));
+        tick->trigger();
+        QTRY_VERIFY(!card()->isVisible());
+        tick->trigger();
+        QTRY_VERIFY(card()->isVisible());
+        open(m_plain);
+        QTRY_VERIFY(card()->metricBox()->findData(QStringLiteral("chairs")) < 0);
+    }
+
+    void oneCrosshairRunsThroughItAndTheLoss() {
+        open(m_id);
+        QTRY_VERIFY(card()->isVisible());
+        choose("chairs");
+        QTRY_VERIFY(!card()->chart()->lines().isEmpty());
+        Q_EMIT card()->chart()->crosshairMoved(1.0);
+        QCOMPARE(page()->lossChart()->crosshair(), std::optional(1.0));
+        QCOMPARE(card()->chart()->crosshair(), std::optional(1.0));
+        page()->axisBox()->setCurrentIndex(page()->axisBox()->currentIndex() == 0 ? 1 : 0);
+        QTRY_VERIFY(!card()->chart()->crosshair());
+    }
+
+    void runsHaveAColumnThatIsHiddenUntilItIsChosen() {
+        m_window->showPage(Page::Runs);
+        const QTableView *table = m_window->findChild<RunsPage *>()->table();
+        auto *list = qobject_cast<core::RunListModel *>(table->model());
+        QTRY_VERIFY(list->columnOf("chairs") >= 0);
+        QVERIFY(table->isColumnHidden(list->columnOf("chairs")));
+        int known = 0;
+        for (int row = 0; row < list->rowCount(); ++row)
+            known += list->index(row, list->columnOf("chairs")).data().toString() != QStringLiteral("-");
+        QCOMPARE(known, 3);
+    }
+};
+
+QTEST_MAIN(MetricCardTest)
+#include "metric_card_test.moc"

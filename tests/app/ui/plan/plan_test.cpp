@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// The Plan page: the form is the field table, and mistakes stand at their field.
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTextBrowser>
+#include <QToolButton>
+
+#include "app/ui/pages/plan/config_form.h"
+#include "app/ui/pages/plan/plan_page.h"
+#include "app/ui/pages/plan/recipe_list.h"
+#include "app/ui/pages/plan/recipe_reader_dialog.h"
+#include "app/ui/pages/shared/device_picker.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "tests/qt_test.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+QString key(const FieldSpec &field) {
+    return QString::fromUtf8(field.key.data(), qsizetype(field.key.size()));
+}
+
+} // namespace
+
+class PlanTest : public QObject {
+    Q_OBJECT
+    uitest::Home m_home;
+    Theme m_theme{ThemeMode::Light};
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<PlanPage> m_page;
+
+    QLineEdit *line(const char *name) { return qobject_cast<QLineEdit *>(m_page->form()->field(name)->editor); }
+    void type(const char *name, const char *text) {
+        line(name)->setFocus();
+        line(name)->selectAll();
+        QTest::keyClicks(line(name), text);
+    }
+
+private Q_SLOTS:
+    void init() {
+        m_workspace = std::make_unique<Workspace>();
+        m_page = std::make_unique<PlanPage>(m_theme, *m_workspace, uitest::twoCores());
+        m_page->resize(1280, 760);
+        m_page->show();
+        m_page->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_page.get()));
+    }
+    void cleanup() {
+        m_page.reset();
+        m_workspace.reset();
+    }
+
+    void everyFlagAPersonCanSetHasAField() {
+        for (const FieldSpec &field : runConfigFields())
+            QCOMPARE(m_page->form()->keys().contains(key(field)), !field.perProcess);
+    }
+
+    void everyFieldHasAFlag() {
+        for (const QString &name : m_page->form()->keys())
+            QVERIFY2(findField(name.toStdString()) != nullptr, qPrintable(name));
+        // Nor is there an editor that is not in the table.
+        for (const QWidget *editor : m_page->form()->findChildren<QWidget *>())
+            if (editor->objectName().startsWith("field_"))
+                QVERIFY2(findField(editor->objectName().mid(6).toStdString()) != nullptr,
+                         qPrintable(editor->objectName()));
+    }
+
+    void everyFieldTakesAValueAndReachesTheRunConfig() {
+        QVERIFY(m_page->choose("free"));
+        const std::map<std::string, std::string> values = {{"data_dir", "/data"},
+                                                           {"train_samples", "640"},
+                                                           {"devices", "0,1"},
+                                                           {"cores_per_device", "2"},
+                                                           {"interface", "eth0"},
+                                                           {"nodes", "hostA%eth0:0,1;hostB%bond0:0"},
+                                                           {"threads", "3"},
+                                                           {"epochs", "4"},
+                                                           {"batch_size", "32"},
+                                                           {"batch_per_device", "16"},
+                                                           {"lr", "0.5"},
+                                                           {"momentum", "0.25"},
+                                                           {"weight_decay", "0.125"},
+                                                           {"dropout", "0.5"},
+                                                           {"seed", "7"},
+                                                           {"workers", "2"},
+                                                           {"worker_cores", "1"},
+                                                           {"bucket_mb", "4"},
+                                                           {"init", "/a.safetensors"},
+                                                           {"save_final", "/b.safetensors"},
+                                                           {"checkpoint_dir", "/c"},
+                                                           {"trace", "5"}};
+        for (const FieldSpec &field : runConfigFields()) {
+            if (field.perProcess || field.key == "method")
+                continue;
+            QWidget *editor = m_page->form()->field(key(field))->editor;
+            std::string wanted;
+            if (auto *box = qobject_cast<QComboBox *>(editor)) {
+                box->setCurrentIndex(box->count() - 1);
+                wanted = box->currentText().toStdString();
+            } else if (auto *tick = qobject_cast<QCheckBox *>(editor)) {
+                tick->setChecked(true);
+                wanted = "true";
+            } else {
+                QVERIFY2(values.contains(std::string(field.key)),
+                         qPrintable("give the test a value for " + key(field)));
+                wanted = values.at(std::string(field.key));
+                type(key(field).toUtf8().constData(), wanted.c_str());
+            }
+            const core::Recipe recipe = m_page->draft().effective();
+            for (const core::RunSpec &run : recipe.runs)
+                QCOMPARE(QString::fromStdString(field.get(run.config)),
+                         field.key == "devices" && run.config.method == Method::Baseline
+                             ? QString("0")
+                             : QString::fromStdString(wanted));
+        }
+    }
+
+    void whatStartHandsOverIsARecipeThatLockstepctlReads() {
+        for (const char *name : {"free", "lenet-dp-vs-ddp"}) {
+            QVERIFY(m_page->choose(name));
+            const auto read = core::recipeFromJson(core::toJson(m_page->draft().effective()));
+            QVERIFY2(read.has_value(), read ? "" : core::joinErrors(read.error()).c_str());
+        }
+    }
+
+    void opensWithDpAgainstDdpReadyToStart() {
+        QCOMPARE(m_page->draft().recipe().name, std::string("lenet-dp-vs-ddp"));
+        QVERIFY(m_page->startButton()->isEnabled());
+        QStringList names;
+        for (int row = 0; row < m_page->plan().rowCount(); ++row)
+            names.append(QString::fromStdString(m_page->plan().runAt(row).name));
+        QVERIFY(names.contains("baseline") && names.contains("DP ×2") && names.contains("DDP ×2"));
+        QVERIFY(names.contains("DDP ×8"));
+        QCOMPARE(QString::fromStdString(m_page->plan().runAt(m_page->plan().rowCount() - 1).notRunReason).left(8),
+                 QString("not run:"));
+        QStringList words;
+        for (const QLabel *label : m_page->findChildren<QLabel *>())
+            words.append(label->text());
+        QVERIFY(words.join('\n').contains("DDP over gloo: nccl needs GPUs, but these devices are CPU cores"));
+    }
+
+    void startAsksForTheRecipeAsItStands() {
+        QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
+        QTest::mouseClick(m_page->startButton(), Qt::LeftButton);
+        QCOMPARE(asked.count(), 1);
+        const auto request = asked[0][0].value<core::StartRequest>();
+        QCOMPARE(request.recipe, m_page->draft().recipe());
+        QVERIFY(!request.quick);
+    }
+
+    void eachStartHasAnOrderOfItsOwnTheOneThatWasShown() {
+        QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
+        std::vector<std::uint64_t> seeds;
+        for (int i = 0; i < 2; ++i) {
+            const std::uint64_t shown = m_page->draft().orderSeed;
+            QTest::mouseClick(m_page->startButton(), Qt::LeftButton);
+            QCOMPARE(asked.count(), i + 1);
+            seeds.push_back(asked[i][0].value<core::StartRequest>().orderSeed.value_or(0));
+            QCOMPARE(seeds.back(), shown);
+        }
+        QVERIFY(seeds[0] != seeds[1]);
+    }
+
+    void startWorksByKeyboardAlone() {
+        QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
+        QTest::keyClick(m_page.get(), Qt::Key_Return, Qt::ControlModifier);
+        QTRY_COMPARE(asked.count(), 1); // a shortcut presses its button visibly, for a moment
+    }
+
+    void quickIsOnePress() {
+        QTest::keyClick(m_page.get(), Qt::Key_Q, Qt::AltModifier);
+        QTRY_VERIFY(m_page->quickBox()->isChecked());
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 3);
+        QCOMPARE(m_page->plan().runAt(0).repeats, 3);
+    }
+
+    void aMistakeIsMarkedAtItsFieldInWordsAndNothingCanStart() {
+        type("batch_size", "63");
+        const FormField *field = m_page->form()->field("batch_size");
+        QVERIFY(field->mistake->isVisibleTo(m_page.get()));
+        QVERIFY2(field->mistake->text().contains("63"), qPrintable(field->mistake->text()));
+        QVERIFY(field->editor->property("mistake").toBool());
+        QVERIFY(!m_page->startButton()->isEnabled());
+        type("batch_size", "64");
+        QVERIFY(!field->mistake->isVisibleTo(m_page.get()));
+        QVERIFY(m_page->startButton()->isEnabled());
+    }
+
+    void aMistakeInAFoldedGroupUnfoldsIt() {
+        const FormField *field = m_page->form()->field("momentum");
+        QVERIFY(!field->editor->isVisibleTo(m_page.get()));
+        QVERIFY(m_page->draft().value(*field->spec).has_value());
+        Q_EMIT m_page->form()->edited("momentum", "7");
+        QVERIFY(field->mistake->isVisibleTo(m_page.get()));
+        QVERIFY(!m_page->startButton()->isEnabled());
+    }
+
+    void everyMistakeShowsAtOnce() {
+        type("batch_size", "63");
+        type("epochs", "ten");
+        for (const char *name : {"batch_size", "epochs"})
+            QVERIFY2(m_page->form()->field(name)->mistake->isVisibleTo(m_page.get()), name);
+    }
+
+    void lettersWhereANumberBelongsAreToldInWords() {
+        type("epochs", "ten");
+        QVERIFY2(m_page->form()->field("epochs")->mistake->text().contains("whole number"),
+                 qPrintable(m_page->form()->field("epochs")->mistake->text()));
+    }
+
+    void methodsAreTickedOffAndOn() {
+        m_page->form()->methodBox(Method::Dp)->click();
+        for (int row = 0; row < m_page->plan().rowCount(); ++row)
+            QVERIFY(m_page->plan().runAt(row).config.method != Method::Dp);
+        m_page->form()->methodBox(Method::Baseline)->click();
+        m_page->form()->methodBox(Method::Ddp)->click();
+        QVERIFY(!m_page->startButton()->isEnabled());
+        QVERIFY(!m_page->form()->field("method")->mistake->text().isEmpty());
+    }
+
+    void aRecipeOfOnesOwnIsSavedFoundAgainAndRemoved() {
+        type("epochs", "4");
+        const int before = m_page->recipes()->count();
+        QVERIFY(m_page->recipes()->save(m_page->draft().effective(), QStringLiteral("Four epochs"), false).has_value());
+        QCOMPARE(m_page->recipes()->count(), before + 1);
+        QCOMPARE(m_page->draft().recipe().name, std::string("four-epochs"));
+        QVERIFY(!m_page->draft().isChanged()); // it is the recipe now
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 4);
+        QVERIFY(
+            !m_page->recipes()->save(m_page->draft().effective(), QStringLiteral("four epochs"), false).has_value());
+        {
+            PlanPage later(m_theme, *m_workspace, uitest::twoCores());
+            QVERIFY(later.choose(QStringLiteral("four-epochs")));
+            QCOMPARE(later.plan().runAt(0).config.epochs, 4);
+        }
+        QVERIFY(m_page->recipes()->isSaved());
+        QVERIFY(m_page->recipes()->remove().has_value());
+        QCOMPARE(m_page->recipes()->count(), before);
+        QVERIFY(!m_page->choose(QStringLiteral("four-epochs")));
+        QVERIFY(!m_page->recipes()->isSaved()); // another one is chosen
+    }
+
+    void everyBuiltInRecipeHasAPageThatOpensByOneKey() {
+        for (const std::string &name : core::builtInRecipes())
+            QVERIFY2(RecipeReaderDialog::hasPage(QString::fromStdString(name)), name.c_str());
+        QVERIFY(m_page->choose(QStringLiteral("lenet-why-faster")));
+        QTest::keyClick(m_page.get(), Qt::Key_F1, Qt::ShiftModifier);
+        QTRY_VERIFY(m_page->findChild<RecipeReaderDialog *>() != nullptr);
+        auto *dialog = m_page->findChild<RecipeReaderDialog *>();
+        QVERIFY(dialog->isVisible());
+        const auto words = [&] { return dialog->text()->toPlainText(); };
+        QVERIFY(words().contains(QStringLiteral("As published")));
+        QVERIFY(words().contains(QStringLiteral("What came out here")));
+        dialog->text()->setSource(dialog->text()->source().resolved(QUrl(QStringLiteral("../results.md"))));
+        QVERIFY2(words().contains(QStringLiteral("Two nodes")), qPrintable(words())); // its links lead on
+        QVERIFY(m_page->choose(QStringLiteral("free")));
+        QVERIFY(!RecipeReaderDialog::hasPage(m_page->recipes()->currentName()));
+    }
+
+    void theMachinesDevicesAreBoxesToChooseFrom() {
+        const auto device = [](const char *name, const char *kind, std::optional<double> busy) {
+            core::SeenDevice seen;
+            seen.device = name;
+            seen.kind = kind;
+            seen.name = "a processor";
+            seen.cores = std::string(name).substr(4);
+            seen.busy = busy;
+            return seen;
+        };
+        auto busy = device("cpu:1", "cpu", 0.96);
+        busy.users = {{77, "cc1plus", 0.9, {}}};
+        m_page->devicePicker()->showDevices({device("cpu:0", "cpu", 0.01), busy});
+        const auto &boxes = m_page->devicePicker()->boxes();
+        QCOMPARE(boxes.size(), std::size_t(2));
+        QVERIFY(boxes[0]->isChecked() && boxes[1]->isChecked()); // the recipe takes all there are
+        QCOMPARE(boxes[0]->use(), QStringLiteral("free"));
+        QCOMPARE(boxes[1]->use(), QStringLiteral("96 % busy: cc1plus"));
+        QVERIFY(boxes[1]->toolTip().contains(QStringLiteral("pid 77 cc1plus, 90 % of it")));
+        QTest::mouseClick(boxes[1], Qt::LeftButton);
+        QVERIFY(!boxes[1]->isChecked());
+        QCOMPARE(line("devices")->text(), QStringLiteral("0"));
+        const auto plan = m_page->draft().plan(uitest::twoCores(), {});
+        QVERIFY(plan.has_value());
+        for (const core::PlannedRun &run : plan->runs)
+            QCOMPARE(run.config.devices, std::vector<std::string>{"0"});
+        QTest::mouseClick(boxes[0], Qt::LeftButton); // the last one stays
+        QVERIFY(boxes[0]->isChecked());
+        QTest::mouseClick(boxes[1], Qt::LeftButton);
+        QCOMPARE(line("devices")->text(), QStringLiteral("0,1"));
+    }
+
+    void resetGoesBackToTheRecipe() {
+        type("epochs", "4");
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 4);
+        QTest::keyClick(m_page.get(), Qt::Key_R, Qt::AltModifier);
+        QTRY_COMPARE(m_page->plan().runAt(0).config.epochs, 10);
+        QCOMPARE(m_page->draft().effective(), m_page->draft().recipe());
+    }
+
+    void everyButtonHasAShortcutAndAHint() {
+        for (const QPushButton *button : m_page->findChildren<QPushButton *>()) {
+            QVERIFY2(!button->shortcut().isEmpty(), qPrintable(button->text()));
+            QVERIFY2(!button->toolTip().isEmpty(), qPrintable(button->text()));
+        }
+    }
+
+    void everyEditorIsReachedByTab() {
+        for (QToolButton *head : m_page->form()->findChildren<QToolButton *>("fold"))
+            head->setChecked(true);
+        QSet<QWidget *> reached;
+        m_page->activateWindow();
+        m_page->setFocus();
+        QWidget *first = nullptr;
+        for (int i = 0; i < 200; ++i) {
+            QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : m_page.get(), Qt::Key_Tab);
+            QWidget *now = QApplication::focusWidget();
+            if (!first)
+                first = now;
+            else if (now == first)
+                break;
+            reached.insert(now);
+        }
+        reached.insert(first);
+        for (const QString &name : m_page->form()->keys()) {
+            QWidget *editor = m_page->form()->field(name)->editor;
+            QVERIFY2(reached.contains(editor->focusProxy() ? editor->focusProxy() : editor), qPrintable(name));
+        }
+        QVERIFY(reached.contains(m_page->startButton()));
+    }
+};
+
+QTEST_MAIN(PlanTest)
+#include "plan_test.moc"

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// What leaves the window: the page as HTML and PDF, tables and charts by the clipboard, event files beside the runs.
+#include <QAction>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QImage>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMimeData>
+#include <QProcess>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QStandardPaths>
+#include <QSvgRenderer>
+#include <QTableView>
+
+#include "analysis/compare/verdict.h"
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/verdict/verdict_page.h"
+#include "app/ui/shell/export_menu.h"
+#include "app/ui/shell/exporter.h"
+#include "app/ui/shell/main_window.h"
+#include "app/ui/shell/status_strip.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "export/report.h"
+#include "tests/qt_test.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+QByteArray bytesOf(const QString &path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+const QMimeData &clipboard() {
+    return *QGuiApplication::clipboard()->mimeData();
+}
+
+} // namespace
+
+class ExportTest : public QObject {
+    Q_OBJECT
+    uitest::Home m_home;
+    Theme m_theme{ThemeMode::Dark};
+    std::string m_id;
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<MainWindow> m_window;
+    QTemporaryDir m_folder;
+
+    [[nodiscard]] const core::ResultTable &table() const { return m_workspace->results().table(); }
+    QAction *action(const QString &words) {
+        for (QAction *one : m_window->exportMenu()->actions())
+            if (one->text().contains(words))
+                return one;
+        return nullptr;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        m_id = uitest::writeExperimentOnDisk({.epochs = 2, .repeats = 2});
+        QVERIFY(!m_id.empty());
+    }
+    void init() {
+        m_workspace = std::make_unique<Workspace>();
+        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
+        m_window->show();
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        QVERIFY(m_workspace->open(QString::fromStdString(m_id)));
+        QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
+        m_window->showPage(Page::Verdict);
+        QGuiApplication::clipboard()->clear();
+    }
+    void cleanup() {
+        m_window.reset();
+        m_workspace.reset();
+    }
+
+    void thePageHoldsVerdictTableAndEveryChart() {
+        const QString path = m_folder.filePath(QStringLiteral("page.html"));
+        const auto saved = m_window->exportMenu()->save(path);
+        QVERIFY2(saved, saved ? "" : saved.error().message().c_str());
+        QProcess reader;
+        reader.start(QStringLiteral("python3"), {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_html.py"), path});
+        QVERIFY(reader.waitForFinished(test::hangLimitMs));
+        QVERIFY2(reader.exitCode() == 0, reader.readAllStandardError().constData());
+        const QJsonObject page = QJsonDocument::fromJson(reader.readAllStandardOutput()).object();
+        QCOMPARE(page["unbalanced"].toArray(), QJsonArray());
+        QCOMPARE(page["loads"].toArray(), QJsonArray());
+        // Speed-up, loss, durations, DP's step beside DDP's and a waterfall for each pair are drawn by the page itself.
+        QCOMPARE(page["svg"].toInt(), int(m_window->charts().size()) - 6 + 6);
+        QCOMPARE(page["paragraphs"].toObject()["verdict"].toArray()[0].toString(),
+                 QString::fromStdString(core::verdictText(table()).sentence));
+        QCOMPARE(page["tables"].toArray()[0].toArray().size(), qsizetype(table().rows.size() + 1));
+        QVERIFY2(m_theme.mode() == ThemeMode::Dark, "the window keeps its colours");
+        QVERIFY2(!bytesOf(path).contains("#1a1e25"), "a page in light colours holds no dark chart");
+    }
+
+    void thePdfHoldsVerdictTableAndChartsAsText() {
+        const QString path = m_folder.filePath(QStringLiteral("page.pdf"));
+        const auto saved = m_window->exportMenu()->save(path);
+        QVERIFY2(saved, saved ? "" : saved.error().message().c_str());
+        const QByteArray pdf = bytesOf(path);
+        QVERIFY(pdf.startsWith("%PDF-1."));
+        QVERIFY(pdf.trimmed().endsWith("%%EOF"));
+        const auto pages = QString::fromLatin1(pdf).count(QRegularExpression(QStringLiteral("/Type\\s*/Page\\b")));
+        QVERIFY2(pages >= 2 && pages < 12, qPrintable(QString::number(pages)));
+        const QString reader = QStandardPaths::findExecutable(QStringLiteral("pdftotext"));
+        if (reader.isEmpty())
+            QSKIP("pdftotext is not installed: only the header and the pages were looked at");
+        QProcess process;
+        process.start(reader, {QStringLiteral("-layout"), path, QStringLiteral("-")});
+        QVERIFY(process.waitForFinished(test::hangLimitMs));
+        const QString text = QString::fromUtf8(process.readAllStandardOutput())
+                                 .simplified()
+                                 .normalized(QString::NormalizationForm_KC); // fonts have ligatures
+        QVERIFY2(text.contains(QString::fromStdString(core::verdictText(table()).sentence)), qPrintable(text));
+        for (const core::ResultRow &row : table().rows)
+            QVERIFY2(text.contains(QString::fromStdString(row.name)), row.name.c_str());
+        QVERIFY2(text.contains(QLatin1String("speed-up of the total training time")), "the charts' words are text too");
+        QVERIFY(QString(text).remove(QLatin1Char(' ')).contains(QStringLiteral("1/%1").arg(pages)));
+    }
+
+    void aFileThatCantBeWrittenIsNamed() {
+        for (const char *suffix : {"pdf", "html", "tex"}) {
+            const auto refused =
+                saveResults(*m_workspace, {}, QStringLiteral("/proc/nowhere/page.") + QLatin1String(suffix));
+            QVERIFY2(!refused && refused.error().message().find("/proc/nowhere/page.") != std::string::npos, suffix);
+        }
+        QVERIFY(!saveResults(*m_workspace, {}, m_folder.filePath(QStringLiteral("page.docx"))));
+    }
+
+    void aTableIsCopiedAsTextAndAsATable() {
+        QTableView *view = m_window->verdictPage()->table();
+        view->setFocus();
+        QTest::keyClick(view, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+        const QStringList lines = clipboard().text().split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+        QCOMPARE(lines.size(), qsizetype(table().rows.size() + 1));
+        QStringList heads;
+        for (int visual = 0; visual < view->horizontalHeader()->count(); ++visual)
+            heads.append(
+                view->model()->headerData(view->horizontalHeader()->logicalIndex(visual), Qt::Horizontal).toString());
+        QCOMPARE(lines[0].split(QLatin1Char('\t')), heads); // in the order they are shown
+        QCOMPARE(lines[1].split(QLatin1Char('\t')).first(), QString::fromStdString(table().rows[0].name));
+        QCOMPARE(clipboard().html().count(QLatin1String("<tr>")), qsizetype(table().rows.size() + 1));
+
+        view->selectRow(1);
+        view->setColumnHidden(core::ResultModel::Kind, true);
+        QTest::keyClick(view, Qt::Key_C, Qt::ControlModifier);
+        const QStringList some = clipboard().text().split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+        QCOMPARE(some.size(), 2); // heads and the selected row
+        QVERIFY(some[1].startsWith(QString::fromStdString(table().rows[1].name)));
+        QCOMPARE(some[0].split(QLatin1Char('\t')).size(), heads.size() - 1); // what is hidden is not copied
+        QCOMPARE(view->actions().size(), 2);                                 // and its menu offers both
+    }
+
+    void aChartIsCopiedAsPictureDrawingAndData() {
+        m_window->showPage(Page::Live);
+        m_window->livePage()->drawNow();
+        LineChart *chart = m_window->livePage()->lossChart();
+        QVERIFY(chart);
+        chart->setFocus();
+        QTest::keyClick(chart, Qt::Key_C, Qt::ControlModifier);
+        QVERIFY(clipboard().hasImage());
+        QCOMPARE(qvariant_cast<QImage>(clipboard().imageData()).size(), chart->size() * 2);
+        QVERIFY(QSvgRenderer(clipboard().data(QStringLiteral("image/svg+xml"))).isValid());
+        QTest::keyClick(chart, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
+        QCOMPARE(clipboard().text(), chart->chartData());
+        QCOMPARE(clipboard().html().count(QLatin1String("<tr>")), chart->chartData().count(QLatin1Char('\n')));
+    }
+
+    void theExportButtonOffersEveryFormat() {
+        QCOMPARE(m_window->verdictPage()->exportButton()->menu(), m_window->exportMenu());
+        for (const char *words : {"folder", "HTML", "PDF", "LaTeX", "CSV", "Markdown", "JSON", "Copy", "TensorBoard"})
+            QVERIFY2(action(QLatin1String(words)), words);
+        action(QStringLiteral("Copy"))->trigger();
+        QVERIFY(clipboard().text().startsWith(QLatin1String("Run\tKind of figure\t")));
+    }
+
+    void eventFilesAreWrittenForEveryRunThatIsOpen() {
+        ExportMenu *menu = m_window->exportMenu();
+        const QString folder = m_folder.filePath(QStringLiteral("events"));
+        menu->writeEventFiles(folder);
+        QVERIFY(menu->writesEventFiles() && action(QStringLiteral("TensorBoard"))->isChecked());
+        QCOMPARE(QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), m_workspace->runs().count());
+        for (const QString &run : QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
+            const QDir own(folder + QLatin1Char('/') + run + QStringLiteral("/rank0"));
+            QVERIFY2(own.entryList(QDir::Files).value(0).contains(QLatin1String("tfevents")), qPrintable(run));
+        }
+        menu->writeEventFiles({});
+        QVERIFY(!menu->writesEventFiles() && !action(QStringLiteral("TensorBoard"))->isChecked());
+        QString said;
+        connect(menu, &ExportMenu::failed, this, [&](const QString &sentence) { said = sentence; });
+        menu->writeEventFiles(QStringLiteral("/proc/nowhere"));
+        QVERIFY(said.contains(QLatin1String("/proc/nowhere")) && !menu->writesEventFiles());
+    }
+};
+
+QTEST_MAIN(ExportTest)
+#include "export_test.moc"

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+// Live, Verdict and Runs over a finished experiment that lies on disk as a real one does.
+#include <QApplication>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QProcess>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QToolButton>
+
+#include "analysis/compare/verdict.h"
+#include "app/ui/app_options.h"
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/lane_view.h"
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/phase_bars.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/plan/plan_page.h"
+#include "app/ui/pages/runs/runs_filter_line.h"
+#include "app/ui/pages/runs/runs_page.h"
+#include "app/ui/pages/verdict/verdict_page.h"
+#include "app/ui/shell/command_palette.h"
+#include "app/ui/shell/console_drawer.h"
+#include "app/ui/shell/exporter.h"
+#include "app/ui/shell/main_window.h"
+#include "app/ui/shell/rail.h"
+#include "app/ui/shell/status_strip.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/empty_state.h"
+#include "models/run_list_model.h"
+#include "tests/qt_test.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+class PagesTest : public QObject {
+    Q_OBJECT
+    uitest::Home m_home;
+    Theme m_theme{ThemeMode::Light};
+    std::string m_id;
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<MainWindow> m_window;
+
+    void openWindow() {
+        m_workspace = std::make_unique<Workspace>();
+        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
+        m_window->show();
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    }
+    void openExperiment() {
+        const auto opened = m_workspace->open(QString::fromStdString(m_id));
+        QVERIFY2(opened, opened ? "" : opened.error().message().c_str());
+        QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
+        m_window->showPage(Page::Live);
+    }
+    /// Of the 8 by 8 pixels from there.
+    static int mean(const QImage &image, int left, int top) {
+        int sum = 0;
+        for (int y = top; y < top + 8; ++y)
+            for (int x = left; x < left + 8; ++x)
+                sum += image.constScanLine(y)[x];
+        return sum / 64;
+    }
+    QLabel *labelWith(QWidget *page, const QString &text) {
+        for (QLabel *label : page->findChildren<QLabel *>())
+            if (label->text().contains(text) && label->isVisibleTo(page))
+                return label;
+        return nullptr;
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        m_id = uitest::writeExperimentOnDisk({.epochs = 3, .repeats = 2});
+        QVERIFY(!m_id.empty());
+    }
+    void init() { openWindow(); }
+    void cleanup() {
+        m_window.reset();
+        m_workspace.reset();
+    }
+
+    void aPageWithoutDataSaysTheNextStepAndTakesIt() {
+        for (const Page page : {Page::Live, Page::Verdict}) {
+            m_window->showPage(page);
+            QWidget *shown =
+                page == Page::Live ? static_cast<QWidget *>(m_window->livePage()) : m_window->verdictPage();
+            QPushButton *next = nullptr;
+            for (QPushButton *button : shown->findChildren<QPushButton *>())
+                if (button->text() == "Go to Plan" && button->isVisible())
+                    next = button;
+            QVERIFY(next);
+            QTest::mouseClick(next, Qt::LeftButton);
+            QCOMPARE(m_window->page(), Page::Plan);
+        }
+    }
+
+    void liveDrawsEveryMethodInOnePicture() {
+        openExperiment();
+        QTRY_COMPARE(m_window->livePage()->lossChart()->isVisible(), true);
+        QTRY_VERIFY(m_window->livePage()->lossChart()->drawnPoints() > 0);
+        QStringList labelled, dotted;
+        for (const LineData &line : m_window->livePage()->lossChart()->lines()) {
+            if (line.style == Qt::DotLine)
+                dotted.append(line.name);
+            else if (line.labelled && !line.faint)
+                labelled.append(line.name);
+        }
+        QCOMPARE(labelled, QStringList({"baseline", "DP ×2", "DDP ×2"}));
+        QVERIFY2(dotted.contains("publ. DDP ×8") && dotted.contains("publ. DP ×8"), qPrintable(dotted.join(',')));
+    }
+
+    void durationsAreThoseOfTheLog() {
+        openExperiment();
+        m_window->livePage()->drawNow();
+        int runs = 0;
+        for (const LineData &line : m_window->livePage()->durationChart()->lines()) {
+            if (line.style == Qt::DotLine)
+                continue;
+            ++runs;
+            QCOMPARE(line.points.size(), 3);
+            for (const core::RunStore *store : m_workspace->runs().stores())
+                if (store->runId() == line.key)
+                    for (int i = 0; i < 3; ++i)
+                        QCOMPARE(line.points[i].y(), store->epochs().merged()[std::size_t(i)].durationS);
+        }
+        QCOMPARE(runs, 6); // three methods, two repeats
+    }
+
+    void lanesShareOneTimeAxisAndShowTheNewestRepeat() {
+        openExperiment();
+        m_window->livePage()->drawNow();
+        QStringList lanes;
+        for (const Lane &lane : m_window->livePage()->lanes()->lanes()) {
+            lanes.append(lane.run + ' ' + lane.device);
+            QVERIFY(!lane.samples.isEmpty());
+            QCOMPARE(lane.samples.constFirst().x(), 0.0);
+            QVERIFY2(lane.value.endsWith("%"), qPrintable(lane.value));
+        }
+        QCOMPARE(lanes, QStringList({"baseline cpu:0", "DP ×2 cpu:0", "DP ×2 cpu:1", "DDP ×2 cpu:0", "DDP ×2 cpu:1"}));
+    }
+
+    void aStepsPhasesAddUpAndShowEveryRank() {
+        openExperiment();
+        m_window->livePage()->drawNow();
+        QStringList rows;
+        for (const PhaseBar &bar : m_window->livePage()->phaseBars()->bars()) {
+            rows.append(bar.label);
+            QVERIFY(bar.parts.size() >= 5);
+            for (const PhasePart &part : bar.parts)
+                QVERIFY(part.phase != "wait" && part.seconds >= 0);
+        }
+        QCOMPARE(rows, QStringList({"baseline", "DP ×2", "DDP ×2 rank 0", "DDP ×2 rank 1"}));
+    }
+
+    void lossAgainstStepsOrTimeLeavesThePublicationOut() {
+        openExperiment();
+        m_window->livePage()->axisBox()->setCurrentIndex(1);
+        m_window->livePage()->drawNow();
+        for (const LineData &line : m_window->livePage()->lossChart()->lines())
+            QVERIFY(line.style != Qt::DotLine);
+        QCOMPARE(m_window->livePage()->lossChart()->chartData().section('\n', 0, 0),
+                 QString("series\tstep\tcross-entropy"));
+    }
+
+    void theVerdictIsComputedAndTellsItsRepeats() {
+        openExperiment();
+        m_window->showPage(Page::Verdict);
+        QTRY_VERIFY(m_window->verdictPage()->sentence().contains("DDP ×2"));
+        QCOMPARE(m_window->verdictPage()->sentence(),
+                 QString::fromStdString(core::verdictText(m_workspace->results().table()).sentence));
+        QVERIFY(labelWith(m_window->verdictPage(), "Fewer than 3 repeats: no interval can be given"));
+        bool publishedBar = false;
+        for (const BarData &bar : m_window->verdictPage()->speedUps()->bars())
+            publishedBar = publishedBar || bar.outlined;
+        QVERIFY(publishedBar);
+        QVERIFY(m_window->verdictPage()->table()->model()->rowCount() >= 6);
+    }
+
+    void runsAreFilteredAndReopened() {
+        m_window->showPage(Page::Runs);
+        RunsPage *page = m_window->runsPage();
+        QTRY_COMPARE(page->list().rowCount(), 6);
+        QTest::keyClick(m_window.get(), Qt::Key_F, Qt::ControlModifier);
+        QTRY_COMPARE(QApplication::focusWidget(), page->filterLine());
+        QTest::keyClicks(page->filterLine(), "backend=auto state=done");
+        QCOMPARE(page->list().rowCount(), 2);
+        page->table()->setFocus();
+        page->table()->setCurrentIndex(page->list().index(0, 0));
+        QTest::keyClick(page->table(), Qt::Key_Return);
+        QTRY_COMPARE(m_window->page(), Page::Verdict);
+        QCOMPARE(m_workspace->openId(), QString::fromStdString(m_id));
+    }
+
+    void aRunCanBeOpenedWithoutItsExperiment() {
+        m_window->showPage(Page::Runs);
+        RunsPage *page = m_window->runsPage();
+        QTRY_VERIFY(page->list().rowCount() > 0);
+        page->table()->setCurrentIndex(page->list().index(0, 0));
+        QTest::keyClick(m_window.get(), Qt::Key_O, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_VERIFY(isRunId(m_workspace->openId().toStdString()));
+        QCOMPARE(m_workspace->runs().count(), 1);
+    }
+
+    void theConsoleShowsEveryRankAndFilters() {
+        openExperiment();
+        QTest::keyClick(m_window.get(), Qt::Key_J, Qt::ControlModifier);
+        QTRY_VERIFY(m_window->drawer()->isUnfolded());
+        ConsoleFilter *filter = m_window->drawer()->filter();
+        const int all = filter->rowCount();
+        QVERIFY(all >= 8);
+        filter->setText("rank 1 trains");
+        QCOMPARE(filter->rowCount(), 2);
+        filter->setText({});
+        filter->setLeastLevel(3);
+        QCOMPARE(filter->rowCount(), 0);
+        filter->setLeastLevel(0);
+        QCOMPARE(filter->rowCount(), all);
+    }
+
+    void pagesAreReachedByKeyboard() {
+        for (const auto &[keyOf, page] : {std::pair(Qt::Key_2, Page::Live),
+                                          {Qt::Key_3, Page::Verdict},
+                                          {Qt::Key_4, Page::Runs},
+                                          {Qt::Key_5, Page::Nodes},
+                                          {Qt::Key_6, Page::Lab},
+                                          {Qt::Key_1, Page::Plan}}) {
+            QTest::keyClick(m_window.get(), keyOf, Qt::ControlModifier);
+            QTRY_COMPARE(m_window->page(), page);
+        }
+    }
+
+    void thePaletteDoesWhatIsTyped() {
+        openExperiment();
+        m_window->showPage(Page::Live);
+        QTest::keyClick(m_window.get(), Qt::Key_K, Qt::ControlModifier);
+        CommandPalette *palette = nullptr;
+        QTRY_VERIFY((palette = m_window->findChild<CommandPalette *>()) != nullptr);
+        QVERIFY(palette->list()->model()->rowCount() > 10);
+        QTest::keyClicks(palette->field(), "runs");
+        QCOMPARE(palette->list()->currentIndex().data().toString(), QStringLiteral("Runs"));
+        QTest::keyClick(palette->field(), Qt::Key_Return);
+        QTRY_COMPARE(m_window->page(), Page::Runs);
+        QTRY_VERIFY(m_window->findChild<CommandPalette *>() == nullptr);
+        m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        QTest::keyClick(m_window.get(), Qt::Key_K, Qt::ControlModifier);
+        QTRY_VERIFY((palette = m_window->findChild<CommandPalette *>()) != nullptr && palette->isVisible());
+        palette->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(palette));
+        QTRY_VERIFY(palette->field()->hasFocus());
+        QTest::keyClicks(palette->field(), "plan mnist");
+        QTest::keyClick(palette->field(), Qt::Key_Return);
+        QTRY_COMPARE(m_window->page(), Page::Plan);
+        QCOMPARE(m_window->planPage()->draft().recipe().name, std::string("mnist-backends"));
+    }
+
+    void everyButtonOfTheWindowHasAShortcutAndAHint() {
+        openExperiment();
+        for (const QAbstractButton *button : m_window->findChildren<QAbstractButton *>()) {
+            const bool ours = qobject_cast<const QPushButton *>(button) || button->objectName() == "railButton" ||
+                              button->objectName() == "drawerHead";
+            if (!ours || qobject_cast<const EmptyState *>(button->parent()))
+                continue;
+            QVERIFY2(!button->shortcut().isEmpty(), qPrintable(button->text()));
+            QVERIFY2(!button->toolTip().isEmpty(), qPrintable(button->text()));
+        }
+    }
+
+    void anUnknownIdIsToldInOneSentence() {
+        const auto opened = m_workspace->open("20990101T000000Z-00000000");
+        QVERIFY(!opened);
+        QVERIFY2(opened.error().message().find("20990101T000000Z-00000000") != std::string::npos,
+                 opened.error().message().c_str());
+    }
+
+    void theStripAlwaysTellsWhatRuns() {
+        QVERIFY(labelWith(m_window->strip(), "Nothing runs"));
+        QVERIFY(!m_window->strip()->stopButton()->isVisible());
+    }
+
+    void exportWritesTablesAndChartsAndRefusesAnUnwritableFolder() {
+        openExperiment();
+        QTemporaryDir folder;
+        m_window->livePage()->drawNow();
+        const auto written = exportAll(*m_workspace, m_window->charts(), folder.filePath("out"));
+        QVERIFY2(written, written ? "" : written.error().message().c_str());
+        for (const char *name : {"results.csv", "results.json", "results.md", "curves.csv", "curves.json", "loss.png",
+                                 "loss.svg", "devices.png", "phases.svg", "duration-per-epoch.svg", "speed-up.png"})
+            QVERIFY2(QFile(folder.filePath(QString("out/") + name)).size() > 0, name);
+        const auto refused = exportAll(*m_workspace, m_window->charts(), "/proc/nowhere");
+        QVERIFY(!refused);
+        QVERIFY(refused.error().message().find("/proc/nowhere") != std::string::npos);
+    }
+
+    void badArgumentsAreOneSentence_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("page") << QStringList{"lockstep", "--page", "cellar"} << "cellar";
+        QTest::newRow("size") << QStringList{"lockstep", "--size", "big"} << "WIDTHxHEIGHT";
+        QTest::newRow("format") << QStringList{"lockstep", "--export", "x", "--experiment", "y", "--format", "bmp"}
+                                << "svg";
+        QTest::newRow("export of nothing") << QStringList{"lockstep", "--export", "x"} << "--experiment";
+        QTest::newRow("unknown") << QStringList{"lockstep", "--nonsense"} << "nonsense";
+        QTest::newRow("stray") << QStringList{"lockstep", "stray"} << "stray";
+        QTest::newRow("both colours") << QStringList{"lockstep", "--dark", "--light"} << "exclude";
+    }
+    void badArgumentsAreOneSentence() {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        const auto parsed = parseAppOptions(arguments);
+        QVERIFY(!parsed);
+        QVERIFY(parsed.error().kind == ErrorKind::BadArgument);
+        QVERIFY2(QString::fromStdString(parsed.error().message()).contains(says), parsed.error().message().c_str());
+    }
+
+    void theProgramDrawsEveryPageWithoutAScreen() {
+        const QString program = QStringLiteral(LOCKSTEP_BIN "/lockstep");
+        if (!QFile::exists(program))
+            QSKIP("lockstep is not built");
+        QTemporaryDir folder;
+        for (const char *page : {"plan", "live", "verdict", "runs"}) {
+            QProcess process;
+            process.setProcessChannelMode(QProcess::ForwardedErrorChannel);
+            const QString file = folder.filePath(QString(page) + ".png");
+            process.start(program, {"--screenshot", file, "--page", page, "--size", "1280x800", "--dark",
+                                    "--experiment", QString::fromStdString(m_id)});
+            QVERIFY(process.waitForFinished(test::hangLimitMs));
+            QCOMPARE(process.exitCode(), 0);
+            QCOMPARE(QImage(file).size(), QSize(1280, 800));
+        }
+    }
+
+    void everyPageIsTheSamePictureFrom100To200Percent() {
+        const QString program = QStringLiteral(LOCKSTEP_BIN "/lockstep");
+        if (!QFile::exists(program))
+            QSKIP("lockstep is not built");
+        QTemporaryDir folder;
+        const auto drawn = [&](const char *page, const char *scale) {
+            QProcess process;
+            QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+            environment.insert("QT_SCALE_FACTOR", scale);
+            process.setProcessEnvironment(environment);
+            const QString file = folder.filePath(QString(page) + scale + ".png");
+            process.start(program, {"--screenshot", file, "--page", page, "--size", "1280x800", "--light",
+                                    "--experiment", QString::fromStdString(m_id)});
+            return process.waitForFinished(test::hangLimitMs) && process.exitCode() == 0 ? QImage(file) : QImage();
+        };
+        for (const char *page : {"live", "verdict", "runs"}) {
+            const QImage plain = drawn(page, "1").convertToFormat(QImage::Format_Grayscale8);
+            QCOMPARE(plain.size(), QSize(1280, 800));
+            for (const char *scale : {"1.5", "2"}) {
+                const QImage scaled = drawn(page, scale);
+                QCOMPARE(scaled.size(), plain.size() * QByteArray(scale).toDouble());
+                const QImage same = scaled.convertToFormat(QImage::Format_Grayscale8)
+                                        .scaled(plain.size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+                // Letters are cut anew at each scale; what stands elsewhere, or is missing, differs by whole blocks.
+                qint64 far = 0;
+                for (int y = 0; y < plain.height(); y += 8)
+                    for (int x = 0; x < plain.width(); x += 8)
+                        far += std::abs(mean(plain, x, y) - mean(same, x, y)) > 40;
+                const QByteArray told = QByteArray(page) + " at " + scale + ": " + QByteArray::number(far) + " blocks";
+                QVERIFY2(far < plain.width() / 8 * plain.height() / 8 / 100, told.constData());
+            }
+        }
+    }
+};
+
+QTEST_MAIN(PagesTest)
+#include "pages_test.moc"

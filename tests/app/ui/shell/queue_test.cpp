@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// The queue's panel and the strip's buttons, by mouse and keys; and who may press them.
+#include <QLabel>
+#include <QListView>
+#include <QProcess>
+#include <QPushButton>
+#include <QSignalSpy>
+
+#include <nlohmann/json.hpp>
+
+#include "app/ui/shell/queue_panel.h"
+#include "app/ui/shell/status_strip.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "ipc/unix_socket.h"
+#include "queue/control_seat.h"
+#include "queue/queue_origin.h"
+#include "tests/qt_test.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+using Kind = core::QueueRequest::Kind;
+
+namespace {
+
+/// baseline is done, DP and DDP wait; returns its id.
+std::string twoWait() {
+    const std::string id = uitest::writeExperimentOnDisk();
+    auto experiment = core::readExperiment(id);
+    for (std::size_t i = 1; i < experiment->entries.size(); ++i)
+        if (experiment->entries[i].planned.runnable()) {
+            experiment->entries[i].state = core::EntryState::Queued;
+            experiment->entries[i].run.clear();
+        }
+    (void)core::writeExperiment(*experiment);
+    return id;
+}
+
+} // namespace
+
+class QueueTest : public QObject {
+    Q_OBJECT
+    std::unique_ptr<uitest::Home> m_home;
+    std::optional<FileLock> m_owner; ///< the queue has an owner: this process
+    std::string m_id;
+    Theme m_theme{ThemeMode::Light};
+    std::unique_ptr<Workspace> m_workspace;
+    std::unique_ptr<StatusStrip> m_strip;
+
+    [[nodiscard]] std::vector<core::QueueRequest> asked() { return core::takeRequests(core::experimentFolder(m_id)); }
+    void openWindow() {
+        m_workspace = std::make_unique<Workspace>();
+        m_strip = std::make_unique<StatusStrip>(m_theme, *m_workspace);
+        m_strip->resize(1280, 48);
+        m_strip->show();
+        QVERIFY(m_workspace->open(QString::fromStdString(m_id)).has_value());
+        m_workspace->attachToRunning();
+    }
+    /// Another viewer, a process that lives.
+    void sitElsewhere(qint64 pid) {
+        const auto stat = realFileSystem().readAll("/proc/" + std::to_string(pid) + "/stat").value_or("");
+        const auto boot = realFileSystem().readAll("/proc/sys/kernel/random/boot_id").value_or("");
+        const QStringList fields =
+            QString::fromStdString(stat.substr(stat.rfind(')') + 1)).split(u' ', Qt::SkipEmptyParts);
+        const nlohmann::json json = {
+            {"generation", 5},
+            {"by", "lockstep elsewhere"},
+            {"host", QSysInfo::machineHostName().toStdString()},
+            {"pid", pid},
+            {"started", boot.substr(0, boot.find('\n')) + "/" + fields.value(19).toStdString()}};
+        QVERIFY(realFileSystem()
+                    .writeAtomically(core::experimentFolder(m_id).path + "/control.json", json.dump())
+                    .has_value());
+    }
+
+private Q_SLOTS:
+    void init() {
+        m_home = std::make_unique<uitest::Home>();
+        m_id = twoWait();
+        auto lock = FileLock::acquire(core::experimentFolder(m_id).lock());
+        QVERIFY(lock.has_value());
+        m_owner.emplace(std::move(*lock));
+    }
+    void cleanup() {
+        m_strip.reset();
+        m_workspace.reset();
+        m_owner.reset();
+    }
+
+    void thePanelMovesSkipsAndRunsAgain() {
+        openWindow();
+        QVERIFY(m_strip->queueButton()->isVisible());
+        QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
+        QueuePanel *panel = m_strip->queuePanel();
+        QVERIFY(panel->isVisible());
+        const core::ExperimentModel &queue = m_workspace->queue();
+        int firstWaiting = 0;
+        while (queue.placeAt(firstWaiting) != 0)
+            ++firstWaiting;
+        panel->list()->setCurrentIndex(queue.index(firstWaiting));
+        QVERIFY(!panel->upButton()->isEnabled()); // it is the first already
+        QVERIFY(!panel->retryButton()->isEnabled());
+        QTest::mouseClick(panel->downButton(), Qt::LeftButton);
+        std::vector<core::QueueRequest> requests;
+        QTest::keyClick(panel->list(), Qt::Key_Delete);
+        const auto waiting = [&] { // a shortcut's click comes a moment later
+            for (const core::QueueRequest &one : asked())
+                requests.push_back(one);
+            return requests.size();
+        };
+        QTRY_COMPARE(waiting(), std::size_t(2));
+        panel->list()->setCurrentIndex(queue.index(0));
+        QVERIFY(!panel->skipButton()->isEnabled());
+        QTest::mouseClick(panel->retryButton(), Qt::LeftButton);
+        QCOMPARE(waiting(), std::size_t(3));
+        QVERIFY(requests[0].kind == Kind::Move && requests[0].entry == queue.entryAt(firstWaiting));
+        QCOMPARE(requests[0].to, 1);
+        QVERIFY(requests[1].kind == Kind::Skip && requests[1].entry == queue.entryAt(firstWaiting));
+        QVERIFY(requests[2].kind == Kind::Retry && requests[2].entry == 0);
+        QVERIFY(requests[2].by.starts_with("lockstep on "));
+        QCOMPARE(requests[2].generation, std::optional<std::uint64_t>(1));
+    }
+
+    void theStripPausesAndGoesOn() {
+        openWindow();
+        QVERIFY(m_strip->pauseButton()->isVisible());
+        QCOMPARE(m_strip->pauseButton()->text(), QStringLiteral("Pause"));
+        QTest::mouseClick(m_strip->pauseButton(), Qt::LeftButton);
+        auto requests = asked();
+        QCOMPARE(requests.size(), std::size_t(1));
+        QVERIFY(requests[0].kind == Kind::Pause);
+        auto experiment = core::readExperiment(m_id);
+        experiment->pausedBy = "lockstep on box"; // as its owner writes it
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        QTRY_COMPARE(m_strip->pauseButton()->text(), QStringLiteral("Go on"));
+        QTest::mouseClick(m_strip->pauseButton(), Qt::LeftButton);
+        requests = asked();
+        QCOMPARE(requests.size(), std::size_t(1));
+        QVERIFY(requests[0].kind == Kind::Resume);
+    }
+
+    void aSecondWindowIsReadOnlyUntilItTakesOver() {
+        QProcess other;
+        other.start(QStringLiteral("/bin/sleep"), {QStringLiteral("60")});
+        QVERIFY(other.waitForStarted());
+        sitElsewhere(other.processId());
+        openWindow();
+        QTRY_VERIFY(m_strip->takeOverButton()->isVisible());
+        QVERIFY(!m_strip->stopButton()->isEnabled());
+        QVERIFY(!m_strip->pauseButton()->isEnabled());
+        const QString tip = m_strip->takeOverButton()->toolTip();
+        QVERIFY2(tip.contains(QStringLiteral("lockstep elsewhere (pid %1)").arg(other.processId())), qPrintable(tip));
+        QTest::mouseClick(m_strip->takeOverButton(), Qt::LeftButton);
+        QVERIFY(!m_strip->takeOverButton()->isVisible());
+        QVERIFY(m_strip->stopButton()->isEnabled());
+        QVERIFY(core::controlHolder(m_id)->isMe());
+        QCOMPARE(core::controlHolder(m_id)->generation, std::uint64_t(6));
+        sitElsewhere(other.processId()); // and is taken over in turn
+        QTRY_VERIFY(m_strip->takeOverButton()->isVisible());
+        QVERIFY(!m_strip->stopButton()->isEnabled());
+        other.kill();
+        other.waitForFinished();
+        QTRY_VERIFY(m_strip->stopButton()->isEnabled()); // the seat is free again
+    }
+
+    void aQueueElsewhereSaysWhereItLivesAndThatNobodyKnowsHowItStandsWithoutALink() {
+        const core::QueueOrigin far{core::prefixFor("far.invalid", "/opt/lockstep-agent").value(), "/opt/lockstepctl"};
+        QVERIFY(core::writeQueueOrigin(m_id, far).has_value());
+        openWindow();
+        const auto strip = [this] { return m_workspace->strip(); };
+        QTRY_VERIFY(strip().state.startsWith(u"the link to far.invalid is lost, the queue's state is unknown"));
+        QCOMPARE(strip().queueHost, QStringLiteral("far.invalid"));
+        QVERIFY(!strip().active);
+        QVERIFY(!strip().orphaned); // nobody offers to take up what may well go on
+        QVERIFY(!strip().overall);
+        QVERIFY(!m_strip->pauseButton()->isVisible());
+        QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
+        QueuePanel *panel = m_strip->queuePanel();
+        QVERIFY(panel->isVisible());
+        const QString note = panel->noteText();
+        QVERIFY2(note.startsWith(u"Lives on far.invalid. As last seen: the link"), qPrintable(note));
+        for (int row = 0; row < m_workspace->queue().rowCount(); ++row) {
+            panel->list()->setCurrentIndex(m_workspace->queue().index(row));
+            QVERIFY(!panel->upButton()->isEnabled() && !panel->downButton()->isEnabled());
+            QVERIFY(!panel->skipButton()->isEnabled() && !panel->retryButton()->isEnabled());
+        }
+        QSignalSpy failed(m_workspace.get(), &Workspace::failed);
+        core::QueueRequest pause;
+        pause.kind = Kind::Pause;
+        m_workspace->ask(pause);
+        QCOMPARE(failed.size(), 1);
+        QVERIFY(failed[0][0].toString().contains(u"nothing was requested"));
+        uitest::picture(*panel, m_theme, "queue-lost");
+    }
+};
+
+QTEST_MAIN(QueueTest)
+#include "queue_test.moc"

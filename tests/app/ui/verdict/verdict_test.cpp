@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+// Verdict's advice: what it says of an experiment on disk, and that one press asks the queue for the run that would tell more.
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+
+#include "app/ui/charts/anatomy_view.h"
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/waterfall.h"
+#include "app/ui/pages/verdict/verdict_advice.h"
+#include "app/ui/pages/verdict/verdict_anatomy.h"
+#include "app/ui/pages/verdict/verdict_controls.h"
+#include "app/ui/pages/verdict/verdict_page.h"
+#include "app/ui/pages/verdict/verdict_target.h"
+#include "app/ui/shell/exporter.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+#include "ipc/unix_socket.h"
+#include "models/judgement_model.h"
+#include "models/roles.h"
+#include "models/target_model.h"
+#include "queue/queue_request.h"
+#include "tests/qt_test.h"
+#include "ui_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+core::Judgement unfair() {
+    core::Judgement judgement;
+    judgement.reference = "baseline";
+    core::SuggestedRun control{"baseline, 4 workers", "What do the workers do by themselves?", {}};
+    control.config.workers = 4;
+    core::PairJudgement pair;
+    pair.reference = "baseline";
+    pair.run = "DDP ×2";
+    pair.fairness = {
+        {"workers", "Loading workers", "0", "4", core::FairnessWeight::Decisive, "DDP loads with 4 workers.", control},
+        {"seed", "Seed", "1", "2", core::FairnessWeight::Minor, "Other seeds.", std::nullopt}};
+    judgement.pairs = {pair};
+    judgement.bottlenecks = {{"baseline", core::Bound::Input, 0.5, "Loading takes half.", {control}}};
+    return judgement;
+}
+
+core::PairJudgement pairOf(const std::string &run, double factor, double loadingS) {
+    core::PairJudgement pair;
+    pair.reference = "baseline";
+    pair.run = run;
+    pair.training = core::SpeedUp{factor, factor * 0.98, factor * 1.02, 3, 3};
+    core::Attribution &found = pair.attribution.emplace();
+    found.referenceS = 10;
+    found.runS = found.referenceS + loadingS;
+    found.bars = {{core::Cause::DataLoading, loadingS, loadingS, loadingS}};
+    return pair;
+}
+
+QList<WaterfallBar> threeBars() {
+    const QColor grey("#6b7280"), blue("#0072b2");
+    return {{"baseline", 10, 0, 0, true, false, grey, {}},
+            {"data loading", -6, -7, -5, false, false, blue, {}},
+            {"DDP ×2", 4, 0, 0, true, false, blue, {}}};
+}
+
+/// Columns from the first to the last pixel of that colour in the row of pixels.
+std::pair<int, int> columnsOf(const QImage &image, int y, const QColor &color) {
+    std::pair<int, int> found{-1, -1};
+    const auto near = [](int a, int b) { return std::abs(a - b) <= 2; };
+    for (int x = 0; x < image.width(); ++x)
+        if (const QColor seen = image.pixelColor(x, y);
+            near(seen.red(), color.red()) && near(seen.green(), color.green()) && near(seen.blue(), color.blue())) {
+            found.first = found.first < 0 ? x : found.first;
+            found.second = x;
+        }
+    return found;
+}
+
+/// Verdict, laid out as in a window, over an experiment on disk that is read as far as it goes. Its queue's owner is this process.
+struct OpenVerdict {
+    uitest::Home home;
+    std::string id;
+    Result<FileLock> owner;
+    Workspace workspace;
+    VerdictPage page;
+
+    OpenVerdict(Theme &theme, const uitest::Shape &shape)
+        : id(uitest::writeExperimentOnDisk(shape)), owner(FileLock::acquire(core::experimentFolder(id).lock())),
+          page(theme, workspace) {
+        QVERIFY(owner.has_value());
+        page.resize(1280, 800);
+        page.show();
+        const auto opened = workspace.open(QString::fromStdString(id));
+        QVERIFY2(opened.has_value(), opened ? "" : opened.error().message().c_str());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+    }
+};
+
+} // namespace
+
+class VerdictTest : public QObject {
+    Q_OBJECT
+    Theme m_theme{ThemeMode::Light};
+
+private Q_SLOTS:
+    void theModelListsUnfairnessFirstThenWhatBoundsEachRun() {
+        core::JudgementModel model;
+        const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        model.setJudgement(unfair());
+        QCOMPARE(model.rowCount(), 3);
+        QCOMPARE(model.index(0).data(core::LevelRole).toString(), QStringLiteral("decisive"));
+        QCOMPARE(model.index(0).data(core::ValueRole).toString(), QStringLiteral("DDP ×2 against baseline"));
+        QVERIFY(model.kindOf(1) == core::JudgementModel::Kind::Finding && model.suggestions(1).empty());
+        QVERIFY(model.kindOf(2) == core::JudgementModel::Kind::Bottleneck);
+        QCOMPARE(model.index(2).data().toString(), QStringLiteral("Loading takes half."));
+        QCOMPARE(model.suggestions(2).front().config.workers, 4);
+    }
+
+    void findingsAreHeaviestFirstWhicheverPairTheyAreOf() {
+        core::Judgement judgement;
+        judgement.pairs = {pairOf("DP ×2", 0.5, 4), pairOf("DDP ×2", 2, -4)};
+        const auto finding = [](core::FairnessWeight weight, const char *sentence) {
+            return core::FairnessFinding{"key", "Label", "0", "1", weight, sentence, std::nullopt};
+        };
+        judgement.pairs[0].fairness = {finding(core::FairnessWeight::Notable, "notable of DP"),
+                                       finding(core::FairnessWeight::Minor, "minor of DP")};
+        judgement.pairs[1].fairness = {finding(core::FairnessWeight::Decisive, "decisive of DDP"),
+                                       finding(core::FairnessWeight::Notable, "notable of DDP")};
+        core::JudgementModel model;
+        model.setJudgement(judgement);
+        QStringList said;
+        for (int row = 0; row < model.rowCount(); ++row)
+            said.append(model.index(row).data().toString());
+        QCOMPARE(said, QStringList({"decisive of DDP", "notable of DP", "notable of DDP", "minor of DP"}));
+    }
+
+    void thePairThatTheSentenceExplainsIsTheLargestGainElseTheLargestLoss() {
+        core::JudgementModel model;
+        QVERIFY(!model.explainedPair());
+        core::Judgement judgement;
+        judgement.pairs = {pairOf("DP ×2", 0.5, 4), pairOf("DDP ×2", 1.5, -3), pairOf("DDP ×4", 2, -4)};
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(2));
+        judgement.pairs[2].attribution.reset(); // nothing can be drawn of it
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(1));
+        judgement.pairs[1].training->low = 0.9; // can't be told apart
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(0));
+        judgement.pairs.erase(judgement.pairs.begin());
+        model.setJudgement(judgement);
+        QCOMPARE(*model.explainedPair(), std::size_t(0)); // the first that was attributed
+    }
+
+    void missingControlsAreOfferedUnderTheWaterfallEachWithItsKeys() {
+        VerdictControls controls;
+        QVERIFY(controls.isHidden());
+        const core::SuggestedRun one{"baseline, 4 workers", "What do the workers do?", {}};
+        controls.setRuns({one, {"b", "B?", {}}, {"c", "C?", {}}, {"d", "D?", {}}});
+        QVERIFY(!controls.isHidden());
+        QCOMPARE(controls.buttons().size(), 3); // the most telling ones
+        QPushButton *button = controls.buttons().front();
+        QCOMPARE(button->text(), QStringLiteral("Run baseline, 4 workers"));
+        QVERIFY2(button->toolTip().contains("What do the workers do? (Ctrl+G, A)"), qPrintable(button->toolTip()));
+        QString wanted;
+        connect(&controls, &VerdictControls::wanted, this,
+                [&](const core::SuggestedRun &run) { wanted = QString::fromStdString(run.name); });
+        button->click();
+        QCOMPARE(wanted, QStringLiteral("baseline, 4 workers"));
+        controls.setStartable(false, QStringLiteral("somebody else runs"));
+        QVERIFY(!button->isEnabled());
+        QCOMPARE(button->toolTip(), QStringLiteral("somebody else runs"));
+        controls.setRuns({});
+        QVERIFY(controls.isHidden() && controls.buttons().isEmpty());
+    }
+
+    void aBarsHintHasTheWholeNameAndTheInterval() {
+        BarChart chart(m_theme, QStringLiteral("speed-up"));
+        chart.setBars(
+            {{"baseline, workers 0, batch", QColor("#6b7280"), false, 1.74, "×1.74", "measured here", 1.7, 1.78},
+             {"DDP <×2>", QColor("#0072b2"), false, 2.0, "×2.00", "measured here"}});
+        QCOMPARE(chart.hintOf(0),
+                 QStringLiteral("<b>baseline, workers 0, batch</b> ×1.74<br>95 % interval 1.70-1.78<br>"
+                                "measured here"));
+        QCOMPARE(chart.hintOf(1), QStringLiteral("<b>DDP &lt;×2&gt;</b> ×2.00<br>measured here"));
+    }
+
+    void eachAdviceHasAButtonThatSaysWhyAndNamesItsKeys() {
+        core::JudgementModel model;
+        VerdictAdvice advice(m_theme, model, core::JudgementModel::Kind::Finding);
+        QCOMPARE(advice.count(), 0);
+        model.setJudgement(unfair());
+        QCOMPARE(advice.count(), 2);
+        QCOMPARE(advice.buttons().size(), 1);
+        QPushButton *button = advice.buttons().front();
+        QCOMPARE(button->text(), QStringLiteral("Run baseline, 4 workers"));
+        QVERIFY2(button->toolTip().contains("What do the workers do by themselves? (Ctrl+Y, A)"),
+                 qPrintable(button->toolTip()));
+        QString wanted;
+        connect(&advice, &VerdictAdvice::wanted, this,
+                [&](const core::SuggestedRun &run) { wanted = QString::fromStdString(run.name); });
+        button->click();
+        QCOMPARE(wanted, QStringLiteral("baseline, 4 workers"));
+        advice.setStartable(false, QStringLiteral("somebody else runs"));
+        QVERIFY(!button->isEnabled());
+        QCOMPARE(button->toolTip(), QStringLiteral("somebody else runs"));
+    }
+
+    void aWaterfallStartsEachCauseWhereTheLastOneEnded() {
+        Waterfall waterfall(m_theme, QStringLiteral("waterfall"));
+        waterfall.setBars(threeBars());
+        waterfall.resize(640, waterfall.sizeHint().height());
+        const QImage image = waterfall.grab().toImage();
+        const double row = double(waterfall.height() - 34) / 3;
+        const auto total = columnsOf(image, int(std::min(row, 40.0) * 0.3), QColor("#6b7280"));
+        const auto last = columnsOf(image, int(std::min(row, 40.0) * 2.3), QColor("#0072b2"));
+        const QColor soft = mix(m_theme.palette().surface, QColor("#0072b2"), 0.74);
+        const auto saved = columnsOf(image, int(std::min(row, 40.0) * 1.3), soft);
+        QVERIFY(total.first >= 0 && last.first >= 0 && saved.first >= 0);
+        QVERIFY2(std::abs(total.second - saved.second) <= 2, "the saving ends where the reference ended");
+        QVERIFY2(std::abs(last.second - saved.first) <= 2, "the run ends where the saving began");
+        QVERIFY(std::abs(double(last.second - last.first) / double(total.second - total.first) - 0.4) < 0.02);
+        QVERIFY(waterfall.chartData().contains("data loading\t-6\t-7\t-5\tfalse"));
+    }
+
+    void theVerdictOfAnExperimentExplainsBoundsAndAsksItsQueueByOnePress() {
+        OpenVerdict verdict(m_theme, {.epochs = 3, .repeats = 3, .loadShare = 0.3});
+        VerdictPage &page = verdict.page;
+        Workspace &workspace = verdict.workspace;
+        QVERIFY2(page.sentence().contains("DDP ×2: "), qPrintable(page.sentence()));
+        const QList<WaterfallBar> &bars = page.waterfall()->bars();
+        QCOMPARE(bars.size(), 8); // the reference, six causes, the run
+        double sum = bars.front().seconds;
+        for (qsizetype i = 1; i + 1 < bars.size(); ++i)
+            sum += bars[i].seconds;
+        QVERIFY(std::abs(sum - bars.back().seconds) < 1e-9);
+        QComboBox *pairs = page.pairBox();
+        QCOMPARE(pairs->count(), 2);
+        QCOMPARE(pairs->currentText(), QStringLiteral("DDP ×2")); // what the sentence explains first
+        QCOMPARE(page.waterfall()->bars().back().name, pairs->currentText());
+        pairs->setCurrentIndex(0);
+        QCOMPARE(page.waterfall()->bars().back().name, QStringLiteral("DP ×2"));
+        Q_EMIT workspace.resultsChanged();
+        QCOMPARE(pairs->currentText(), QStringLiteral("DP ×2")); // a choice stays
+        QCOMPARE(page.fairWord()->isVisibleTo(&page), page.fairness()->count() == 0);
+        const auto speed = page.speedUps()->bars();
+        QVERIFY(std::any_of(speed.begin(), speed.end(), [](const BarData &bar) { return bar.low && bar.high; }));
+        const core::ResultModel &results = workspace.results();
+        for (int row = 0; row < results.rowCount(); ++row)
+            if (results.rowAt(row).name == "DDP ×2" && !results.rowAt(row).published) {
+                const QModelIndex cell = results.index(row, core::ResultModel::SpeedUpTraining);
+                QVERIFY2(cell.data().toString().contains(" ("), qPrintable(cell.data().toString()));
+                QVERIFY2(cell.data(Qt::ToolTipRole).toString().contains("95 % interval"),
+                         qPrintable(cell.data(Qt::ToolTipRole).toString()));
+            }
+        QCOMPARE(page.bottlenecks()->count(), 3);
+
+        QPushButton *tip = nullptr;
+        for (QPushButton *button : page.bottlenecks()->buttons())
+            tip = tip ? tip : button;
+        QVERIFY(tip && tip->isEnabled());
+        const QString name = tip->text().mid(int(QStringLiteral("Try ").size()));
+        tip->click();
+        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
+        QCOMPARE(asked.size(), std::size_t(1));
+        QVERIFY(asked[0].kind == core::QueueRequest::Kind::Add && asked[0].added);
+        QCOMPARE(QString::fromStdString(asked[0].added->name), name);
+        QCOMPARE(asked[0].added->repeats, 3); // as often as the reference
+
+        page.controls()->setRuns({{"a control", "Why?", asked[0].added->config}});
+        page.controls()->buttons().front()->click();
+        const auto controls = core::takeRequests(core::experimentFolder(verdict.id));
+        QCOMPARE(controls.size(), std::size_t(1));
+        QCOMPARE(controls[0].added->name, std::string("a control"));
+    }
+
+    void repeatsThatWereDisturbedAreQueuedAgainByOnePress() {
+        const OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .stolenOfDdp = 0.4});
+        const QList<QPushButton *> offered = verdict.page.fairness()->buttons();
+        const auto again = std::ranges::find_if(offered, [](const QPushButton *button) {
+            return button->text() == QStringLiteral("Run DDP ×2, again when the host is quiet");
+        });
+        QVERIFY2(again != offered.end() && (*again)->isEnabled(), "offered, and can be pressed");
+        (*again)->click();
+        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
+        QCOMPARE(asked.size(), std::size_t(3)); // each disturbed repeat, and no new run
+        const auto experiment = core::readExperiment(verdict.id);
+        QVERIFY(experiment.has_value());
+        for (const core::QueueRequest &request : asked) {
+            QVERIFY(request.kind == core::QueueRequest::Kind::Retry && !request.alone);
+            QCOMPARE(experiment->entries[std::size_t(request.entry)].planned.name, std::string("DDP ×2"));
+        }
+    }
+
+    void dataParallelsStepIsDrawnBesideDdpsOnOneScaleAndInThePageThatIsExported() {
+        OpenVerdict verdict(m_theme, {.epochs = 2});
+        VerdictPage &page = verdict.page;
+        Workspace &workspace = verdict.workspace;
+        const AnatomyView *view = page.anatomy()->view();
+        QVERIFY(view->isVisibleTo(&page));
+        QCOMPARE(view->runs().size(), 3); // DP as a whole, DDP rank by rank
+        const QString data = view->chartData();
+        QVERIFY2(data.contains("DP ×2\tcpu:0\tscatter\t") && !data.contains("DP ×2\tcpu:1\tscatter"), qPrintable(data));
+        QVERIFY2(data.contains("DDP ×2\tcpu:0\twait\t") && data.contains("\tcpu:1\texposed\t"), qPrintable(data));
+        for (const AnatomyRun &run : view->runs()) { // what is drawn adds up to a step
+            double sum = 0;
+            for (const core::DpStage &stage : run.anatomy.stages)
+                sum += stage.seconds;
+            QVERIFY(std::abs(sum - run.anatomy.stepS) < 1e-12);
+        }
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("page.html"));
+        QVERIFY(saveResults(workspace, page.charts(), path).has_value());
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray html = file.readAll();
+        QCOMPARE(html.count("aria-label=\"Where a step goes, device by device\""), 1);
+        QVERIFY(html.contains("time within a step / ms"));
+        // Without a run of DP nothing is done by one device alone.
+        std::vector<const core::RunStore *> others(workspace.runs().stores().begin(), workspace.runs().stores().end());
+        std::erase_if(others,
+                      [](const core::RunStore *run) { return run->identity().method() == QLatin1String("dp"); });
+        QVERIFY(!others.empty() && core::stepAnatomies(others).empty());
+    }
+
+    void aTargetThatAllReachedIsOfferedAndATypedOneIsTaken() {
+        OpenVerdict verdict(m_theme, {.epochs = 3, .repeats = 2});
+        VerdictPage &page = verdict.page;
+        core::TargetModel &model = verdict.workspace.targets();
+        const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QCOMPARE(model.rowCount(), 3);
+        for (int row = 0; row < 3; ++row)
+            QVERIFY2(model.index(row, core::TargetModel::Time).data(core::ValueRole).isValid(),
+                     "the offered target is one that all reached");
+        QLineEdit *field = page.target()->valueField();
+        field->selectAll();
+        QTest::keyClicks(field, "99.99");
+        QCOMPARE(model.index(0, core::TargetModel::Time).data().toString(), QStringLiteral("-"));
+        QVERIFY(model.index(0, core::TargetModel::How).data().toString().startsWith("not reached"));
+        page.target()->kindBox()->setCurrentIndex(1);
+        QVERIFY(model.target().kind == core::Target::Kind::Loss);
+        QVERIFY(model.index(0, core::TargetModel::Time).data(core::ValueRole).isValid());
+    }
+
+    void aRunWithoutItsExperimentOffersNothingToPress() {
+        const uitest::Home home;
+        const std::string id = uitest::writeExperimentOnDisk();
+        const auto experiment = core::readExperiment(id);
+        Workspace workspace;
+        VerdictPage page(m_theme, workspace);
+        QVERIFY(workspace.openRun(QString::fromStdString(experiment->entries[0].run)).has_value());
+        QTRY_VERIFY(workspace.complete() && workspace.settled());
+        for (const QPushButton *button : page.bottlenecks()->buttons())
+            QVERIFY(!button->isEnabled() && button->toolTip().contains("no queue"));
+    }
+};
+
+QTEST_MAIN(VerdictTest)
+#include "verdict_test.moc"

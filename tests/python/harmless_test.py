@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Whatever becomes of the connection or of the values that a script reports with the Python package lockstep: training goes on."""
+import json
+import socket
+import subprocess
+import sys
+import unittest
+
+from support import HERE, Case
+
+TRAIN = HERE / "train.py"
+
+
+class Follower:
+    """Listens where a script reports, and keeps what it received. Reads only when told to."""
+
+    def __init__(self, path):
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(str(path))
+        self.server.listen()
+        self.address, self.received = f"unix:{path}", bytearray()
+
+    def accept(self):
+        self.server.settimeout(30)
+        self.peer, _ = self.server.accept()
+
+    def read(self):
+        """Until the script ends."""
+        while part := self.peer.recv(1 << 20):
+            self.received.extend(part)
+
+    def close(self):
+        self.peer.close()
+        self.server.close()
+
+    def frames(self):
+        """All frames but the hello."""
+        return [json.loads(line) for line in self.received.splitlines()[1:]]
+
+
+class Harmless(Case):
+    def follow(self, code, exit_code=0, **environment):
+        """Runs this code to its end while a follower reads. Gives the frames and what stands on stderr."""
+        follower = Follower(self.home / "socket")
+        self.addCleanup(follower.server.close)
+        said = self.home / "stderr"  # no pipe: nobody reads it before the script has ended
+        with open(said, "w") as file:
+            script = subprocess.Popen([sys.executable, "-c", "import lockstep, sys\n" + code], stderr=file,
+                                      env={**self.environment, "LOCKSTEP_FRAMES": follower.address, **environment})
+        follower.accept()
+        follower.read()
+        script.wait(30)
+        follower.close()
+        stderr = said.read_text()
+        self.assertEqual(script.returncode, exit_code, stderr[-3000:])
+        return follower.frames(), stderr
+
+    def test_a_value_of_a_wrong_type_is_reported_once_and_never_raises(self):
+        epoch = "run = lockstep.Run()\nfor i in run.epoch(1, range(3)):\n    {}\n"
+        for line, why in (
+            ("run.step('high', 1)", "could not convert string to float: 'high'"),
+            ("run.step(None, 1)", "NoneType"),
+            ("run.step(object(), 1)", "object"),
+            ("run.step(1.0, None)", "NoneType"),
+            ("run.step(1.0, 'many')", "invalid literal for int() with base 10: 'many'"),
+            ("run.send('eval', accuracy=object())", "object"),
+            ("run.send('eval', accuracy={(1, 2): 3})", "keys must be str"),
+            ("a = []; a.append(a); run.send('eval', accuracy=a)", "recursion"),
+            ("run.lap(['forward'])", "unhashable type: 'list'"),
+            ("run.rest_of = lambda phase: 1 / 0\n    with run.phase('forward'): pass", "division by zero"),
+        ):
+            with self.subTest(line=line):
+                (self.home / "socket").unlink(missing_ok=True)
+                frames, stderr = self.follow(epoch.format(line) + "print('trained', file=sys.stderr)\nsys.exit(run.close())")
+                self.assertRegex(stderr, r"^lockstep: rank 0 is no longer shown \([^\n]*\); training goes on\ntrained\n$")
+                self.assertIn(why, stderr)
+                self.assertEqual([frame["state"] for frame in frames if frame["type"] == "state"], ["init", "training"])
+
+    def test_a_step_outside_an_epoch_is_reported_and_never_raises(self):
+        _, stderr = self.follow("run = lockstep.Run()\nrun.step(1.0, 1)\nsys.exit(run.close())")
+        self.assertIn("step() was called before epoch()", stderr)
+
+    def test_exceptions_of_the_script_itself_are_its_own(self):
+        for line in ("for _ in run.epoch(1, (1 / 0 for _ in range(2))): pass", "with run.phase('forward'): 1 / 0"):
+            with self.subTest(line=line):
+                (self.home / "socket").unlink(missing_ok=True)
+                _, stderr = self.follow(f"run = lockstep.Run()\ntry:\n    {line}\nexcept ZeroDivisionError:\n    sys.exit(7)", 7)
+                self.assertEqual(stderr, "")
+
+    def test_an_environment_that_makes_no_sense_harms_nothing(self):
+        for said, environment in (("RANK is 'first', which is not a number", {"RANK": "first", "LOCKSTEP_FRAMES": "unix:/x"}),
+                                  ("neither unix:PATH nor tcp://HOST:PORT", {"LOCKSTEP_FRAMES": "/shared/run7"}),
+                                  ("invalid literal", {"LOCKSTEP_FRAMES": "tcp://box:port"}),
+                                  ("no longer shown", {"LOCKSTEP_FRAMES": "tcp://box"}),
+                                  ("no longer shown", {"LOCKSTEP_FRAMES": "unix:" + "x" * 500})):
+            with self.subTest(**environment):
+                stderr = self.call(sys.executable, TRAIN, "epochs=1", "steps=2", **environment).stderr
+                self.assertIn(said, stderr)
+                self.assertEqual(stderr.count("\n"), 1)
+        frames, stderr = self.follow("sys.exit(lockstep.Run().close())", WORLD_SIZE="many", RANK="")
+        self.assertEqual((stderr, frames[0]["rank"]), ("", 0))
+        self.assertNotIn("world_size", frames[0])  # unknown
+
+    def test_a_closed_stderr_harms_nothing(self):
+        self.call(sys.executable, "-c", "import sys; sys.stderr.close(); import lockstep; lockstep.Run().close()",
+                  LOCKSTEP_FRAMES="unix:/nowhere/socket")
+
+    def test_a_loader_whose_length_raises_is_followed_without_a_length(self):
+        frames, stderr = self.follow(
+            "class Loader:\n"
+            "    def __len__(self): raise TypeError('an iterable data set has no length')\n"
+            "    def __iter__(self): return iter(range(3))\n"
+            "run = lockstep.Run()\n"
+            "for _ in run.epoch(1, Loader()): run.step(1.0, 2)\n"
+            "sys.exit(run.close())\n")
+        self.assertEqual(stderr, "")
+        self.assertNotIn("steps_per_epoch", frames[1])
+        self.assertEqual([frame["steps"] for frame in frames if frame["type"] == "epoch"], [3])
+
+    def test_steps_of_an_epoch_that_was_left_early_are_not_lost(self):
+        frames, _ = self.follow(
+            "run = lockstep.Run()\n"
+            "for epoch in (1, 2):\n"
+            "    for i in run.epoch(epoch, range(100)):\n"
+            "        run.step(1.0, 2)\n"
+            "        if i == 4: break\n"
+            "sys.exit(run.close())\n")
+        windows = [frame for frame in frames if frame["type"] == "steps"]
+        for epoch in (1, 2):
+            self.assertEqual(sum(w["count"] for w in windows if w["epoch"] == epoch), 5)
+        for before, after in zip(windows, windows[1:]):
+            self.assertEqual(after["first_step"], before["last_step"] + 1)
+        self.assertEqual([frame["rseq"] for frame in frames], list(range(len(frames))))
+        self.assertEqual(frames[-1]["state"], "done")
+
+    def test_numbers_that_json_lacks_travel_as_text_and_text_as_it_is(self):
+        frames, stderr = self.follow(
+            "import fractions, pathlib\n"
+            "class Scalar:\n"  # as NumPy's and PyTorch's
+            "    def __init__(self, value): self.value = value\n"
+            "    def __float__(self): return self.value\n"
+            "class Whole(Scalar):\n"
+            "    def __index__(self): return self.value\n"
+            "run = lockstep.Run(lr=float('inf'), dataset=pathlib.Path('/data'), model=Scalar)\n"
+            "run.send('log', level='info', message='NaN and -Infinity are \"numbers\"')\n"
+            "run.send('eval', accuracy=Scalar(0.5), samples=Whole(7), per_class_accuracy=(float('-inf'), Scalar(float('nan'))), loss=None)\n"
+            "sys.exit(run.close())\n")
+        self.assertEqual(stderr, "")
+        init, log, evaluated, _ = frames
+        self.assertEqual(init["about"], {"lr": "Inf", "dataset": "/data", "model": "<class '__main__.Scalar'>"})
+        self.assertEqual(log["message"], 'NaN and -Infinity are "numbers"')
+        self.assertEqual({key: evaluated.get(key, "absent") for key in ("accuracy", "samples", "per_class_accuracy", "loss")},
+                         {"accuracy": 0.5, "samples": 7, "per_class_accuracy": ["-Inf", "NaN"], "loss": "absent"})
+        self.assertIsInstance(evaluated["samples"], int)
+
+    def test_without_a_follower_nothing_is_measured_and_the_gpu_is_not_waited_for(self):
+        code = ("import lockstep\n"
+                "run = lockstep.Run(sync=lambda: 1 / 0)\n"  # such as torch.cuda.synchronize, which costs time
+                "for _ in run.epoch(1, range(3)):\n"
+                "    with run.phase('forward'): pass\n"
+                "    run.step(1.0, 1)\n"
+                "assert (run.on, run.times, run.close()) == (False, {}, 0)\n")
+        self.assertEqual(self.call(sys.executable, "-c", code).stderr, "")
+
+    def test_the_reason_of_a_refused_connection_is_shown(self):
+        follower = Follower(self.home / "socket")
+        code = ("import lockstep, sys\n"
+                "run = lockstep.Run()\n"
+                "sys.stdin.read()\n"  # until the connection was refused
+                "for _ in run.epoch(1, range(3)): run.step(1.0, 1)\n"
+                "sys.exit(run.close())\n")
+        script = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**self.environment, "LOCKSTEP_FRAMES": follower.address})
+        follower.accept()
+        follower.peer.recv(1 << 20)
+        follower.peer.sendall(b'{"type":"hello"}\n{"type":"error","message":"upgrade the script"}\n')
+        follower.close()
+        self.assertEqual(script.communicate(timeout=30)[1],
+                         "lockstep: rank 0 is no longer shown (upgrade the script); training goes on\n")
+        self.assertEqual(script.returncode, 0)
+
+    def test_the_end_waits_for_a_slow_reader(self):
+        follower = Follower(self.home / "socket")
+        code = ("import lockstep, sys\n"
+                "run = lockstep.Run()\n"
+                "for _ in range(100): run.send('log', level='info', message='x' * 20000)\n"
+                "assert run._sender.pending > 1000000\n"
+                "print('full', flush=True)\n"
+                "sys.exit(run.close())\n")
+        script = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**self.environment, "LOCKSTEP_FRAMES": follower.address})
+        follower.accept()
+        self.assertEqual(script.stdout.readline(), "full\n")
+        follower.read()
+        self.assertEqual((script.communicate(timeout=30)[1], script.returncode), ("", 0))
+        follower.close()
+        frames = follower.frames()
+        self.assertEqual([frame["rseq"] for frame in frames], list(range(len(frames))))
+        self.assertEqual(frames[-1]["state"], "done")
+
+    def test_heartbeats_end_with_the_run(self):
+        frames, stderr = self.follow(
+            "import threading, time, lockstep.sender\n"
+            "lockstep.sender.HEARTBEAT_S, lockstep.sender.CONNECT_S = 0.001, 30\n"
+            "run = lockstep.Run()\n"
+            "while run._sender._next_number < 5: time.sleep(0.001)\n"
+            "run.close()\n"
+            "assert [thread.name for thread in threading.enumerate()] == ['MainThread']\n")
+        self.assertEqual(stderr, "")
+        self.assertEqual(frames[-1]["state"], "done")
+        self.assertEqual({frame["type"] for frame in frames[1:-1]}, {"heartbeat"})
+
+    def test_training_never_waits_for_a_listener_that_is_away_and_is_shown_when_it_comes_back(self):
+        """Only the heartbeat's thread tries again, and stderr names the reason once."""
+        code = ("import lockstep, lockstep.sender, socket, sys, threading, time\n"
+                "lockstep.sender.RETRY_NS, lockstep.sender.HEARTBEAT_S = 0, 0.001\n"
+                "tried, connect = [], socket.create_connection\n"
+                "def counted(*words):\n"
+                "    tried.append(threading.current_thread().name)\n"
+                "    return connect(*words)\n"
+                "socket.create_connection = counted\n"
+                "run = lockstep.Run()\n"
+                "while len(tried) < 5:\n"
+                "    run.send('log', level='info', message='lost')\n"
+                "    time.sleep(0.001)\n"
+                "print(*tried[:5], flush=True)\n"
+                "while not run._sender._socket: time.sleep(0.001)\n"
+                "sys.exit(run.close())\n")
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+            script = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      env={**self.environment, "LOCKSTEP_FRAMES": "tcp://127.0.0.1:%d" % server.getsockname()[1]})
+            self.assertEqual(script.stdout.readline().split(), ["MainThread"] + ["lockstep-heartbeat"] * 4)
+            server.settimeout(30)
+            server.listen()
+            peer, _ = server.accept()
+            received = bytearray()
+            while part := peer.recv(1 << 20):
+                received.extend(part)
+            peer.close()
+        stderr = script.communicate(timeout=30)[1]
+        self.assertEqual((script.returncode, stderr.count("\n")), (0, 1), stderr)
+        hello, *frames = [json.loads(line) for line in received.splitlines()]
+        self.assertEqual((hello["type"], frames[-1]["state"]), ("hello", "done"))
+        self.assertGreater(frames[0]["rseq"], 1)  # the gap says that frames are missing
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/cores.h"
+#include "ipc/frames.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/devices/proc_files.h"
+
+namespace lockstep::agent {
+
+/// Adds up over a run what others took of its cores and how long clocks were held down. Called at 5 Hz; the kernel's files
+/// are read once a second.
+class SurroundingsMeter {
+public:
+    /// `cores`: those the run may use.
+    explicit SurroundingsMeter(CoreList cores) : m_cores(std::move(cores)) {}
+    /// A sample as it goes into the log, and who keeps the run's queue.
+    void take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners);
+    /// Absent until two looks were taken.
+    [[nodiscard]] std::optional<Surroundings> total() const;
+
+private:
+    struct Look { ///< what was read at one moment
+        CoreTimesByCore cores;
+        std::map<pid_t, double> treeCpuS;   ///< the agent, its ranks, what they started
+        std::map<pid_t, double> guestsCpuS; ///< viewers and the queue's owner: older than the run
+        std::optional<double> quotaWaitedS;
+        std::optional<std::uint64_t> heatThrottles;
+    };
+    [[nodiscard]] Look look(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners) const;
+    void addSince(const Look &before, const Look &now);
+    void addGpus(const DeviceFrame &sample);
+    void addReason(const std::string &reason);
+
+    CoreList m_cores;
+    std::optional<Look> m_before;
+    double m_sinceLookS = 0, m_measuredS = 0;
+    std::optional<double> m_otherCpuS; ///< signed: ticks and processor clocks differ by a little to both sides
+    std::optional<double> m_stolenS, m_quotaS;
+    std::map<std::string, double> m_gpuThrottledS;
+    std::vector<std::string> m_reasons;
+};
+
+} // namespace lockstep::agent

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/listen/listen_session.h"
+
+#include "ipc/logging.h"
+#include "trainer/agent/ranks/rank_process.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::chrono::milliseconds filesEvery{200};
+} // namespace
+
+ListenSession::ListenSession(ListenPlan plan, Told told) : m_plan(std::move(plan)), m_told(std::move(told)) {}
+
+Result<std::unique_ptr<ListenSession>> ListenSession::start(ListenPlan plan, Told told) {
+    std::unique_ptr<ListenSession> session(new ListenSession(std::move(plan), std::move(told)));
+    if (const auto opened = session->openSources(); !opened)
+        return fail(opened.error());
+    session->startTimers();
+    return session;
+}
+
+void ListenSession::startTimers() {
+    m_signals.emplace(m_loop, endingSignals(), [this](int number) { onSignal(number); });
+    m_second = m_loop.every(oneSecond, [this] { everySecond(); });
+    m_loop.afterBatch([this] {
+        if (m_listener)
+            m_listener->sweep();
+        if (m_run)
+            m_run->pump();
+    });
+}
+
+Result<void> ListenSession::openSources() {
+    return m_plan.files.empty() ? openListener() : openFiles();
+}
+
+Result<void> ListenSession::openFiles() {
+    FrameFiles::Handlers handlers;
+    handlers.onLine = [this](std::string_view line) { takeFileLine(line); };
+    handlers.onBegunAnew = [this](const std::string &file) {
+        const std::string sentence = file + " was written anew";
+        if (m_run)
+            m_run->alert("frames_begun_anew", sentence);
+        else
+            m_told.onNote(sentence);
+    };
+    auto files = FrameFiles::open(m_plan.files, std::move(handlers));
+    if (!files)
+        return fail(files.error());
+    m_files = std::move(*files);
+    m_filesTimer = m_loop.every(filesEvery, [this] { readFiles(); });
+    return {};
+}
+
+Result<void> ListenSession::openListener() {
+    auto listener = m_plan.socket.empty() ? FrameListener::onTcp(m_loop, m_plan.address, m_plan.port, m_plan.token)
+                                          : FrameListener::onUnix(m_loop, m_plan.socket);
+    if (!listener)
+        return fail(listener.error());
+    m_listener = std::move(*listener);
+    FrameListener::Handlers handlers;
+    handlers.onHello = [this](int rank, const Hello &hello) { return greet(rank, hello); };
+    handlers.onLine = [this](int rank, std::string_view line) { takeLine(rank, line); };
+    handlers.onGone = [this](int rank) {
+        if (m_run)
+            m_run->onRankGone(rank);
+    };
+    handlers.onCut = [this](int rank, const Error &why) {
+        if (m_run)
+            m_run->onRankCut(rank, why);
+    };
+    handlers.onRefused = [this](const std::string &message) { m_told.onNote(message); };
+    m_listener->open(std::move(handlers));
+    m_told.onListening(m_listener->address());
+    return {};
+}
+
+void ListenSession::onSignal(int number) {
+    const std::string name = signalName(number);
+    if (!m_run)
+        return quit({exitStopped, "nothing came before " + name});
+    m_run->end(RunState::Stopped, "nobody listens any more (" + name + "); the ranks go on by themselves");
+}
+
+void ListenSession::quit(ListenEnding ending) {
+    m_ending = std::move(ending);
+    m_loop.quit();
+}
+
+Result<void> ListenSession::openRun(const Frame &first) {
+    ListenedRun::Handlers handlers;
+    handlers.sendControl = [this](const Control &control) {
+        return m_listener ? m_listener->sendControl(control) : std::set<int>();
+    };
+    handlers.onNote = m_told.onNote;
+    handlers.onServed = [this] { m_loop.quit(); };
+    auto run = ListenedRun::open(m_loop, m_clock, {m_plan.name, m_plan.ranks, m_files.has_value()}, std::move(handlers),
+                                 first);
+    if (!run)
+        return fail(run.error());
+    m_run = std::move(*run);
+    for (const auto &[rank, process] : m_processes)
+        m_run->expect(rank);
+    LoggingOptions logging;
+    logging.program = "lockstep-agent";
+    logging.toStderr = false;
+    logging.file = m_run->folder().agentConsole();
+    setUpLogging(logging);
+    m_told.onReady(m_run->id());
+    return {};
+}
+
+// --- connections -------------------------------------------------------------------------------------------------
+
+/// The next rseq that the rank's process is to send from.
+Result<std::uint64_t> ListenSession::greet(int rank, const Hello &hello) {
+    const int worldSize = m_run ? m_run->worldSize() : m_plan.ranks;
+    if (m_run && m_run->over())
+        return fail(Error::failed("the run is over", "start lockstepctl listen again for the next one"));
+    if (rank >= mostListenedRanks || (worldSize > 0 && rank >= worldSize))
+        return fail(
+            Error::failed("rank " + std::to_string(rank) + " is not one of the run's " + std::to_string(worldSize),
+                          "start lockstepctl listen again for another run"));
+    const std::string process = hello.name + "/" + std::to_string(hello.pid.value_or(0));
+    const std::string before = std::exchange(m_processes[rank], process);
+    if (!m_run)
+        return 0;
+    m_run->expect(rank);
+    if (before == process)
+        return m_run->nextRseq(rank);
+    if (!before.empty()) {
+        m_run->startOver(rank);
+        m_run->note("rank " + std::to_string(rank) + " came again as another process");
+    }
+    return 0;
+}
+
+void ListenSession::takeLine(int rank, std::string_view line) {
+    if (!m_run) {
+        const auto frame = m_decoder.decode(line);
+        if (!frame || frame->rank != rank)
+            return m_told.onNote("rank " + std::to_string(rank) + " sent something else than a frame of its own");
+        if (const auto opened = openRun(*frame); !opened)
+            return quit({exitCodeOf(opened.error()), opened.error().message()});
+    }
+    deliver(rank, line);
+    m_run->checkOver();
+}
+
+void ListenSession::deliver(int rank, std::string_view line) {
+    if (m_run->over())
+        return;
+    m_aloneSinceNs = 0;
+    m_run->takeLine(rank, line);
+}
+
+// --- files -------------------------------------------------------------------------------------------------------
+
+void ListenSession::takeFileLine(std::string_view line) {
+    const auto frame = m_decoder.decode(line);
+    if (!frame || !frame->rank || !frame->rseq || *frame->rank < 0 || *frame->rank >= mostListenedRanks) {
+        if (m_strays++ == 0)
+            m_told.onNote("a line of the files is no rank's frame and is left out");
+        return;
+    }
+    if (!m_run)
+        if (const auto opened = openRun(*frame); !opened)
+            return quit({exitCodeOf(opened.error()), opened.error().message()});
+    const int rank = *frame->rank;
+    if (!m_begun.insert(rank).second && *frame->rseq == 0)
+        m_run->startOver(rank); // a rank that was started again appends to its file
+    m_run->extendTo(frame->wallUs);
+    deliver(rank, line);
+}
+
+/// Whether the run is over is not asked within a file: it has one rank's frames, and others have not been read yet.
+void ListenSession::readFiles() {
+    if (m_run && m_run->over())
+        return;
+    const bool any = m_files->look();
+    if (m_run && (any || !m_plan.import || m_run->over()))
+        return m_run->checkOver();
+    if (any || !m_plan.import)
+        return;
+    if (!m_run)
+        return quit({exitFailed, "there is no frame in " + m_plan.files});
+    m_run->end(RunState::Failed, "the files end before the ranks do");
+}
+
+// --- time --------------------------------------------------------------------------------------------------------
+
+void ListenSession::everySecond() {
+    if (!m_run || m_run->over())
+        return;
+    m_run->everySecond();
+    checkPatience();
+}
+
+void ListenSession::checkPatience() {
+    const std::int64_t now = m_clock.monoNs();
+    if (m_files)
+        m_aloneSinceNs = m_run->lastLineNs();
+    else if (m_listener->anyConnected())
+        m_aloneSinceNs = 0;
+    else if (m_aloneSinceNs == 0)
+        m_aloneSinceNs = now;
+    if (m_aloneSinceNs == 0 || now - m_aloneSinceNs <= std::chrono::nanoseconds(m_plan.patience).count())
+        return;
+    const auto patience = std::chrono::duration_cast<std::chrono::seconds>(m_plan.patience);
+    m_run->end(RunState::Failed,
+               "nothing came for " + std::to_string(patience.count()) + " s, and not every rank has told its end");
+}
+
+ListenEnding ListenSession::run() {
+    m_loop.run();
+    return m_run ? m_run->ending() : m_ending;
+}
+
+} // namespace lockstep::agent

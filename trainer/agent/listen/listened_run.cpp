@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/listen/listened_run.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "trainer/agent/devices/machine.h"
+
+namespace lockstep::agent {
+
+namespace {
+/// Without a number of ranks: so long after the last known one ended another one may still come.
+constexpr std::int64_t lateNs = 3'000'000'000;
+
+/// A lockstep-trainer reports its whole config. What a script reports is not enough to make one.
+std::optional<RunConfig> configFrom(const About &about, int worldSize) {
+    if (!about.contains("method") || !about.contains("model") || !about.contains("batch_size"))
+        return std::nullopt;
+    RunConfig config;
+    for (const auto &[key, value] : about)
+        if (const FieldSpec *field = findField(key); !field || field->perProcess || !field->set(config, value))
+            return std::nullopt;
+    if (isDistributed(config.method) && deviceCount(config) != worldSize) { // each node names its own
+        config.devices.clear();
+        for (int i = 0; i < worldSize; ++i)
+            config.devices.push_back(std::to_string(i));
+    }
+    return config;
+}
+
+std::string titleFrom(const About &about, int worldSize) {
+    const auto method = about.find("method");
+    if (method == about.end())
+        return "reported run";
+    if (const MethodSpec *known = findMethod(method->second))
+        return std::string(known->label) + (known->severalDevices ? " ×" + std::to_string(worldSize) : "");
+    std::string name = method->second.substr(0, 40);
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(::toupper(c)); });
+    return name + " ×" + std::to_string(worldSize);
+}
+
+RunRecord recordFrom(const Frame &first, ListenedRun::Options &options) {
+    const auto *state = std::get_if<StateFrame>(&first.body);
+    if (options.worldSize == 0 && state && state->worldSize)
+        options.worldSize = *state->worldSize;
+    if (options.worldSize > mostListenedRanks)
+        options.worldSize = 0;
+    RunRecord record;
+    record.processes = std::max({1, options.worldSize, first.rank.value_or(0) + 1});
+    record.name = options.name;
+    if (state) {
+        record.config = configFrom(state->about, record.processes);
+        if (record.name.empty())
+            record.name = titleFrom(state->about, record.processes);
+    }
+    if (record.name.empty())
+        record.name = "reported run";
+    return record;
+}
+} // namespace
+
+Result<std::unique_ptr<ListenedRun>> ListenedRun::open(EventLoop &loop, const Clock &clock, Options options,
+                                                       Handlers handlers, const Frame &first) {
+    RunRecord record = recordFrom(first, options);
+    auto folder = NewRunFolder::create(record);
+    if (!folder)
+        return fail(folder.error());
+    if (options.fromFiles)
+        record.startWallUs = first.wallUs; // it may have begun long ago
+    std::unique_ptr<ListenedRun> run(
+        new ListenedRun(loop, clock, std::move(options), std::move(handlers), std::move(record), std::move(*folder)));
+    run->m_firstWallUs = run->m_lastWallUs = first.wallUs;
+    if (auto opened = run->openLog(); !opened)
+        return fail(opened.error());
+    run->openIntake();
+    run->m_journal->state(RunState::Init, run->m_record.name);
+    return run;
+}
+
+ListenedRun::ListenedRun(EventLoop &loop, const Clock &clock, Options options, Handlers handlers, RunRecord record,
+                         NewRunFolder folder)
+    : m_loop(loop), m_clock(clock), m_options(std::move(options)), m_handlers(std::move(handlers)),
+      m_record(std::move(record)), m_folder(std::move(folder)), m_startNs(clock.monoNs()) {}
+
+Result<void> ListenedRun::openLog() {
+    auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(0), 0, id(), hostName());
+    if (!journal)
+        return fail(journal.error());
+    m_journal = std::move(*journal);
+    auto socket = RunSocket::bindForRun(m_loop, *m_journal, id(), 0);
+    if (!socket)
+        return fail(socket.error());
+    m_socket = std::move(*socket);
+    RunSocket::Handlers handlers; // its ranks connect elsewhere
+    handlers.onRankConnected = [](int) {};
+    handlers.onRankLine = [](int, std::string_view) {};
+    handlers.onRankCut = [](int, const Error &) {};
+    handlers.onRefused = [this](const std::string &message) { alert("connection_refused", message); };
+    handlers.onControl = [this](const Control &control) { onControl(control); };
+    m_socket->open(std::move(handlers), {});
+    return {};
+}
+
+void ListenedRun::openIntake() {
+    std::set<int> ranks;
+    for (int rank = 0; rank < m_record.processes; ++rank)
+        ranks.insert(rank);
+    FrameIntake::Handlers handlers;
+    handlers.deviceUse = [](std::int64_t, std::int64_t) { return std::vector<DeviceEpochUse>(); }; // not on this node
+    handlers.onTrainerLog = [this](int rank, std::string_view text) {
+        const Fd file(::open(folder().console(rank).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+        const std::string line = std::string(text) + "\n";
+        (void)!::write(file.get(), line.data(), line.size());
+    };
+    handlers.onAllTraining = [this] { m_journal->state(RunState::Training); };
+    handlers.scripted = !m_record.config;
+    handlers.onState = [this](int rank, const StateFrame &state) { onState(rank, state); };
+    m_intake = std::make_unique<FrameIntake>(m_clock, *m_journal, folder(), std::move(ranks), std::move(handlers));
+}
+
+void ListenedRun::onControl(const Control &control) {
+    const auto reached = m_handlers.sendControl(control);
+    m_journal->note(reached.empty() ? "warning" : "info", control.command + ", asked by " +
+                                                              (control.by.empty() ? "a viewer" : control.by) +
+                                                              ", reached " + std::to_string(reached.size()) + " ranks");
+}
+
+// --- its ranks ---------------------------------------------------------------------------------------------------
+
+void ListenedRun::startOver(int rank) {
+    m_intake->startOver(rank);
+    m_ranks[rank].final.reset();
+}
+
+void ListenedRun::takeLine(int rank, std::string_view line) {
+    expect(rank);
+    m_lastLineNs = m_clock.monoNs();
+    m_intake->takeLine(rank, line);
+}
+
+void ListenedRun::extendTo(std::int64_t wallUs) {
+    m_firstWallUs = std::min(m_firstWallUs, wallUs);
+    m_lastWallUs = std::max(m_lastWallUs, wallUs);
+}
+
+void ListenedRun::onState(int rank, const StateFrame &state) {
+    Rank &known = m_ranks[rank];
+    if (!state.host.empty())
+        known.host = state.host;
+    if (state.state == RunState::Init)
+        describe(state, rank);
+    if (isFinal(state.state))
+        known.final = state.state;
+    if (state.state == RunState::Failed && m_failure.empty())
+        m_failure = "rank " + std::to_string(rank) + (known.host.empty() ? "" : " on " + known.host) + " failed" +
+                    (state.detail.empty() ? "" : ": " + state.detail);
+}
+
+/// What a rank reports of itself goes into the run's record, as the agent of a run of our own would write it.
+void ListenedRun::describe(const StateFrame &init, int rank) {
+    if (m_options.worldSize == 0 && init.worldSize && *init.worldSize <= mostListenedRanks)
+        m_options.worldSize = *init.worldSize;
+    m_record.processes = std::max(m_record.processes, m_options.worldSize);
+    if (!init.device.empty()) {
+        m_record.deviceNames.resize(std::max<std::size_t>(m_record.deviceNames.size(), std::size_t(rank) + 1));
+        m_record.deviceNames[std::size_t(rank)] = init.device;
+    }
+    const bool known = std::any_of(m_record.machines.begin(), m_record.machines.end(),
+                                   [&](const MachineRecord &machine) { return machine.host == init.host; });
+    if (!init.host.empty() && !known) {
+        MachineRecord machine; // nothing more is known of it
+        machine.node = static_cast<int>(m_record.machines.size());
+        machine.host = init.host;
+        m_record.machines.push_back(std::move(machine));
+    }
+    if (const auto written = realFileSystem().writeAtomically(folder().config(), toJson(m_record)); !written)
+        logWarning("the run's record can't be written: " + written.error().message());
+}
+
+void ListenedRun::onRankGone(int rank) {
+    if (over())
+        return;
+    if (!m_ranks[rank].final)
+        alert("rank_gone",
+              "the connection of rank " + std::to_string(rank) + " ended without a word; it may come again", rank);
+    checkOver();
+}
+
+// --- its end -----------------------------------------------------------------------------------------------------
+
+void ListenedRun::everySecond() {
+    m_journal->append(HeartbeatFrame{});
+    m_journal->requestSync();
+    m_socket->rebindIfLost();
+    if (!m_folder.gone())
+        return checkOver();
+    m_outcome = RunState::Failed;
+    m_ending = {exitFailed, "the run's folder " + folder().path + " was removed while it went on"};
+    m_handlers.onServed(); // nothing is left that could be served
+}
+
+void ListenedRun::checkOver() {
+    if (over() || m_ranks.empty())
+        return;
+    int ended = 0;
+    bool failed = false, stopped = false;
+    for (const auto &[rank, known] : m_ranks) {
+        ended += known.final ? 1 : 0;
+        failed = failed || known.final == RunState::Failed;
+        stopped = stopped || known.final == RunState::Stopped;
+    }
+    const bool all = worldSize() > 0 ? ended >= worldSize()
+                                     : ended == int(m_ranks.size()) && m_clock.monoNs() - m_lastLineNs > lateNs;
+    if (!all)
+        return;
+    if (failed)
+        end(RunState::Failed, m_failure);
+    else if (stopped)
+        end(RunState::Stopped, "stopped");
+    else
+        end(RunState::Done, "");
+}
+
+void ListenedRun::end(RunState state, const std::string &reason) {
+    if (over())
+        return;
+    m_outcome = state;
+    m_ending = {state == RunState::Done ? exitDone : state == RunState::Stopped ? exitStopped : exitFailed, reason};
+    m_journal->state(state, reason);
+    m_journal->finish();
+    if (const auto written = writeResult(); !written)
+        m_handlers.onNote("the result can't be written: " + written.error().message());
+    m_socket->finish(m_handlers.onServed);
+}
+
+Result<void> ListenedRun::writeResult() {
+    RunResult result;
+    result.run = id();
+    result.state = *m_outcome;
+    result.exitCode = m_ending.exitCode;
+    result.reason = m_ending.reason;
+    result.startWallUs = m_record.startWallUs;
+    result.endWallUs = m_options.fromFiles ? m_lastWallUs : m_clock.wallUs();
+    result.runTimeS =
+        m_options.fromFiles ? double(m_lastWallUs - m_firstWallUs) * 1e-6 : double(m_clock.monoNs() - m_startNs) * 1e-9;
+    for (const auto &[rank, known] : m_ranks) {
+        RankExit exit; // how its process ended is not known here
+        exit.rank = rank;
+        exit.host = known.host;
+        result.ranks.push_back(std::move(exit));
+    }
+    if (result.state == RunState::Done)
+        result.summary = m_intake->reported().summary(m_record, result.runTimeS);
+    result.logLines = m_journal->nextSeq();
+    return realFileSystem().writeAtomically(folder().result(), toJson(result));
+}
+
+void ListenedRun::alert(const std::string &kind, const std::string &message, std::optional<int> rank) {
+    m_journal->alert("warning", kind, message, rank);
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "ipc/clock.h"
+#include "ipc/messages.h"
+#include "trainer/agent/log/frame_intake.h"
+#include "trainer/agent/log/new_run_folder.h"
+#include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/log/run_socket.h"
+#include "trainer/agent/net/event_loop.h"
+
+namespace lockstep::agent {
+
+inline constexpr int mostListenedRanks = 65536;
+
+/// How a run that somebody else started has ended.
+struct ListenEnding {
+    int exitCode = 1;
+    std::string reason;
+};
+
+/// A run that somebody else started, from its first frame on: its folder, log and socket, its ranks as far as they report, and
+/// its result. Ranks may come late, leave and come again. All calls on the loop's thread.
+///   Running → (every rank has reported its end, or end() is called) Over → followers have everything: onServed
+class ListenedRun {
+public:
+    struct Options {
+        std::string name;       ///< empty: made of what the ranks report
+        int worldSize = 0;      ///< 0: as the first rank says
+        bool fromFiles = false; ///< frames may be old: times come from them
+    };
+    struct Handlers {
+        std::function<std::set<int>(const Control &control)> sendControl; ///< gives the ranks that it reached
+        std::function<void(const std::string &sentence)> onNote;          ///< for stderr
+        std::function<void()> onServed;
+    };
+    static Result<std::unique_ptr<ListenedRun>> open(EventLoop &loop, const Clock &clock, Options options,
+                                                     Handlers handlers, const Frame &first);
+
+    [[nodiscard]] const std::string &id() const { return m_record.run; }
+    [[nodiscard]] const RunFolder &folder() const { return m_folder.folder(); }
+    [[nodiscard]] int worldSize() const { return m_options.worldSize; } ///< 0: unknown
+    [[nodiscard]] bool over() const { return m_outcome.has_value(); }
+    [[nodiscard]] const ListenEnding &ending() const { return m_ending; } ///< once over
+    [[nodiscard]] std::int64_t lastLineNs() const { return m_lastLineNs; }
+
+    void expect(int rank) { m_ranks.try_emplace(rank); } ///< it has connected, so its end is waited for
+    void startOver(int rank);                            ///< another process is that rank now
+    [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_intake->nextRseq(rank); }
+    void takeLine(int rank, std::string_view line);
+    void extendTo(std::int64_t wallUs); ///< the run was going on at that time
+    void onRankCut(int rank, const Error &why) { m_intake->onRankCut(rank, why); }
+    void onRankGone(int rank);
+
+    void alert(const std::string &kind, const std::string &message, std::optional<int> rank = {});
+    void note(const std::string &message) { m_journal->note("info", message); }
+    void everySecond();
+    void pump() { m_socket->pump(); } ///< call after each batch of the loop
+    void checkOver();                 ///< ends the run if all its ranks have reported their ends
+    void end(RunState state, const std::string &reason);
+
+private:
+    struct Rank {
+        std::string host;
+        std::optional<RunState> final;
+    };
+    ListenedRun(EventLoop &loop, const Clock &clock, Options options, Handlers handlers, RunRecord record,
+                NewRunFolder folder);
+    Result<void> openLog();
+    void openIntake();
+    void onControl(const Control &control);
+    void onState(int rank, const StateFrame &state);
+    void describe(const StateFrame &init, int rank);
+    Result<void> writeResult();
+
+    EventLoop &m_loop;
+    const Clock &m_clock;
+    Options m_options;
+    Handlers m_handlers;
+    RunRecord m_record;
+    NewRunFolder m_folder;
+    std::unique_ptr<RunJournal> m_journal;
+    std::unique_ptr<RunSocket> m_socket;
+    std::unique_ptr<FrameIntake> m_intake;
+    std::map<int, Rank> m_ranks;
+    std::int64_t m_startNs, m_lastLineNs = 0;
+    std::int64_t m_firstWallUs = 0, m_lastWallUs = 0;
+    std::string m_failure; ///< of the first rank that reported one
+    std::optional<RunState> m_outcome;
+    ListenEnding m_ending;
+};
+
+} // namespace lockstep::agent

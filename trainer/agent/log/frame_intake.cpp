@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/log/frame_intake.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "ipc/unix_socket.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::uint64_t quarantineLimit = 1 << 20;
+constexpr std::int64_t alertEveryNs = 10'000'000'000;
+} // namespace
+
+FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolder &folder, std::set<int> ranks,
+                         Handlers handlers)
+    : m_clock(clock), m_journal(journal), m_folder(folder), m_ranks(std::move(ranks)), m_handlers(std::move(handlers)),
+      m_gate({[this](int rank, std::string_view line, const Frame &frame) { takeFrame(rank, line, frame); },
+              [this](int rank, std::string_view line, const Error &why) { takeMalformed(rank, line, why); },
+              [this](int rank, std::uint64_t expected, std::uint64_t got) {
+                  if (m_gapAlerted.insert(rank).second)
+                      alert(rank, "frames_lost",
+                            "rank " + std::to_string(rank) + " lost " + std::to_string(got - expected) +
+                                " frames on the way, rseq " + std::to_string(expected) + " to " +
+                                std::to_string(got - 1));
+              }}) {}
+
+void FrameIntake::startOver() {
+    m_gate.startOver();
+    m_reported = {};
+    m_training.clear();
+    m_lossAlerted.clear();
+    m_allTraining = false;
+}
+
+void FrameIntake::startOver(int rank) {
+    m_gate.startOver(rank);
+    m_lossAlerted.erase(rank);
+}
+
+void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame) {
+    m_reported.take(rank, frame);
+    if (const auto *epoch = std::get_if<EpochFrame>(&frame.body)) {
+        takeEpoch(line, *epoch, frame.monoNs);
+        return m_journal.requestSync();
+    }
+    m_journal.appendLine(line);
+    if (const auto *text = std::get_if<LogFrame>(&frame.body)) {
+        m_handlers.onTrainerLog(rank, text->level + ": " + text->message);
+    } else if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
+        if (state->state == RunState::Training)
+            noteTraining(rank);
+        if (m_handlers.onState)
+            m_handlers.onState(rank, *state);
+        m_journal.requestSync();
+    } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
+        noteTraining(rank);
+        checkLoss(rank, *steps);
+    } else if (std::holds_alternative<AlertFrame>(frame.body)) {
+        m_journal.requestSync();
+    }
+}
+
+void FrameIntake::takeEpoch(std::string_view line, const EpochFrame &epoch, std::int64_t sentNs) {
+    if (!epoch.devices.empty())
+        return m_journal.appendLine(line); // the rank measured them itself
+    const std::int64_t end =
+        epoch.durationS > 0 ? epoch.startMonoNs + static_cast<std::int64_t>(epoch.durationS * 1e9) : sentNs;
+    const std::string devices = devicesJson(m_handlers.deviceUse(epoch.startMonoNs, std::min(end, m_clock.monoNs())));
+    constexpr std::size_t roomForSeal = 80;
+    if (line.size() + devices.size() + roomForSeal > maxFrameBytes)
+        return m_journal.appendLine(line);
+    m_journal.appendLine(withMember(line, "devices", devices));
+}
+
+void FrameIntake::takeMalformed(int rank, std::string_view line, const Error &why) {
+    ++m_malformed;
+    quarantine(rank, line);
+    Quarantine &bad = m_quarantine[rank];
+    ++bad.lines;
+    const std::int64_t now = m_clock.monoNs();
+    if (bad.lastAlertNs != 0 && now - bad.lastAlertNs < alertEveryNs)
+        return;
+    const std::uint64_t fresh = bad.lines - bad.alertedLines;
+    bad.alertedLines = bad.lines;
+    bad.lastAlertNs = now;
+    alert(rank, "malformed_frame",
+          "rank " + std::to_string(rank) + " sent " +
+              (fresh == 1 ? "a malformed frame" : std::to_string(fresh) + " malformed frames") + " (" + why.message() +
+              "), kept in console/rank-" + std::to_string(rank) + ".bad");
+}
+
+void FrameIntake::quarantine(int rank, std::string_view line) {
+    Quarantine &bad = m_quarantine[rank];
+    if (bad.bytes + line.size() + 1 > quarantineLimit)
+        return;
+    bad.bytes += line.size() + 1;
+    std::string path = m_folder.console(rank);
+    path.replace(path.rfind('.'), std::string::npos, ".bad");
+    const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    const std::string text = std::string(line) + "\n";
+    (void)!::write(fd.get(), text.data(), text.size());
+}
+
+void FrameIntake::onRankCut(int rank, const Error &why) {
+    ++m_malformed;
+    alert(rank, "rank_cut", "the connection of rank " + std::to_string(rank) + " was closed: " + why.message());
+}
+
+void FrameIntake::noteTraining(int rank) {
+    if (m_allTraining)
+        return;
+    m_training.insert(rank);
+    if (m_training != m_ranks)
+        return;
+    m_allTraining = true;
+    m_handlers.onAllTraining();
+}
+
+void FrameIntake::checkLoss(int rank, const StepsFrame &steps) {
+    if (!m_handlers.scripted || !steps.loss || m_lossAlerted.contains(rank))
+        return;
+    const LossWindow &loss = *steps.loss;
+    const double values[] = {loss.mean, loss.last, loss.min, loss.max};
+    const auto *bad = std::find_if(std::begin(values), std::end(values), [](double v) { return !std::isfinite(v); });
+    if (bad == std::end(values))
+        return;
+    m_lossAlerted.insert(rank);
+    // A window tells its mean, not its steps: which of several it was is not known.
+    const bool one = steps.firstStep == steps.lastStep;
+    std::ostringstream sentence;
+    sentence << "the loss of rank " << rank << " is "
+             << (std::isnan(*bad) ? "NaN"
+                 : *bad > 0       ? "infinite"
+                                  : "minus infinite")
+             << " since ";
+    if (one)
+        sentence << "step " << steps.firstStep;
+    else
+        sentence << "one of the steps " << steps.firstStep << " to " << steps.lastStep;
+    alert(rank, "non_finite_loss", sentence.str(), one ? std::optional(steps.firstStep) : std::nullopt);
+}
+
+void FrameIntake::alert(int rank, std::string kind, std::string message, std::optional<std::int64_t> step) {
+    AlertFrame body;
+    body.step = step;
+    body.severity = "warning";
+    body.kind = std::move(kind);
+    body.message = std::move(message);
+    m_journal.append(std::move(body), rank);
+    m_journal.requestSync();
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/log/new_run_folder.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "ipc/file_system.h"
+#include "trainer/agent/net/version.h"
+
+namespace lockstep::agent {
+
+namespace {
+Error unwritable(const RunFolder &folder, const Error &why) {
+    return Error::badArgument("the run folder " + folder.path + " can't be written: " + why.message(),
+                              "make it writable or name another place in XDG_DATA_HOME");
+}
+} // namespace
+
+Result<NewRunFolder> NewRunFolder::create(RunRecord &record, int node) {
+    if (record.run.empty())
+        record.run = makeRunId();
+    if (!isRunId(record.run))
+        return fail(Error::badArgument("'" + record.run + "' is no run id", "leave it empty: the agent makes one"));
+    const SystemClock clock;
+    record.startWallUs = clock.wallUs();
+    record.lockstepVersion = agentVersion();
+
+    FileSystem &fs = realFileSystem();
+    const RunFolder folder = runFolder(record.run);
+    std::error_code ignored;
+    const bool wasThere = std::filesystem::exists(folder.path, ignored);
+    const auto tidyUp = [&] {
+        if (!wasThere)
+            std::filesystem::remove_all(folder.path, ignored);
+    };
+    if (const auto made = fs.makeFolders(folder.path + "/console"); !made)
+        return fail(unwritable(folder, made.error()));
+    if (::access(folder.path.c_str(), W_OK) != 0) {
+        tidyUp();
+        return fail(unwritable(folder, Error::failed("it is read-only")));
+    }
+    auto lock = FileLock::acquire(folder.lock(node));
+    if (!lock) // never tidied: it is somebody else's
+        return fail(
+            Error::badArgument("run " + record.run + " is served by another agent (" + lock.error().message() + ")",
+                               "follow it: lockstep-agent attach " + record.run));
+    const bool shared = node > 0 && std::filesystem::exists(folder.log(0), ignored);
+    if (shared && !std::filesystem::exists(folder.log(node), ignored))
+        return NewRunFolder(folder, std::move(*lock), node, true);
+    if (std::filesystem::exists(folder.config(), ignored))
+        return fail(
+            Error::badArgument("run " + record.run + " exists already", "leave the run id empty for a new one"));
+    if (const auto written = fs.writeAtomically(folder.config(), toJson(record)); !written) {
+        tidyUp();
+        return fail(unwritable(folder, written.error()));
+    }
+    return NewRunFolder(folder, std::move(*lock), node, false);
+}
+
+void NewRunFolder::discard() {
+    std::error_code ignored;
+    if (!m_shared) {
+        std::filesystem::remove_all(m_folder.path, ignored);
+        return;
+    }
+    for (const std::string &path : {m_folder.log(m_node), m_folder.lock(m_node), m_folder.agentConsole(m_node)})
+        std::filesystem::remove(path, ignored);
+}
+
+} // namespace lockstep::agent

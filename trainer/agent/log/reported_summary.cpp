@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/log/reported_summary.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace lockstep::agent {
+
+namespace {
+
+/// A malformed frame may name any epoch; memory must not follow it.
+constexpr std::size_t mostEpochs = 100'000;
+
+template <class T> std::optional<T> numberIn(const About &about, std::string_view key) {
+    const auto found = about.find(key);
+    if (found == about.end())
+        return std::nullopt;
+    T number{};
+    const char *end = found->second.data() + found->second.size();
+    const auto parsed = std::from_chars(found->second.data(), end, number);
+    return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+/// The script's own words, and where it has none those of the recipe.
+About wordsOf(const RunRecord &record, const About &said) {
+    About about = said;
+    if (record.config)
+        for (const FieldSpec &field : runConfigFields())
+            if (!field.perProcess)
+                about.try_emplace(std::string(field.key), field.get(*record.config));
+    return about;
+}
+
+void takeWords(const About &about, Summary &out) {
+    const auto text = [&](std::string_view key) {
+        const auto found = about.find(key);
+        return found == about.end() ? std::string() : found->second;
+    };
+    out.method = text("method");
+    out.loader = text("loader");
+    out.model = text("model");
+    out.dataset = text("dataset");
+    out.optimizer = text("optimizer");
+    out.precision = text("precision");
+    out.augment = text("augment");
+    out.threads = numberIn<int>(about, "threads");
+    out.workers = numberIn<int>(about, "workers");
+    out.seed = numberIn<std::uint64_t>(about, "seed");
+    out.batchSize = numberIn<std::int64_t>(about, "batch_size");
+    out.lr = numberIn<double>(about, "lr");
+}
+
+} // namespace
+
+void ReportedSummary::take(int rank, const Frame &frame) {
+    if (const auto *steps = std::get_if<StepsFrame>(&frame.body))
+        m_metrics.take(rank, *steps);
+    if (const auto *epoch = std::get_if<EpochFrame>(&frame.body))
+        m_metrics.take(rank, *epoch);
+    const auto roomFor = [&](int epoch) { return m_epochs.contains(epoch) || m_epochs.size() < mostEpochs; };
+    if (const auto *state = std::get_if<StateFrame>(&frame.body)) {
+        for (const auto &[key, value] : state->about)
+            m_about.try_emplace(key, value);
+        if (!state->backend.empty())
+            m_backend = state->backend;
+    } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body);
+               steps && steps->loss && roomFor(steps->epoch)) {
+        Epoch &epoch = m_epochs[steps->epoch];
+        epoch.lossSum += steps->loss->mean * static_cast<double>(steps->samples);
+        epoch.lossSamples += static_cast<double>(steps->samples);
+    } else if (const auto *done = std::get_if<EpochFrame>(&frame.body); done && roomFor(done->epoch)) {
+        Epoch &epoch = m_epochs[done->epoch];
+        if (!epoch.ranks.insert(rank).second)
+            return;
+        epoch.durationS = std::max(epoch.durationS, done->durationS);
+        epoch.samples += done->samples;
+        epoch.steps = std::max(epoch.steps, done->steps);
+        if (done->loss)
+            epoch.loss = done->loss;
+        m_ranks[rank].durationS += done->durationS;
+        for (const auto &[name, time] : done->phases)
+            m_ranks[rank].phasesS[name] += time.sumS;
+    } else if (const auto *eval = std::get_if<EvalFrame>(&frame.body)) {
+        m_eval = *eval;
+    }
+}
+
+std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double runTimeS) const {
+    Summary out;
+    double total = 0;
+    for (const auto &[number, epoch] : m_epochs) {
+        if (static_cast<int>(epoch.ranks.size()) < record.processes)
+            return std::nullopt; // a total of a part would be too small
+        std::optional<double> loss = epoch.loss;
+        if (!loss && epoch.lossSamples > 0)
+            loss = epoch.lossSum / epoch.lossSamples;
+        out.epochs.push_back({number, loss, epoch.durationS, epoch.samples});
+        out.steps += epoch.steps;
+        total += epoch.durationS;
+    }
+    if (out.epochs.empty())
+        return std::nullopt;
+    takeWords(wordsOf(record, m_about), out);
+    out.backend = !m_backend.empty() ? m_backend : m_about.contains("backend") ? m_about.find("backend")->second : "";
+    out.worldSize = record.processes;
+    out.devices = record.deviceNames;
+    if (record.config)
+        out.coresPerDevice = record.config->coresPerDevice;
+    if (out.workers)
+        out.workersTotal = *out.workers * record.processes;
+    out.totalTrainingTimeS = total;
+    out.runTimeS = runTimeS;
+    if (m_eval) {
+        out.testAccuracy = m_eval->accuracy;
+        out.perClassAccuracy = m_eval->perClassAccuracy;
+    }
+    const auto slowest = std::max_element(m_ranks.begin(), m_ranks.end(), [](const auto &a, const auto &b) {
+        return a.second.durationS < b.second.durationS;
+    });
+    out.phasesS = slowest->second.phasesS;
+    out.oversubscribed = record.config && record.config->oversubscribe;
+    out.metrics = m_metrics.ofRun();
+    return out;
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/log/trace_merge.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "ipc/file_system.h"
+
+namespace lockstep::agent {
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view head = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", tail = "]}";
+
+std::string fileOf(const std::string &folder, int rank) {
+    return folder + "/rank-" + std::to_string(rank) + ".json";
+}
+
+/// The events of a rank's trace: the lines between its first and its last.
+Result<std::string> eventsOf(const std::string &path) {
+    const auto text = realFileSystem().readAll(path);
+    if (!text)
+        return fail(text.error());
+    const auto first = text->find('\n'), last = text->rfind("\n]}");
+    if (!text->starts_with(head) || first == std::string::npos || last == std::string::npos || last <= first)
+        return fail(Error::failed(path + " is no trace of a rank"));
+    return text->substr(first + 1, last - first - 1);
+}
+
+/// Every time in the events, microseconds after `"ts":` and `"ready":`, less so much. They stand as the trainer writes them.
+std::string shifted(const std::string &events, double lessUs) {
+    std::string out;
+    out.reserve(events.size());
+    std::size_t from = 0;
+    for (;;) {
+        const std::size_t ts = events.find("\"ts\":", from), ready = events.find("\"ready\":", from);
+        const std::size_t key = std::min(ts, ready);
+        if (key == std::string::npos)
+            return out + events.substr(from);
+        const std::size_t number = events.find(':', key) + 1;
+        char *end = nullptr;
+        const double us = std::strtod(events.c_str() + number, &end);
+        char text[48];
+        std::snprintf(text, sizeof text, "%.3f", us - lessUs);
+        out.append(events, from, number - from).append(text);
+        from = static_cast<std::size_t>(end - events.c_str());
+    }
+}
+
+std::string note(int rank, const char *name, const char *key, const std::string &text) {
+    char line[512]; // our own words: nothing to escape
+    std::snprintf(line, sizeof line, R"({"ph":"M","name":"%s","pid":%d,"args":{"%s":"%.300s"}})", name, rank, key,
+                  text.c_str());
+    return line;
+}
+
+std::string clockWords(const RankTrace &rank) {
+    char text[160];
+    std::snprintf(text, sizeof text, "times are on node 0's clock: %.6f s were subtracted, known to %.6f s",
+                  *rank.aheadS, rank.unsureS);
+    return text;
+}
+
+} // namespace
+
+Result<std::optional<TraceMerge::Merged>> TraceMerge::look(const std::string &folder,
+                                                           const std::vector<RankTrace> &ranks) {
+    std::error_code absent;
+    const std::string merged = folder + "/trace.json";
+    const auto before = fs::last_write_time(merged, absent);
+    const bool none = bool(absent);
+    std::map<int, bool> leftOut;
+    bool any = false, late = false;
+    for (const RankTrace &rank : ranks) {
+        const auto written = fs::last_write_time(fileOf(folder, rank.rank), absent);
+        const bool isNew = !absent && (none || written > before);
+        any = any || isNew;
+        late = late || (isNew && m_leftOut.contains(rank.rank));
+        if (!isNew)
+            leftOut[rank.rank] = true;
+    }
+    if (late) // what lacked has come: the others' are those of the last time
+        std::erase_if(leftOut, [&](const auto &one) { return !m_leftOut.contains(one.first); });
+    for (const RankTrace &rank : ranks)
+        if (!any || (leftOut.contains(rank.rank) && rank.missing.empty()))
+            return std::nullopt;
+    Merged out{merged, {}};
+    std::string events;
+    for (const RankTrace &rank : ranks) {
+        const std::string comma = events.empty() ? "" : ",\n";
+        if (leftOut.contains(rank.rank)) {
+            out.missing += (out.missing.empty() ? "rank " : ", rank ") + std::to_string(rank.rank);
+            events += comma + note(rank.rank, "process_name", "name",
+                                   "rank " + std::to_string(rank.rank) + " is missing: " + rank.missing);
+            continue;
+        }
+        auto own = eventsOf(fileOf(folder, rank.rank));
+        if (!own)
+            return fail(own.error());
+        if (rank.aheadS)
+            events += comma + note(rank.rank, "process_labels", "labels", clockWords(rank)) + ",\n" +
+                      shifted(*own, *rank.aheadS * 1e6);
+        else
+            events += comma + *own;
+    }
+    const std::string text = std::string(head) + "\n" + events + "\n" + std::string(tail) + "\n";
+    if (auto written = realFileSystem().writeAtomically(merged, text); !written)
+        return fail(written.error());
+    m_leftOut = std::move(leftOut);
+    return out;
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ipc/clock.h"
+#include "ipc/line_framer.h"
+#include "ipc/unix_socket.h"
+#include "trainer/agent/net/event_loop.h"
+
+namespace lockstep::agent {
+
+/// A connected stream socket that carries lines both ways on the agent's loop. Handlers may close it, or drop the last
+/// reference to it. After close(), or onClosed, no handler is called any more.
+class LineSocket : public std::enable_shared_from_this<LineSocket> {
+public:
+    struct Handlers {
+        std::function<void(std::string_view line)> onLine;
+        std::function<void(const std::string &why)> onClosed; ///< by the peer, or an endless line; not by close()
+        std::function<void()> onRoom;                         ///< there is room() again; may be empty
+    };
+    static std::shared_ptr<LineSocket> open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers);
+    ~LineSocket();
+
+    void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
+    /// Whole lines with their newlines; what the kernel does not take waits in memory.
+    void send(std::string_view lines);
+    [[nodiscard]] bool room() const { return m_out.size() - m_sent < 256 * 1024; }
+    void close();
+    [[nodiscard]] bool open() const { return m_fd.valid(); }
+    [[nodiscard]] std::int64_t lastHeardNs() const { return m_lastHeardNs; } ///< CLOCK_MONOTONIC
+    [[nodiscard]] const std::string &peer() const { return m_peer; }         ///< "10.0.0.2:51234"
+
+private:
+    LineSocket(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers);
+    void onEvent(std::uint32_t events);
+    void read();
+    void flush();
+    void lose(const std::string &why);
+
+    EventLoop &m_loop;
+    const Clock &m_clock;
+    Fd m_fd;
+    Handlers m_handlers;
+    LineFramer m_framer;
+    EventLoop::Token m_token = 0;
+    std::string m_out, m_peer;
+    std::size_t m_sent = 0;
+    std::int64_t m_lastHeardNs;
+};
+
+/// "10.0.0.2:51234" or "[fe80::1]:51234" of a connected socket's other end; empty when unknown.
+[[nodiscard]] std::string peerAddress(int fd);
+
+} // namespace lockstep::agent

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/nodes/interface_meeting.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "ipc/placement.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/nodes/meeting_guest.h"
+#include "trainer/agent/nodes/meeting_host.h"
+#include "trainer/agent/ranks/rank_process.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::chrono::milliseconds invitationCheck{100};
+
+/// The value of --nodes in the command, with "--nodes=" before it when it has that; nothing: it has none.
+std::string *nodesOption(std::vector<std::string> &command) {
+    for (std::size_t i = 0; i < command.size(); ++i) {
+        if (command[i].starts_with("--nodes="))
+            return &command[i];
+        if (command[i] == "--nodes" && i + 1 < command.size())
+            return &command[i + 1];
+    }
+    return nullptr;
+}
+
+void applyInterfaces(CommandOptions &options, const std::vector<std::string> &interfaces) {
+    options.interface = interfaces[static_cast<std::size_t>(options.nodeRank)];
+    std::string *option = nodesOption(options.command);
+    if (!option)
+        return;
+    const std::string flag = option->starts_with("--nodes=") ? "--nodes=" : "";
+    auto places = nodesFromText(std::string_view(*option).substr(flag.size()));
+    if (!places || places->size() != interfaces.size())
+        return; // the plan says what is wrong with them
+    for (std::size_t node = 0; node < places->size(); ++node)
+        if ((*places)[node].interface.empty())
+            (*places)[node].interface = interfaces[node];
+    *option = flag + toText(*places);
+}
+} // namespace
+
+bool meetsByTrying(const CommandOptions &options) {
+    return options.joins() && options.interface.empty() && options.join.empty();
+}
+
+Result<std::string> findInterfaces(CommandOptions &options) {
+    if (!isRunId(options.runId) || options.nodeRank < 0 || options.nodeRank >= options.nodes)
+        return std::string(); // the plan says what is wrong
+    if (options.nodeRank == 0) {
+        MeetingHost meeting(options);
+        const auto interfaces = meeting.hold();
+        if (!interfaces)
+            return fail(interfaces.error());
+        applyInterfaces(options, *interfaces);
+        return meeting.sentence();
+    }
+    const auto until = std::chrono::steady_clock::now() +
+                       std::chrono::milliseconds(static_cast<std::int64_t>(options.joinLimitS * 1000));
+    for (;;) {
+        if (auto invitation = readInvitation(options.runId)) {
+            const auto interfaces = attendMeeting(options, std::move(*invitation));
+            if (!interfaces)
+                return fail(interfaces.error());
+            if (interfaces->size() != static_cast<std::size_t>(options.nodes))
+                return fail(Error::badArgument("agent 0 counts " + std::to_string(interfaces->size()) +
+                                                   " nodes, --nnodes says " + std::to_string(options.nodes),
+                                               "give all nodes the same number"));
+            applyInterfaces(options, *interfaces);
+            return std::string();
+        }
+        std::error_code ignored;
+        if (std::filesystem::exists(runFolder(options.runId).join(), ignored))
+            return std::string(); // agent 0 was told where to listen
+        if (std::chrono::steady_clock::now() > until)
+            return std::string(); // waitForAgent0 says it
+        if (!waitUnlessSignalled(invitationCheck))
+            return fail(meetingInterrupted());
+    }
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/nodes/meeting_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/file_system.h"
+#include "ipc/run_folder.h"
+
+namespace lockstep::agent {
+
+std::string encodeMeetingLine(const MeetingJson &json) {
+    return json.dump(-1, ' ', false, MeetingJson::error_handler_t::replace) + "\n";
+}
+
+MeetingJson decodeMeetingLine(std::string_view line) {
+    MeetingJson json = MeetingJson::parse(line, nullptr, false);
+    return json.is_object() ? json : MeetingJson::object();
+}
+
+std::string textOf(const MeetingJson &json, const char *key) {
+    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+}
+
+int numberOf(const MeetingJson &json, const char *key) {
+    return json.contains(key) && json[key].is_number_integer() ? json[key].get<int>() : 0;
+}
+
+Error meetingInterrupted() {
+    return Error::failed("stopped by a signal before the nodes had found the network between them");
+}
+
+std::string meetingFile(const std::string &run) {
+    return dataHome() + "/meeting-" + run + ".json";
+}
+
+Result<void> writeInvitation(const std::string &run, const Invitation &invitation) {
+    MeetingJson offers = MeetingJson::array();
+    for (const InterfaceOffer &offer : invitation.offers)
+        offers.push_back(
+            {{"interface", offer.interface}, {"address", offer.address}, {"port", offer.port}, {"proof", offer.proof}});
+    const MeetingJson file = {{"token", invitation.token}, {"offers", offers}};
+    if (const auto made = realFileSystem().makeFolders(dataHome()); !made)
+        return made;
+    return realFileSystem().writeAtomically(meetingFile(run), file.dump() + "\n");
+}
+
+std::optional<Invitation> readInvitation(const std::string &run) {
+    const auto text = realFileSystem().readAll(meetingFile(run));
+    const MeetingJson json = text ? decodeMeetingLine(*text) : MeetingJson::object();
+    if (!json.contains("offers") || !json["offers"].is_array())
+        return std::nullopt;
+    Invitation invitation{textOf(json, "token"), {}};
+    for (const MeetingJson &one : json["offers"])
+        if (one.is_object())
+            invitation.offers.push_back(
+                {textOf(one, "interface"), textOf(one, "address"), textOf(one, "proof"), numberOf(one, "port")});
+    return invitation;
+}
+
+} // namespace lockstep::agent

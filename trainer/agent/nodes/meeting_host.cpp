@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/nodes/meeting_host.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "trainer/agent/devices/machine.h"
+#include "trainer/agent/net/signal_watch.h"
+#include "trainer/agent/nodes/gathered_node_facts.h"
+#include "trainer/agent/nodes/node_door.h"
+#include "trainer/agent/ranks/rank_process.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::size_t mostCallers = 4096;
+
+/// Every interface of this node that has an address, the most promising first: a real device before a bridge or a tunnel, the
+/// faster one first, loopback last, for nodes that are one machine.
+std::vector<InterfaceOffer> ownAddresses() {
+    std::vector<InterfaceFacts> facts = interfaceFacts();
+    std::erase_if(facts, [](const InterfaceFacts &one) { return one.addresses.empty() || one.state == "down"; });
+    std::stable_sort(facts.begin(), facts.end(), [](const InterfaceFacts &a, const InterfaceFacts &b) {
+        if (a.loopback != b.loopback)
+            return b.loopback;
+        if (a.real != b.real)
+            return a.real;
+        return a.speedMbit.value_or(0) > b.speedMbit.value_or(0);
+    });
+    std::vector<InterfaceOffer> offers;
+    for (const InterfaceFacts &one : facts)
+        if (auto address = addressOfInterface(one.name)) // the one at which the run will listen
+            offers.push_back({one.name, *address, makeToken(), 0});
+    return offers;
+}
+} // namespace
+
+int commonOffer(int count, const std::vector<std::vector<int>> &reached) {
+    for (int offer = 0; offer < count; ++offer)
+        if (std::all_of(reached.begin(), reached.end(), [&](const std::vector<int> &list) {
+                return std::find(list.begin(), list.end(), offer) != list.end();
+            }))
+            return offer;
+    return -1;
+}
+
+MeetingHost::MeetingHost(const CommandOptions &options)
+    : m_options(options), m_invitation{makeToken(), ownAddresses()} {}
+
+MeetingHost::~MeetingHost() {
+    std::error_code ignored;
+    std::filesystem::remove(meetingFile(m_options.runId), ignored);
+}
+
+Result<void> MeetingHost::listen() {
+    for (std::size_t i = 0; i < m_invitation.offers.size(); ++i) {
+        auto port = bindMasterPort(m_invitation.offers[i].address, 0);
+        if (!port)
+            continue; // an address that can't be listened at is none
+        m_invitation.offers[i].port = port->port;
+        const int fd = port->listener.get();
+        ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+        m_loop.watch(fd, EPOLLIN, [this, fd, i](std::uint32_t) { accept(fd, i); });
+        m_ports.push_back(std::move(*port));
+    }
+    if (m_ports.empty())
+        return lockstep::fail(Error::failed("this node has no network address at which the other nodes could find it",
+                                            "see ip address, or give --interface IF"));
+    return writeInvitation(m_options.runId, m_invitation);
+}
+
+void MeetingHost::accept(int listener, std::size_t offer) {
+    for (int i = 0; i < 64; ++i) {
+        Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!fd.valid())
+            return;
+        std::erase_if(m_callers, [](const auto &caller) { return !caller->open(); });
+        if (m_callers.size() >= mostCallers)
+            continue;
+        auto socket = LineSocket::open(m_loop, m_clock, std::move(fd), {});
+        const std::weak_ptr<LineSocket> weak = socket;
+        socket->setHandlers({[this, weak, offer](std::string_view line) {
+                                 if (const auto self = weak.lock())
+                                     onLine(self, offer, line);
+                             },
+                             [](const std::string &) {},
+                             {}});
+        m_callers.push_back(std::move(socket));
+    }
+}
+
+void MeetingHost::onLine(const std::shared_ptr<LineSocket> &socket, std::size_t offer, std::string_view line) {
+    const MeetingJson json = decodeMeetingLine(line);
+    const std::string what = textOf(json, "what");
+    if (what == "try")
+        return socket->send(encodeMeetingLine({{"what", "proof"}, {"proof", m_invitation.offers[offer].proof}}));
+    if (what == "reached" && textOf(json, "token") == m_invitation.token)
+        return onReached(socket, json);
+    socket->close(); // no agent of this run
+}
+
+void MeetingHost::onReached(const std::shared_ptr<LineSocket> &socket, const MeetingJson &json) {
+    const int node = numberOf(json, "node");
+    if (node < 1 || node >= m_options.nodes)
+        return socket->close();
+    Reached reached{textOf(json, "host"), {}, {}, socket};
+    if (json.contains("offers") && json.contains("by") && json["offers"].is_array() && json["by"].is_array() &&
+        json["offers"].size() == json["by"].size())
+        for (std::size_t i = 0; i < json["offers"].size(); ++i)
+            if (json["offers"][i].is_number_integer() && json["by"][i].is_string()) {
+                reached.offers.push_back(json["offers"][i].get<int>());
+                reached.by.push_back(json["by"][i].get<std::string>());
+            }
+    m_reached[node] = std::move(reached);
+    if (static_cast<int>(m_reached.size()) == m_options.nodes - 1)
+        decide();
+}
+
+void MeetingHost::decide() {
+    std::vector<std::vector<int>> lists;
+    for (const auto &[node, reached] : m_reached)
+        lists.push_back(reached.offers);
+    const int chosen = commonOffer(static_cast<int>(m_invitation.offers.size()), lists);
+    if (chosen < 0) {
+        fail(Error::failed("no address of " + hostName() +
+                               ", which is node 0, is reached by all nodes: " + whoReachesWhat(),
+                           "join them by one network, or give --interface IF"));
+        return answerAll({{"what", "error"}, {"message", m_error->message()}});
+    }
+    const InterfaceOffer &offer = m_invitation.offers[static_cast<std::size_t>(chosen)];
+    m_interfaces = {offer.interface};
+    m_sentence =
+        "the network between the nodes was found by trying: " + hostName() + " is reached by all at " + offer.title();
+    for (const auto &[node, reached] : m_reached) {
+        const auto at = std::find(reached.offers.begin(), reached.offers.end(), chosen) - reached.offers.begin();
+        m_interfaces.push_back(reached.by[static_cast<std::size_t>(at)]);
+        m_sentence += ", " + reached.host + " goes by " + m_interfaces.back();
+    }
+    answerAll({{"what", "interfaces"}, {"interfaces", m_interfaces}});
+    m_loop.quit();
+}
+
+std::string MeetingHost::whoReachesWhat() const {
+    std::string text;
+    for (const auto &[node, reached] : m_reached) {
+        text += (text.empty() ? "" : "; ") + reached.host + " reaches ";
+        for (std::size_t i = 0; i < reached.offers.size(); ++i)
+            if (const auto offer = static_cast<std::size_t>(reached.offers[i]); offer < m_invitation.offers.size())
+                text += (i > 0 ? ", " : "") + m_invitation.offers[offer].title();
+    }
+    return text;
+}
+
+void MeetingHost::fail(Error why) {
+    m_error = std::move(why);
+    m_loop.quit();
+}
+
+void MeetingHost::answerAll(const MeetingJson &answer) {
+    for (auto &[node, reached] : m_reached)
+        reached.socket->send(encodeMeetingLine(answer)); // fits the socket's buffer: it leaves at once
+}
+
+std::string MeetingHost::absent() const {
+    std::string text;
+    for (int node = 1; node < m_options.nodes; ++node)
+        if (!m_reached.contains(node))
+            text += (text.empty() ? "node " : ", node ") + std::to_string(node);
+    return text;
+}
+
+Result<std::vector<std::string>> MeetingHost::hold() {
+    if (const auto listening = listen(); !listening)
+        return lockstep::fail(listening.error());
+    const SignalWatch signals(m_loop, endingSignals(), [this](int) { fail(meetingInterrupted()); });
+    m_loop.after(std::chrono::milliseconds(static_cast<std::int64_t>(m_options.joinLimitS * 1000)), [this] {
+        std::string offers;
+        for (const InterfaceOffer &offer : m_invitation.offers)
+            offers += (offers.empty() ? "" : ", ") + offer.title();
+        fail(Error::failed(absent() + " did not find " + hostName() + ", which is node 0, within " +
+                               std::to_string(static_cast<int>(m_options.joinLimitS)) + " s at any of " + offers,
+                           "see what its agent says; or give --interface IF"));
+    });
+    m_loop.run();
+    for (const auto &caller : m_callers)
+        caller->close();
+    if (m_error)
+        return lockstep::fail(*m_error);
+    return m_interfaces;
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/clock.h"
+#include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/nodes/meeting_file.h"
+#include "trainer/agent/ranks/launch_plan.h"
+#include "trainer/agent/ranks/master_port.h"
+
+namespace lockstep::agent {
+
+/// Node 0's side of an interface meeting: listens at every address of its node until all other nodes have said which ones they
+/// reach, and decides. The meeting's file is there while it lives.
+class MeetingHost {
+public:
+    explicit MeetingHost(const CommandOptions &options); ///< which outlive it
+    ~MeetingHost();
+    MeetingHost(const MeetingHost &) = delete;
+    MeetingHost &operator=(const MeetingHost &) = delete;
+
+    /// Every node's interface, node 0's first. Waits at most joinLimitS; a signal ends it with an error. Blocks; call once.
+    Result<std::vector<std::string>> hold();
+    [[nodiscard]] const std::string &sentence() const { return m_sentence; } ///< what was found, for people
+
+private:
+    struct Reached { ///< what another node has said
+        std::string host;
+        std::vector<int> offers;
+        std::vector<std::string> by; ///< its own interface, for each offer
+        std::shared_ptr<LineSocket> socket;
+    };
+    Result<void> listen();
+    void accept(int listener, std::size_t offer);
+    void onLine(const std::shared_ptr<LineSocket> &socket, std::size_t offer, std::string_view line);
+    void onReached(const std::shared_ptr<LineSocket> &socket, const MeetingJson &json);
+    void decide();
+    void fail(Error why);
+    void answerAll(const MeetingJson &answer);
+    [[nodiscard]] std::string absent() const;
+    [[nodiscard]] std::string whoReachesWhat() const;
+
+    const CommandOptions &m_options;
+    Invitation m_invitation;
+    std::string m_sentence;
+    SystemClock m_clock;
+    EventLoop m_loop;
+    std::vector<MasterPort> m_ports;
+    std::vector<std::shared_ptr<LineSocket>> m_callers;
+    std::map<int, Reached> m_reached;
+    std::vector<std::string> m_interfaces;
+    std::optional<Error> m_error;
+};
+
+/// The first of `count` offers that all nodes have reached; -1: there is none.
+[[nodiscard]] int commonOffer(int count, const std::vector<std::vector<int>> &reached);
+
+} // namespace lockstep::agent

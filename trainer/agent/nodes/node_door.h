@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "ipc/clock.h"
+#include "ipc/messages.h"
+#include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/ranks/master_port.h"
+
+namespace lockstep::agent {
+
+/// Where node 0 of a run listens for the agents of the others. A connection whose hello has the run's id, its token and a
+/// node's number is handed over; any other is refused and closed. All calls on the loop's thread.
+class NodeDoor {
+public:
+    struct Options {
+        std::string address;  ///< to listen at
+        int port = 0;         ///< 0: any
+        std::string announce; ///< what the others are told instead of the address; empty: the address
+        std::string token;    ///< empty: a new one
+        std::string runId;
+        int otherNodes = 1;
+    };
+    struct Handlers {
+        std::function<void(int node, const Hello &hello, std::shared_ptr<LineSocket> socket)> onNode;
+        std::function<void(std::string message)> onRefused;
+    };
+    static Result<std::unique_ptr<NodeDoor>> open(EventLoop &loop, const Clock &clock, Options options);
+    ~NodeDoor();
+    NodeDoor(const NodeDoor &) = delete;
+    NodeDoor &operator=(const NodeDoor &) = delete;
+    void start(Handlers handlers);
+
+    [[nodiscard]] const std::string &address() const { return m_address; } ///< "HOST:PORT" to connect to
+    [[nodiscard]] const std::string &token() const { return m_options.token; }
+
+private:
+    struct Stranger;
+    NodeDoor(EventLoop &loop, const Clock &clock, Options options, MasterPort port);
+    void accept();
+    void onHello(Stranger &stranger, std::string_view line);
+    [[nodiscard]] Result<Hello> checkHello(std::string_view line) const;
+    void refuse(Stranger &stranger, const Error &why);
+
+    EventLoop &m_loop;
+    const Clock &m_clock;
+    Options m_options;
+    MasterPort m_port;
+    std::string m_address;
+    Handlers m_handlers;
+    EventLoop::Token m_listenToken = 0, m_sweepTimer = 0;
+    std::list<std::unique_ptr<Stranger>> m_strangers;
+};
+
+/// 128 random bits in hexadecimal digits.
+[[nodiscard]] std::string makeToken();
+
+} // namespace lockstep::agent

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/nodes/node_link.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "ipc/logging.h"
+
+namespace lockstep::agent {
+
+namespace {
+using What = NodeMessage::What;
+constexpr std::chrono::milliseconds firstBackoff{250}, lastBackoff{5000}, connectLimit{3000}, linkLookInterval{250};
+constexpr std::size_t bytesATurn = 256 * 1024;
+
+std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
+    if (ns == 0)
+        return std::chrono::milliseconds(0);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(clock.monoNs() - ns));
+}
+
+struct FreeAddresses {
+    void operator()(addrinfo *list) const { ::freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+/// "HOST:PORT", HOST perhaps in [].
+Addresses resolve(const std::string &address, std::string &why) {
+    const auto colon = address.rfind(':');
+    std::string host = address.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']'))
+        host = host.substr(1, host.size() - 2);
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo *found = nullptr;
+    const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+    if (const int rc = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); rc != 0) {
+        why = "'" + address + "' can't be resolved (" + ::gai_strerror(rc) + ")";
+        return {};
+    }
+    return Addresses(found);
+}
+} // namespace
+
+NodeLink::NodeLink(EventLoop &loop, const Clock &clock, const RunJournal &journal, Options options)
+    : m_loop(loop), m_clock(clock), m_journal(journal), m_options(std::move(options)), m_backoff(firstBackoff) {}
+
+NodeLink::~NodeLink() {
+    close();
+}
+
+void NodeLink::close() {
+    m_closed = true;
+    m_loop.cancel(m_timer);
+    m_loop.cancel(m_lookTimer);
+    m_loop.unwatch(m_connectToken);
+    m_connecting.close();
+    if (m_socket)
+        m_socket->close();
+    m_socket.reset();
+    m_up = false;
+}
+
+void NodeLink::start(Handlers handlers) {
+    m_handlers = std::move(handlers);
+    m_lostNs = m_clock.monoNs();
+    m_lookTimer = m_loop.every(linkLookInterval, [this] { look(); });
+    connect();
+}
+
+void NodeLink::connect() {
+    std::string why;
+    const Addresses list = resolve(m_options.address, why);
+    if (!list)
+        return failed(why, false);
+    m_connecting = Fd(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (::connect(m_connecting.get(), list->ai_addr, list->ai_addrlen) != 0 && errno != EINPROGRESS)
+        return failed(std::strerror(errno), errno == ECONNREFUSED);
+    m_connectToken = m_loop.watch(m_connecting.get(), EPOLLOUT, [this](std::uint32_t events) { connected(events); });
+    m_timer = m_loop.after(connectLimit, [this] { failed("no answer within 3 s", false); });
+}
+
+void NodeLink::connected(std::uint32_t) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    ::getsockopt(m_connecting.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0)
+        return failed(std::strerror(error), error == ECONNREFUSED);
+    m_loop.unwatch(m_connectToken);
+    m_loop.cancel(m_timer);
+    m_refusedNs = 0;
+    greet(std::move(m_connecting));
+}
+
+void NodeLink::failed(const std::string &why, bool refused) {
+    m_loop.unwatch(m_connectToken);
+    m_loop.cancel(m_timer);
+    m_connecting.close();
+    m_lastFailure = why;
+    if (!refused)
+        m_refusedNs = 0;
+    else if (m_refusedNs == 0)
+        m_refusedNs = m_clock.monoNs();
+    retry();
+}
+
+void NodeLink::retry() {
+    if (m_closed)
+        return;
+    m_loop.cancel(m_timer);
+    m_timer = m_loop.after(m_backoff, [this] { connect(); });
+    m_backoff = std::min(2 * m_backoff, lastBackoff);
+}
+
+void NodeLink::greet(Fd fd) {
+    m_greeted = false;
+    m_socket = LineSocket::open(m_loop, m_clock, std::move(fd),
+                                {[this](std::string_view line) { takeLine(line); },
+                                 [this](const std::string &why) { lose(why); }, [this] { pump(); }});
+    Hello hello;
+    hello.role = "agent";
+    hello.run = m_options.runId;
+    hello.node = m_options.node;
+    hello.name = m_options.host;
+    hello.nextSeq = m_journal.nextSeq();
+    hello.token = m_options.token;
+    m_socket->send(encode(hello) + "\n");
+}
+
+void NodeLink::takeLine(std::string_view line) {
+    if (!m_greeted)
+        return takeHello(line);
+    const auto message = decodeNodeMessage(line);
+    if (!message)
+        return lose(message.error().message());
+    if (message->what == What::Ping) {
+        NodeMessage pong;
+        pong.what = What::Pong;
+        pong.number = message->number;
+        pong.wallUs = m_clock.wallUs();
+        pong.monoNs = m_clock.monoNs();
+        m_socket->send(encode(pong) + "\n");
+    } else if (message->what == What::Ack) {
+        m_acked = std::max(m_acked, message->nextSeq.value_or(0));
+    } else if (message->what == What::TraceKept) {
+        m_traces.kept(*message);
+    } else {
+        m_handlers.onTold(*message);
+    }
+}
+
+void NodeLink::takeHello(std::string_view line) {
+    const auto hello = decodeHello(line);
+    if (!hello) {
+        const Error &why = hello.error();
+        if (m_joined)
+            return lose(why.message());
+        close();
+        return m_handlers.onRefused(why);
+    }
+    m_greeted = m_up = true;
+    m_lostNs = 0;
+    m_backoff = firstBackoff;
+    m_position = {};
+    m_position.nextSeq = hello->nextSeq;
+    const auto socket = m_socket; // a handler may close us
+    socket->send(encode(m_options.join) + "\n");
+    m_traces.startOver();
+    if (!m_kept.empty()) // over is behind them
+        sendAllTraces();
+    for (const NodeMessage &message : m_kept)
+        socket->send(encode(message) + "\n");
+    if (std::exchange(m_joined, true))
+        m_handlers.onBack();
+    else
+        m_handlers.onJoined();
+    pump();
+}
+
+void NodeLink::lose(const std::string &why) {
+    if (m_socket)
+        m_socket->close();
+    m_socket.reset();
+    m_lastFailure = why;
+    if (std::exchange(m_up, false)) {
+        m_lostNs = m_clock.monoNs();
+        m_handlers.onLost(why);
+    }
+    retry();
+}
+
+void NodeLink::look() {
+    const std::int64_t before = m_clock.monoNs() - std::chrono::nanoseconds(silence).count();
+    if (m_socket && m_socket->lastHeardNs() < before)
+        lose("nothing was heard for " + std::to_string(silence.count()) + " s");
+}
+
+void NodeLink::pump() {
+    std::string lines;
+    while (m_up && m_socket && m_socket->room()) {
+        lines.clear();
+        m_journal.read(m_position, lines, bytesATurn);
+        if (lines.empty())
+            if (const auto piece = m_traces.next())
+                lines = encode(*piece) + "\n";
+        if (lines.empty())
+            return;
+        m_socket->send(lines);
+    }
+}
+
+void NodeLink::sendAllTraces() {
+    while (const auto piece = m_socket ? m_traces.next() : std::nullopt)
+        m_socket->send(encode(*piece) + "\n");
+}
+
+void NodeLink::say(const NodeMessage &message) {
+    if (message.what == What::Over || message.what == What::Failed || message.what == What::Gone)
+        m_kept.push_back(message);
+    if (!m_up)
+        return;
+    pump(); // what was written before is said before
+    if (message.what == What::Over)
+        sendAllTraces();
+    if (m_socket)
+        m_socket->send(encode(message) + "\n");
+}
+
+std::chrono::milliseconds NodeLink::lostFor() const {
+    return since(m_clock, m_lostNs);
+}
+
+std::chrono::milliseconds NodeLink::refusedFor() const {
+    return since(m_clock, m_refusedNs);
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ipc/clock.h"
+#include "ipc/messages.h"
+#include "ipc/node_messages.h"
+#include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/nodes/trace_transfer.h"
+
+namespace lockstep::agent {
+
+/// The side of an agent K > 0 of its link to agent 0 (ipc/node_messages.h): joins, sends its log from the line that agent 0
+/// lacks, passes on what agent 0 says, comes again after a cut. All calls on the loop's thread.
+///   Joining → Up ⇄ Lost; finish() ends it in any
+class NodeLink {
+public:
+    static constexpr std::chrono::seconds silence{6};
+
+    struct Handlers {
+        std::function<void()> onJoined;                         ///< once
+        std::function<void(const Error &why)> onRefused;        ///< before the first join only
+        std::function<void(const NodeMessage &message)> onTold; ///< go, abort, stop, trace, end
+        std::function<void(const std::string &why)> onLost;
+        std::function<void()> onBack;
+    };
+    struct Options {
+        std::string runId, host, token;
+        int node = 1;
+        std::string address; ///< "HOST:PORT" of agent 0
+        NodeMessage join;
+    };
+    NodeLink(EventLoop &loop, const Clock &clock, const RunJournal &journal, Options options);
+    ~NodeLink();
+
+    void start(Handlers handlers);
+    void pump(); ///< sends what is new of the log; call after each batch of the loop
+    /// Says a message; a lost link says it again when it is back (over, failed, gone). stop and trace are said now or never.
+    void say(const NodeMessage &message);
+    /// Sends a rank's trace behind the log, and again after a cut, till agent 0 has it. Before over, all of it.
+    void sendTrace(int rank, std::string text) { m_traces.add(rank, std::move(text)); }
+    void forgetSaid() { m_kept.clear(); } ///< what was said is said again after a cut no more
+
+    [[nodiscard]] bool up() const { return m_up; }
+    /// For how long agent 0 has not been there; 0 while it is.
+    [[nodiscard]] std::chrono::milliseconds lostFor() const;
+    /// For how long its host has answered that nobody listens there any more; 0 otherwise.
+    [[nodiscard]] std::chrono::milliseconds refusedFor() const;
+    [[nodiscard]] const std::string &lastFailure() const { return m_lastFailure; }
+    [[nodiscard]] const std::string &address() const { return m_options.address; }
+    [[nodiscard]] std::uint64_t ackedSeq() const { return m_acked; }
+    void close();
+
+private:
+    void connect();
+    void connected(std::uint32_t events);
+    void failed(const std::string &why, bool refused);
+    void greet(Fd fd);
+    void takeLine(std::string_view line);
+    void takeHello(std::string_view line);
+    void lose(const std::string &why);
+    void retry();
+    void look();
+    void sendAllTraces();
+
+    EventLoop &m_loop;
+    const Clock &m_clock;
+    const RunJournal &m_journal;
+    Options m_options;
+    Handlers m_handlers;
+    Fd m_connecting;
+    EventLoop::Token m_connectToken = 0, m_timer = 0, m_lookTimer = 0;
+    std::shared_ptr<LineSocket> m_socket;
+    RunJournal::Position m_position;
+    std::vector<NodeMessage> m_kept; ///< said again after a cut
+    TraceOutbox m_traces;
+    std::string m_lastFailure;
+    std::int64_t m_lostNs = 0, m_refusedNs = 0;
+    std::chrono::milliseconds m_backoff;
+    std::uint64_t m_acked = 0;
+    bool m_up = false, m_joined = false, m_greeted = false, m_closed = false;
+};
+
+} // namespace lockstep::agent

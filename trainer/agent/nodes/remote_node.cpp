@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/nodes/remote_node.h"
+
+#include <cmath>
+
+#include "ipc/file_system.h"
+
+namespace lockstep::agent {
+
+namespace {
+using What = NodeMessage::What;
+constexpr std::size_t firstTrips = 5; ///< before a clock's offset is trusted
+/// A clock that has moved by more than this against ours is reported again.
+constexpr double clockMovedS = 0.05;
+} // namespace
+
+RemoteNode::RemoteNode(const Clock &clock, DiskSync &sync, RunFolder folder, int number, std::string title)
+    : m_clock(clock), m_sync(sync), m_folder(std::move(folder)), m_number(number), m_title(std::move(title)) {}
+
+// --- its link ----------------------------------------------------------------------------------------------------
+
+void RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello &hello) {
+    if (m_socket)
+        m_socket->close(); // it connects again: the old connection is dead, noticed or not
+    if (!hello.name.empty())
+        m_title = hello.name;
+    m_socket = std::move(socket);
+    m_peer = m_socket->peer();
+    m_socket->setHandlers(
+        {[this](std::string_view line) { onLine(line); }, [this](const std::string &why) { lose(why, true); }, {}});
+    Hello answer;
+    answer.role = "agent";
+    answer.run = hello.run;
+    answer.node = 0;
+    answer.nextSeq = logLines();
+    answer.live = true;
+    m_socket->send(encode(answer) + "\n");
+}
+
+void RemoteNode::send(const NodeMessage &message) {
+    if (m_socket)
+        m_socket->send(encode(message) + "\n");
+}
+
+void RemoteNode::lose(const std::string &why, bool closed) {
+    if (m_socket)
+        m_socket->close();
+    m_socket.reset();
+    if (m_link != Link::Up)
+        return;
+    m_link = Link::Lost;
+    m_lostNs = m_clock.monoNs();
+    m_closed = closed;
+    reportLink("lost", why);
+}
+
+void RemoteNode::checkSilence(std::chrono::seconds limit) {
+    const std::int64_t before = m_clock.monoNs() - std::chrono::nanoseconds(limit).count();
+    if (m_socket && m_socket->lastHeardNs() < before)
+        lose("nothing was heard for " + std::to_string(limit.count()) + " s", false);
+}
+
+void RemoteNode::checkEnded() {
+    if (m_link == Link::Ended || !m_log || m_log->nextSeq() < m_over->nextSeq.value_or(0))
+        return;
+    m_link = Link::Ended;
+    reportLink("ended");
+}
+
+void RemoteNode::reportLink(const std::string &link, const std::string &reason) {
+    LinkFrame frame;
+    frame.ofNode = m_number;
+    frame.host = m_title;
+    frame.link = link;
+    frame.reason = reason;
+    if (m_log)
+        frame.nextSeq = m_log->nextSeq();
+    if (const auto clock = m_wallClock.trips() >= firstTrips ? m_wallClock.estimate() : std::nullopt) {
+        frame.clockOffsetS = m_reportedOffsetS = clock->offsetS;
+        frame.roundTripS = clock->roundTripS;
+    }
+    m_handlers.onLink(frame);
+}
+
+bool RemoteNode::isLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const {
+    const auto limit = std::chrono::nanoseconds(m_closed ? closed : silent).count();
+    return m_link == Link::Lost && m_clock.monoNs() - m_lostNs > limit;
+}
+
+bool RemoteNode::closedAround(std::int64_t monoNs, std::int64_t aroundNs) const {
+    return m_link == Link::Lost && m_closed && std::abs(m_lostNs - monoNs) < aroundNs;
+}
+
+// --- what it says ------------------------------------------------------------------------------------------------
+
+void RemoteNode::onLine(std::string_view line) {
+    if (!isNodeMessage(line))
+        return onLogLine(line);
+    const auto message = decodeNodeMessage(line);
+    if (!message)
+        return lose(message.error().message(), true);
+    onMessage(*message);
+}
+
+void RemoteNode::onLogLine(std::string_view line) {
+    if (!m_log)
+        return;
+    const auto taken = m_log->take(line);
+    if (!taken) // it comes again with the next connection, from the first line that was not taken
+        return lose("its lines can't be written here: " + taken.error().message(), true);
+    if (*taken == NodeLog::Verdict::Damaged)
+        return lose("a damaged line came over the link", true);
+    if (*taken == NodeLog::Verdict::Doubled)
+        return;
+    if (line.starts_with("{\"type\":\"exit\""))
+        if (const auto frame = m_decoder.decode(line))
+            if (const auto *exit = std::get_if<ExitFrame>(&frame->body); exit && frame->rank)
+                m_handlers.onExit({*frame->rank, exit->host, exit->code, exit->signal, exit->signalName});
+    if (m_over)
+        checkEnded();
+    else if (m_gone)
+        m_handlers.onGone();
+}
+
+void RemoteNode::onMessage(const NodeMessage &message) {
+    switch (message.what) {
+    case What::Join:
+        return onJoin(message);
+    case What::Pong:
+        return onPong(message);
+    case What::Failed:
+        return isPast(message) ? void() : m_handlers.onFailed(message);
+    case What::Gone:
+        if (isPast(message))
+            return;
+        m_gone = message;
+        return m_handlers.onGone();
+    case What::Over:
+        m_over = message;
+        return checkEnded();
+    case What::TracePart:
+        return onTracePart(message);
+    case What::Stop:
+        return m_handlers.onControl({"stop", message.by, {}});
+    case What::Trace:
+        return m_handlers.onControl({"trace", message.by, message.steps});
+    default:
+        return;
+    }
+}
+
+void RemoteNode::onJoin(const NodeMessage &message) {
+    if (!m_log) {
+        auto log = NodeLog::open(realFileSystem(), m_sync, m_folder.log(m_number), m_number, message.shared);
+        if (!log)
+            return lose(log.error().message(), true);
+        m_log = std::move(*log);
+    }
+    const bool first = !m_join.has_value();
+    m_join = message;
+    m_closed = false;
+    if (m_link != Link::Ended) {
+        m_link = Link::Up;
+        reportLink("up");
+    }
+    ping();
+    m_handlers.onJoined(first);
+}
+
+/// Of ranks that have been started again since.
+bool RemoteNode::isPast(const NodeMessage &message) const {
+    return m_start && message.number.value_or(0) != m_start;
+}
+
+bool RemoteNode::ranksGone() const {
+    return m_gone && m_log && m_log->nextSeq() >= m_gone->nextSeq.value_or(0);
+}
+
+void RemoteNode::onTracePart(const NodeMessage &piece) {
+    auto whole = m_traces.take(piece, m_ranks);
+    if (!whole)
+        return;
+    NodeMessage kept;
+    kept.what = What::TraceKept;
+    kept.rank = whole->rank;
+    kept.crc = whole->crc;
+    send(kept); // a damaged one, too: it would come no better
+    m_handlers.onTrace(std::move(*whole));
+}
+
+// --- its clocks, and what it is told -----------------------------------------------------------------------------
+
+void RemoteNode::ping() {
+    NodeMessage message;
+    message.what = What::Ping;
+    message.number = ++m_pingNumber;
+    m_pingNs = m_clock.monoNs();
+    m_pingWallUs = m_clock.wallUs();
+    send(message);
+}
+
+void RemoteNode::onPong(const NodeMessage &message) {
+    if (message.number != m_pingNumber || !message.wallUs)
+        return;
+    const std::int64_t tripNs = m_clock.monoNs() - m_pingNs;
+    m_wallClock.take(m_pingWallUs, tripNs, *message.wallUs);
+    if (message.monoNs)
+        m_monoClock.take(m_pingNs / 1000, tripNs, *message.monoNs / 1000);
+    if (m_wallClock.trips() < firstTrips)
+        return ping();
+    const auto now = m_wallClock.estimate();
+    if (m_link == Link::Up && (!m_reportedOffsetS || std::abs(now->offsetS - *m_reportedOffsetS) > clockMovedS))
+        reportLink("up");
+}
+
+void RemoteNode::everySecond() {
+    if (!m_log)
+        return;
+    m_log->requestSync();
+    NodeMessage ack;
+    ack.what = What::Ack;
+    ack.nextSeq = m_log->durableSeq();
+    send(ack);
+    ping();
+}
+
+void RemoteNode::sendGo(const NodeMessage &go, int ranks) {
+    if (m_start != go.number)
+        m_gone.reset(); // of the ranks before
+    m_start = go.number;
+    m_ranks.clear();
+    for (int i = 0; i < ranks; ++i)
+        m_ranks.insert(go.firstRank.value_or(0) + i);
+    send(go);
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "ipc/clock.h"
+#include "ipc/frames.h"
+#include "ipc/messages.h"
+#include "ipc/node_messages.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/log/node_log.h"
+#include "trainer/agent/net/clock_offset.h"
+#include "trainer/agent/net/line_socket.h"
+#include "trainer/agent/nodes/trace_transfer.h"
+
+namespace lockstep::agent {
+
+/// One of the other nodes, as node 0 has it: its link, the copy of its log, its clocks and what it has said of its ranks.
+///   Absent → (join) Up ⇄ Lost; Ended: it is over and its log is whole
+/// All calls on the loop's thread.
+class RemoteNode {
+public:
+    struct Handlers {
+        std::function<void(bool first)> onJoined; ///< for the first time, or after a cut
+        std::function<void(const NodeMessage &failed)> onFailed;
+        std::function<void()> onGone; ///< its ranks are gone; or a line of its log came since
+        std::function<void(const LinkFrame &link)> onLink;
+        std::function<void(const RankExit &exit)> onExit;
+        std::function<void(TraceInbox::Whole trace)> onTrace;
+        std::function<void(const Control &control)> onControl;
+    };
+    /// `clock` and `sync` outlive it. `title`: for sentences until it says its host's name.
+    RemoteNode(const Clock &clock, DiskSync &sync, RunFolder folder, int number, std::string title);
+    void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
+
+    void connect(std::shared_ptr<LineSocket> socket, const Hello &hello); ///< takes the place of an older connection
+    void send(const NodeMessage &message);                                ///< dropped without a connection
+    /// Tells it to start `ranks` ranks from `go.firstRank` on, or repeats that after a cut.
+    void sendGo(const NodeMessage &go, int ranks);
+    void everySecond();
+    void checkSilence(std::chrono::seconds limit); ///< a link on which nothing was heard for so long is lost
+
+    [[nodiscard]] int number() const { return m_number; }
+    [[nodiscard]] const std::string &title() const { return m_title; }
+    [[nodiscard]] const std::string &peer() const { return m_peer; } ///< "10.0.0.2:51234" of its last connection
+    [[nodiscard]] const std::optional<NodeMessage> &join() const { return m_join; }
+    [[nodiscard]] const std::optional<NodeMessage> &over() const { return m_over; }
+    [[nodiscard]] bool connected() const { return m_socket != nullptr; }
+    [[nodiscard]] bool isLost() const { return m_link == Link::Lost; }
+    [[nodiscard]] bool hasEnded() const { return m_link == Link::Ended; }
+    [[nodiscard]] bool ranksGone() const; ///< since the last start, and its log is whole to that point
+    /// Lost for longer than `closed` (the connection was closed from there) or `silent`.
+    [[nodiscard]] bool isLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const;
+    /// Lost, and the connection was closed from there within `aroundNs` of a moment.
+    [[nodiscard]] bool closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
+    /// How far its monotonic clock is ahead of ours, and the round trip by which that is known.
+    [[nodiscard]] std::optional<ClockOffset::Estimate> monoClock() const { return m_monoClock.estimate(); }
+    [[nodiscard]] const LogWindow *window() const { return m_log ? &m_log->window() : nullptr; } ///< once joined
+    [[nodiscard]] std::uint64_t logLines() const { return m_log ? m_log->nextSeq() : 0; }
+
+private:
+    enum class Link { Absent, Up, Lost, Ended };
+    void onLine(std::string_view line);
+    void onLogLine(std::string_view line);
+    void onMessage(const NodeMessage &message);
+    void onJoin(const NodeMessage &message);
+    void onTracePart(const NodeMessage &piece);
+    void onPong(const NodeMessage &message);
+    void ping();
+    void lose(const std::string &why, bool closed);
+    void checkEnded();
+    void reportLink(const std::string &link, const std::string &reason = {});
+    [[nodiscard]] bool isPast(const NodeMessage &message) const;
+
+    const Clock &m_clock;
+    DiskSync &m_sync;
+    RunFolder m_folder;
+    int m_number;
+    std::string m_title, m_peer;
+    Handlers m_handlers;
+    Link m_link = Link::Absent;
+    std::shared_ptr<LineSocket> m_socket;
+    std::unique_ptr<NodeLog> m_log; ///< once joined
+    Decoder m_decoder;
+    std::optional<NodeMessage> m_join, m_over, m_gone;
+    std::optional<std::int64_t> m_start; ///< number of the last go
+    std::set<int> m_ranks;
+    TraceInbox m_traces;
+    std::int64_t m_lostNs = 0;
+    bool m_closed = false; ///< lost by the other side's closing it
+    std::int64_t m_pingNs = 0, m_pingWallUs = 0, m_pingNumber = 0;
+    ClockOffset m_wallClock, m_monoClock;
+    std::optional<double> m_reportedOffsetS;
+};
+
+} // namespace lockstep::agent

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/ranks/console_tap.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "ipc/clock.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::size_t longestLine = 4096;
+constexpr std::size_t readSize = 65536;
+/// What finish() and drain() read at most, so that a flooding grandchild can't hold the loop.
+constexpr int mostReads = 64;
+
+/// Length of the valid UTF-8 character at the start, 0 when there is none.
+std::size_t characterLength(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char first = byte(0);
+    const std::size_t length = first < 0x80                    ? 1
+                               : first >= 0xC2 && first < 0xE0 ? 2
+                               : first >= 0xE0 && first < 0xF0 ? 3
+                               : first >= 0xF0 && first < 0xF5 ? 4
+                                                               : 0;
+    if (length == 0 || length > text.size())
+        return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(i) & 0xC0) != 0x80)
+            return 0;
+    if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) >= 0xA0) || (first == 0xF0 && byte(1) < 0x90) ||
+        (first == 0xF4 && byte(1) >= 0x90))
+        return 0;
+    return length;
+}
+
+/// Length of the terminal's escape sequence at the start, which begins with ESC.
+std::size_t escapeLength(std::string_view text) {
+    if (text.size() < 2)
+        return 1;
+    if (text[1] == ']') { // operating system command: up to BEL or ESC backslash
+        for (std::size_t i = 2; i < text.size(); ++i)
+            if (text[i] == '\a' || (text[i] == '\\' && text[i - 1] == '\x1b'))
+                return i + 1;
+        return text.size();
+    }
+    if (text[1] != '[')
+        return 2;
+    std::size_t i = 2;
+    while (i < text.size() && !(text[i] >= '@' && text[i] <= '~'))
+        ++i;
+    return i < text.size() ? i + 1 : i;
+}
+} // namespace
+
+std::string cleanLine(std::string_view raw) {
+    while (!raw.empty() && (raw.back() == '\r' || raw.back() == '\n'))
+        raw.remove_suffix(1);
+    if (const auto redrawn = raw.rfind('\r'); redrawn != std::string_view::npos)
+        raw.remove_prefix(redrawn + 1);
+    std::string clean;
+    while (!raw.empty()) {
+        if (clean.size() >= longestLine) {
+            clean += "…";
+            break;
+        }
+        if (raw.front() == '\x1b') {
+            raw.remove_prefix(escapeLength(raw));
+            continue;
+        }
+        const std::size_t length = characterLength(raw);
+        if (length == 0)
+            clean += "\xEF\xBF\xBD";
+        else if (length > 1 || raw.front() == '\t' || static_cast<unsigned char>(raw.front()) >= 0x20)
+            clean.append(raw.substr(0, length));
+        raw.remove_prefix(length == 0 ? 1 : length);
+    }
+    return clean;
+}
+
+ConsoleTap::ConsoleTap(EventLoop &loop, std::string path, Fd out, Fd err, OnLine onLine, OnLine onEvery)
+    : m_loop(loop), m_path(std::move(path)),
+      m_file(::open(m_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)),
+      m_out{Stream::Out, std::move(out), 0, {}}, m_err{Stream::Err, std::move(err), 0, {}}, m_onLine(std::move(onLine)),
+      m_onEvery(std::move(onEvery)) {
+    for (Source *source : {&m_out, &m_err})
+        source->token = m_loop.watch(source->fd.get(), EPOLLIN, [this, source](std::uint32_t) { readOnce(*source); });
+    m_timer = m_loop.every(std::chrono::seconds(1), [this] { flushLeftOut(); });
+}
+
+ConsoleTap::~ConsoleTap() {
+    m_loop.cancel(m_timer);
+    close(m_out);
+    close(m_err);
+}
+
+void ConsoleTap::close(Source &source) {
+    m_loop.unwatch(source.token);
+    source.fd.close();
+}
+
+bool ConsoleTap::readOnce(Source &source) {
+    if (!source.fd.valid())
+        return false;
+    char buffer[readSize];
+    const ssize_t n = ::read(source.fd.get(), buffer, sizeof buffer);
+    if (n > 0) {
+        take(source, {buffer, static_cast<std::size_t>(n)});
+        return true;
+    }
+    if (n == 0 || (errno != EAGAIN && errno != EINTR))
+        close(source);
+    return false;
+}
+
+void ConsoleTap::take(Source &source, std::string_view bytes) {
+    writeFile(bytes);
+    for (auto end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+        source.partial.append(bytes.substr(0, end));
+        takeLine(source.stream, source.partial);
+        source.partial.clear();
+        bytes.remove_prefix(end + 1);
+    }
+    source.partial.append(bytes);
+    if (source.partial.size() > 2 * readSize) { // no end in sight: memory stays bounded
+        takeLine(source.stream, source.partial);
+        source.partial.clear();
+    }
+}
+
+void ConsoleTap::takeLine(Stream stream, std::string_view raw) {
+    const std::string line = cleanLine(raw);
+    if (line.find_first_not_of(" \t") != std::string::npos) {
+        m_lastLine = line;
+        if (stream == Stream::Err) {
+            m_lastErrorLine = line;
+            m_lastErrorNs = SystemClock().monoNs();
+        }
+    }
+    m_onEvery(stream, line);
+    if (m_linesThisSecond < linesPerSecond) {
+        ++m_linesThisSecond;
+        m_onLine(stream, line);
+    } else {
+        ++m_leftOut;
+    }
+}
+
+void ConsoleTap::flushLeftOut() {
+    m_linesThisSecond = 0;
+    if (m_leftOut == 0)
+        return;
+    const auto name = m_path.substr(m_path.rfind('/', m_path.rfind('/') - 1) + 1);
+    m_onLine(Stream::Out, std::to_string(m_leftOut) + (m_leftOut == 1 ? " line" : " lines") + " more in " + name);
+    m_leftOut = 0;
+}
+
+void ConsoleTap::writeFile(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(m_file.get(), bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            m_refusedBytes += bytes.size();
+            return;
+        }
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+}
+
+void ConsoleTap::appendText(std::string_view line) {
+    writeFile(std::string(line) + "\n");
+}
+
+void ConsoleTap::drain() {
+    for (Source *source : {&m_out, &m_err})
+        for (int reads = 0; reads < mostReads && readOnce(*source); ++reads) {
+        }
+}
+
+void ConsoleTap::finish() {
+    drain();
+    for (Source *source : {&m_out, &m_err}) {
+        if (!source->partial.empty())
+            takeLine(source->stream, std::exchange(source->partial, {}));
+        close(*source);
+    }
+    flushLeftOut();
+    m_loop.cancel(m_timer);
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "ipc/unix_socket.h"
+#include "trainer/agent/net/event_loop.h"
+
+namespace lockstep::agent {
+
+/// One rank's console: bytes as they are into console/rank-R.log, and whole lines onward, at a bounded rate.
+class ConsoleTap {
+public:
+    enum class Stream { Out, Err };
+    using OnLine = std::function<void(Stream, std::string_view line)>;
+    static constexpr int linesPerSecond = 200;
+
+    /// `onLine` gets clean UTF-8 without escape sequences, at most 4 KiB a line; past the rate it gets one line that
+    /// counts what was left out. `onEvery` gets every line. Both on the loop's thread.
+    ConsoleTap(EventLoop &loop, std::string path, Fd out, Fd err, OnLine onLine, OnLine onEvery);
+    ~ConsoleTap();
+    ConsoleTap(const ConsoleTap &) = delete;
+    ConsoleTap &operator=(const ConsoleTap &) = delete;
+
+    void drain();  ///< reads what is there now
+    void finish(); ///< drains, ends unfinished lines, reads no more
+    /// A line that came another way (the trainer's log frames) goes into the file too.
+    void appendText(std::string_view line);
+
+    [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr, not blank
+    [[nodiscard]] const std::string &lastLine() const { return m_lastLine; }           ///< of either, not blank
+    [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; }           ///< CLOCK_MONOTONIC; 0: none
+    [[nodiscard]] bool diskRefused() const { return m_refusedBytes > 0; }
+
+private:
+    struct Source {
+        Stream stream;
+        Fd fd;
+        EventLoop::Token token = 0;
+        std::string partial;
+    };
+    /// Reads once; false at the end or when nothing waits.
+    bool readOnce(Source &source);
+    void take(Source &source, std::string_view bytes);
+    void takeLine(Stream stream, std::string_view raw);
+    void close(Source &source);
+    void writeFile(std::string_view bytes);
+    void flushLeftOut();
+
+    EventLoop &m_loop;
+    std::string m_path;
+    Fd m_file;
+    Source m_out, m_err;
+    OnLine m_onLine, m_onEvery;
+    EventLoop::Token m_timer = 0;
+    int m_linesThisSecond = 0;
+    std::uint64_t m_leftOut = 0, m_refusedBytes = 0;
+    std::string m_lastErrorLine, m_lastLine;
+    std::int64_t m_lastErrorNs = 0;
+};
+
+/// Clean UTF-8: bytes that are none become U+FFFD, escape sequences and control characters go, a line redrawn with
+/// carriage returns keeps its last drawing.
+[[nodiscard]] std::string cleanLine(std::string_view raw);
+
+} // namespace lockstep::agent

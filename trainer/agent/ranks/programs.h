@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+
+#include "ipc/error.h"
+
+namespace lockstep::agent {
+
+/// A program as execvp would find it.
+[[nodiscard]] Result<std::string> findProgram(const std::string &name);
+/// LOCKSTEP_TRAINER, else lockstep-trainer beside this program, else in PATH.
+[[nodiscard]] Result<std::string> findTrainer();
+
+} // namespace lockstep::agent

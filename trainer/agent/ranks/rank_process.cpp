@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/ranks/rank_process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+extern "C" { // glibc 2.36 forgot to say so itself
+#include <sys/pidfd.h>
+}
+
+extern char **environ;
+
+namespace lockstep::agent {
+
+namespace {
+
+enum class Stage : int { ParentGone, Affinity, Exec };
+struct Failure {
+    Stage stage;
+    int error;
+};
+
+struct Pipe {
+    Fd readEnd, writeEnd;
+};
+
+Result<Pipe> makePipe(bool nonBlockingRead) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return fail(Error::system("a pipe can't be made", errno, "raise the limit of open files (ulimit -n)"));
+    Pipe pipe{Fd(ends[0]), Fd(ends[1])};
+    if (nonBlockingRead)
+        ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    return pipe;
+}
+
+/// The agent's environment with the plan's changes, as strings.
+std::vector<std::string> environmentOf(const RankPlan &plan) {
+    // An outer launcher's words must not reach our ranks.
+    std::set<std::string> replaced = {"TORCHELASTIC_USE_AGENT_STORE", "LOCKSTEP_MASTER_LISTEN_FD"};
+    std::vector<std::string> environment;
+    for (const auto &[name, value] : plan.environment) {
+        replaced.insert(name);
+        environment.push_back(name + "=" + value);
+    }
+    for (char **entry = environ; *entry; ++entry) {
+        const std::string text = *entry;
+        if (!replaced.contains(text.substr(0, text.find('='))))
+            environment.push_back(text);
+    }
+    return environment;
+}
+
+std::vector<char *> pointersTo(std::vector<std::string> &strings) {
+    std::vector<char *> pointers;
+    for (std::string &text : strings)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+/// All the child needs, made before the fork: between fork and exec only async-signal-safe calls are allowed.
+struct ChildSetup {
+    pid_t agent;
+    char *const *arguments;
+    char *const *environment;
+    const cpu_set_t *affinity; ///< null: as it is
+    int out, err, listener, failure;
+};
+
+[[noreturn]] void giveUp(const ChildSetup &setup, Stage stage) {
+    const Failure failure{stage, errno};
+    (void)!::write(setup.failure, &failure, sizeof failure);
+    ::_exit(127);
+}
+
+[[noreturn]] void becomeRank(const ChildSetup &setup) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != setup.agent) // it died before prctl took effect
+        giveUp(setup, Stage::ParentGone);
+    if (setup.affinity && ::sched_setaffinity(0, sizeof *setup.affinity, setup.affinity) != 0)
+        giveUp(setup, Stage::Affinity);
+    const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ::dup2(null, 0);
+    ::dup2(setup.out, 1);
+    ::dup2(setup.err, 2);
+    ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+    if (setup.listener >= 0)
+        ::fcntl(setup.listener, F_SETFD, 0);
+    for (const int number : {SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGCHLD})
+        ::signal(number, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve(setup.arguments[0], setup.arguments, setup.environment);
+    giveUp(setup, Stage::Exec);
+}
+
+Error errorOf(const Failure &failure, const RankPlan &plan) {
+    switch (failure.stage) {
+    case Stage::Affinity:
+        return Error::system("rank " + std::to_string(plan.rank) + " can't be pinned to cores " +
+                                 formatCores(plan.affinity),
+                             failure.error, "choose cores this process may use");
+    case Stage::Exec: {
+        Error error = Error::system("'" + plan.command.front() + "' can't be run", failure.error,
+                                    "check the path and that it is made for this machine");
+        error.kind = ErrorKind::BadArgument;
+        return error;
+    }
+    case Stage::ParentGone:
+        break;
+    }
+    return Error::failed("rank " + std::to_string(plan.rank) + " lost its agent while starting");
+}
+
+} // namespace
+
+std::string signalName(int signal) {
+    const char *name = ::sigabbrev_np(signal);
+    return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+sigset_t endingSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+        sigaddset(&signals, signal);
+    return signals;
+}
+
+Result<RankProcess> RankProcess::spawn(const RankPlan &plan, int listener) {
+    auto out = makePipe(true);
+    auto err = makePipe(true);
+    auto failurePipe = makePipe(false);
+    for (const auto *pipe : {&out, &err, &failurePipe})
+        if (!*pipe)
+            return fail(pipe->error());
+    std::vector<std::string> arguments = plan.command;
+    std::vector<std::string> environment = environmentOf(plan);
+    const auto argumentPointers = pointersTo(arguments), environmentPointers = pointersTo(environment);
+    cpu_set_t affinity;
+    CPU_ZERO(&affinity);
+    for (const int core : plan.affinity)
+        CPU_SET(static_cast<std::size_t>(core), &affinity);
+    const ChildSetup setup{::getpid(),
+                           argumentPointers.data(),
+                           environmentPointers.data(),
+                           plan.affinity.empty() ? nullptr : &affinity,
+                           out->writeEnd.get(),
+                           err->writeEnd.get(),
+                           listener,
+                           failurePipe->writeEnd.get()};
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        return fail(Error::system("rank " + std::to_string(plan.rank) + " can't be started", errno,
+                                  "raise the limit of processes (ulimit -u) or free memory"));
+    if (pid == 0)
+        becomeRank(setup);
+    ::setpgid(pid, pid); // whichever of the two comes first
+    failurePipe->writeEnd.close();
+    Failure failure{};
+    ssize_t n = 0;
+    do
+        n = ::read(failurePipe->readEnd.get(), &failure, sizeof failure);
+    while (n < 0 && errno == EINTR);
+    if (n == sizeof failure) {
+        ::waitpid(pid, nullptr, 0);
+        return fail(errorOf(failure, plan));
+    }
+    RankProcess process;
+    process.m_pid = pid;
+    process.m_pidFd = Fd(::pidfd_open(pid, 0));
+    process.m_stdout = std::move(out->readEnd);
+    process.m_stderr = std::move(err->readEnd);
+    return process;
+}
+
+void RankProcess::signal(int number) const {
+    if (!m_reaped)
+        ::pidfd_send_signal(m_pidFd.get(), number, nullptr, 0);
+}
+
+void RankProcess::killGroup() const {
+    if (!m_reaped) // afterwards the number may be somebody else's
+        ::kill(-m_pid, SIGKILL);
+}
+
+std::optional<ProcessExit> RankProcess::reap() {
+    siginfo_t info{};
+    if (m_reaped || ::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid == 0)
+        return std::nullopt;
+    killGroup(); // while the dead leader still keeps the group's number
+    ::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED);
+    m_reaped = true;
+    ProcessExit exit;
+    if (info.si_code == CLD_EXITED)
+        exit.code = info.si_status;
+    else
+        exit.signal = info.si_status;
+    return exit;
+}
+
+} // namespace lockstep::agent

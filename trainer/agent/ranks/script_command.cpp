@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/ranks/script_command.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "ipc/command_template.h"
+#include "trainer/agent/ranks/programs.h"
+
+namespace lockstep::agent {
+
+namespace {
+
+constexpr int firstMissing = 100; ///< exit code of the question below: 100 + the index of the first missing module
+constexpr const char *question = "import importlib.util, sys\n"
+                                 "for i, name in enumerate(sys.argv[1:]):\n"
+                                 "    try:\n"
+                                 "        found = importlib.util.find_spec(name)\n"
+                                 "    except ImportError:\n"
+                                 "        found = None\n"
+                                 "    if found is None:\n"
+                                 "        sys.exit(100 + i)\n";
+constexpr int patienceMs = 20'000, lookEveryMs = 2;
+
+/// The exit code of a short process without input or output; nothing when it can't be had.
+std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
+    std::vector<char *> words;
+    for (const std::string &word : command)
+        words.push_back(const_cast<char *>(word.c_str()));
+    words.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none); // the agent's own are blocked
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    pid_t pid = 0;
+    const int spawned = ::posix_spawn(&pid, words.front(), &files, &attributes, words.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    if (spawned != 0)
+        return std::nullopt;
+    int status = 0;
+    for (int waited = 0; ::waitpid(pid, &status, WNOHANG) == 0; waited += lookEveryMs) {
+        if (waited > patienceMs) {
+            ::kill(pid, SIGKILL);
+            ::waitpid(pid, &status, 0);
+            return std::nullopt;
+        }
+        ::usleep(lookEveryMs * 1000);
+    }
+    return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+}
+
+/// What a Python lacks for these modules: "has no torch", "can't be run"; empty when nothing.
+std::string lackOf(const std::string &python, const std::vector<std::string> &modules) {
+    std::vector<std::string> command = {python, "-c", question};
+    command.insert(command.end(), modules.begin(), modules.end());
+    const std::optional<int> code = exitCodeOf(command);
+    if (code == 0)
+        return {};
+    const auto missing = static_cast<std::size_t>(code.value_or(0) - firstMissing);
+    return code && *code >= firstMissing && missing < modules.size() ? "has no " + modules[missing] : "can't be run";
+}
+
+std::string joined(const std::vector<std::string> &words, const char *last) {
+    std::string out;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
+    return out;
+}
+
+bool isFolder(const std::string &path) {
+    std::error_code error;
+    return std::filesystem::is_directory(path, error);
+}
+
+Result<void> checkFiles(const std::vector<std::string> &command) {
+    if (auto program = findProgram(command.front()); !program)
+        return fail(program.error());
+    const auto script = pythonScript(command);
+    std::error_code error;
+    if (script && !std::filesystem::exists(command[*script], error))
+        return fail(Error::badArgument("there is no script " + command[*script],
+                                       "correct the recipe's command, or put the script there"));
+    return {};
+}
+
+std::filesystem::path binFolder() {
+    std::error_code ignored;
+    return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+/// Of a build in its place: SOURCE/build/bin/lockstep-agent. Nothing of it is compiled in, since a package goes elsewhere.
+std::filesystem::path sourceTree() {
+    return binFolder().parent_path().parent_path();
+}
+
+} // namespace
+
+Result<PythonChoice> findPython(const std::vector<std::string> &modules) {
+    const std::string all = joined(modules, " and ");
+    if (const char *named = ::getenv("LOCKSTEP_PYTHON"); named && *named) {
+        const auto path = findProgram(named);
+        const std::string lack = path ? lackOf(*path, modules) : "can't be run";
+        if (lack.empty())
+            return PythonChoice{*path, "LOCKSTEP_PYTHON"};
+        return fail(Error::badArgument("LOCKSTEP_PYTHON names '" + std::string(named) + "', which " + lack,
+                                       "name a Python that has " + all + ", or unset it"));
+    }
+    std::vector<PythonChoice> candidates;
+    if (const auto peers = findProgram((sourceTree() / ".cache/peers/bin/python").string()))
+        candidates.push_back({*peers, "this build"});
+    if (const auto inPath = findProgram("python3"))
+        candidates.push_back({*inPath, "PATH"});
+    std::string lacks = "LOCKSTEP_PYTHON is not set";
+    for (const PythonChoice &candidate : candidates) {
+        const std::string lack = lackOf(candidate.path, modules);
+        if (lack.empty())
+            return candidate;
+        lacks += ", " + candidate.path + " " + lack;
+    }
+    return fail(Error::badArgument("no Python with " + all + " was found: " + lacks, "name one in LOCKSTEP_PYTHON"));
+}
+
+Result<std::string> findScripts() {
+    if (const char *named = ::getenv("LOCKSTEP_SCRIPTS"); named && *named) {
+        if (isFolder(named))
+            return std::string(named);
+        return fail(Error::badArgument("LOCKSTEP_SCRIPTS names '" + std::string(named) + "', which is no folder",
+                                       "unset it or name the folder of the Python package lockstep"));
+    }
+    const std::string installed = (binFolder().parent_path() / "share/lockstep/python").string();
+    const std::string ofSource = (sourceTree() / "resources/python").string();
+    for (const std::string &folder : {installed, ofSource})
+        if (isFolder(folder))
+            return folder;
+    return fail(Error::badArgument("the Python files of Lockstep are neither in " + installed + " nor in " + ofSource,
+                                   "name their folder in LOCKSTEP_SCRIPTS"));
+}
+
+Result<std::vector<std::string>> resolveScript(const std::vector<std::string> &command, const RunConfig &config,
+                                               std::string &python) {
+    std::vector<std::string> out;
+    for (const std::string &word : command) {
+        auto filled = fillPlaceholders(word, [&](std::string_view name) -> Result<std::string> {
+            if (const auto modules = pythonModules(name)) {
+                auto found = findPython(*modules);
+                if (!found)
+                    return fail(found.error());
+                python = found->path + " (found by " + found->from + ")";
+                return found->path;
+            }
+            return name == "scripts" ? findScripts() : configPlaceholder(config, name);
+        });
+        if (!filled)
+            return fail(filled.error());
+        out.push_back(std::move(*filled));
+    }
+    if (auto there = checkFiles(out); !there)
+        return fail(there.error());
+    out.front() = *findProgram(out.front());
+    return out;
+}
+
+} // namespace lockstep::agent

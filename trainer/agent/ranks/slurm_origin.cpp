@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/ranks/slurm_origin.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "trainer/agent/devices/machine.h"
+
+namespace lockstep::agent {
+
+void writeSlurmOrigin(const RunFolder &folder) {
+    const char *job = std::getenv("SLURM_JOB_ID"), *node = std::getenv("SLURMD_NODENAME");
+    if (!job || !node)
+        return;
+    std::error_code ignored;
+    const nlohmann::ordered_json origin = {{"host", std::string("slurm:") + job + "/" + node},
+                                           {"agent", std::filesystem::read_symlink("/proc/self/exe", ignored).string()},
+                                           {"machine", hostName()},
+                                           {"shared", true}};
+    if (const auto written = realFileSystem().writeAtomically(folder.origin(), origin.dump() + "\n"); !written)
+        logWarning("viewers outside of the job can't follow live: " + written.error().message());
+}
+
+} // namespace lockstep::agent

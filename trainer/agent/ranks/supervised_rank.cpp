@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/ranks/supervised_rank.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+namespace lockstep::agent {
+
+bool saysPeerLost(std::string_view words) {
+    for (const char *known : {"onnection closed by peer", "onnection reset by peer", "failed to recv", "failed to send",
+                              "recvBytes", "sendBytes", "Broken pipe", "remote process exited", "onnection refused",
+                              "onnection was likely closed", "Timed out waiting", "Socket Timeout", "ncclRemoteError"})
+        if (words.find(known) != std::string_view::npos)
+            return true;
+    return false;
+}
+
+SupervisedRank::SupervisedRank(const RankPlan &plan, EventLoop &loop, GroupKeeper &keeper)
+    : m_plan(plan), m_loop(loop), m_keeper(keeper) {}
+
+SupervisedRank::~SupervisedRank() {
+    m_loop.unwatch(m_exitToken);
+}
+
+Result<void> SupervisedRank::spawn(const Environment &environment, int listener, const std::string &consolePath,
+                                   const Handlers &handlers) {
+    RankPlan plan = m_plan;
+    plan.environment.insert(plan.environment.end(), environment.begin(), environment.end());
+    if (listener >= 0)
+        plan.environment.emplace_back("LOCKSTEP_MASTER_LISTEN_FD", std::to_string(listener));
+    auto process = RankProcess::spawn(plan, listener);
+    if (!process)
+        return fail(process.error());
+    m_exit.reset();
+    m_killedByUs = m_askedToEnd = false;
+    m_process.emplace(std::move(*process));
+    m_keeper.add(pid());
+    m_exitToken = m_loop.watch(m_process->pidFd(), EPOLLIN, [onExit = handlers.onExit](std::uint32_t) { onExit(); });
+    const auto ofThisRank = [rank = number()](const OnConsoleLine &handler) {
+        return [rank, handler](ConsoleTap::Stream stream, std::string_view line) { handler(rank, stream, line); };
+    };
+    m_console = std::make_unique<ConsoleTap>(m_loop, consolePath, m_process->takeStdout(), m_process->takeStderr(),
+                                             ofThisRank(handlers.onLine), ofThisRank(handlers.onEveryLine));
+    return {};
+}
+
+bool SupervisedRank::reap() {
+    if (!lives() || !(m_exit = m_process->reap()))
+        return false;
+    m_keeper.remove(pid());
+    m_loop.unwatch(m_exitToken);
+    return true;
+}
+
+void SupervisedRank::askToEnd(std::int64_t nowNs) {
+    m_console->drain(); // what it has said by now, it has said by itself
+    m_askedToEnd = true;
+    m_askedNs = nowNs;
+}
+
+void SupervisedRank::kill() {
+    m_killedByUs = true;
+    m_process->killGroup();
+}
+
+void SupervisedRank::killAndReap() {
+    m_process->killGroup();
+    while (!reap())
+        ::usleep(1000);
+}
+
+std::string SupervisedRank::sentence(const std::string &host) const {
+    const std::string who = "rank " + std::to_string(number()) + " on " + host;
+    if (m_exit->signal)
+        return who + " was killed by " + signalName(*m_exit->signal);
+    if (m_exit->good())
+        return who + " ended";
+    if (stoppedByItself())
+        return who + " stopped";
+    return who + " exited with code " + std::to_string(*m_exit->code);
+}
+
+std::string SupervisedRank::lastWords() const {
+    if (m_exit->signal || m_exit->good() || stoppedByItself())
+        return {};
+    const std::string &error = m_console->lastErrorLine();
+    return error.empty() ? m_console->lastLine() : error;
+}
+
+bool SupervisedRank::lostAPeer() const {
+    return m_exit->code && saysPeerLost(lastWords());
+}
+
+bool SupervisedRank::failedByItself() const {
+    return m_exit->code && !stoppedByItself() && !m_killedByUs && m_console->lastErrorNs() > 0 &&
+           m_console->lastErrorNs() < m_askedNs && !lostAPeer();
+}
+
+RankExit SupervisedRank::result(const std::string &host) const {
+    return {number(), host, m_exit->code, m_exit->signal, m_exit->signal ? signalName(*m_exit->signal) : ""};
+}
+
+} // namespace lockstep::agent

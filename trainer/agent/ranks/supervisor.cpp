@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/ranks/supervisor.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ipc/logging.h"
+
+namespace lockstep::agent {
+
+namespace {
+/// Deaths this close together may come in any order: the one by a signal is then the cause, not the one that followed.
+constexpr std::int64_t sameNodeMomentNs = 200'000'000;
+} // namespace
+
+Supervisor::Supervisor(Parts parts, Handlers handlers) : m_parts(std::move(parts)), m_handlers(std::move(handlers)) {
+    for (const RankPlan &rank : m_parts.plan.ranks)
+        m_ranks.emplace_back(rank, m_parts.loop, m_parts.keeper);
+}
+
+Supervisor::~Supervisor() {
+    m_parts.loop.cancel(m_killTimer);
+    m_parts.loop.cancel(m_termTimer);
+}
+
+Result<void> Supervisor::start() {
+    m_startNs = m_parts.clock.monoNs();
+    auto spawned = spawnAll();
+    if (!spawned) {
+        killWhatLives();
+        return spawned;
+    }
+    m_state = State::Running;
+    return {};
+}
+
+void Supervisor::killWhatLives() {
+    for (Rank &rank : m_ranks)
+        if (rank.lives())
+            rank.killAndReap();
+}
+
+Result<int> Supervisor::prepareMaster(Rank::Environment &environment) {
+    const MasterPlan &plan = m_parts.plan.master;
+    int listener = -1;
+    if (plan.bindHere) {
+        auto bound = bindMasterPort(plan.address, plan.port);
+        if (!bound)
+            return fail(bound.error());
+        m_master = std::move(*bound);
+        if (plan.passListener)
+            listener = m_master.listener.get();
+        else
+            m_master.listener.close(); // the script binds it itself, in a moment
+    } else {
+        m_master.address = plan.address;
+        m_master.port = plan.port;
+    }
+    environment.emplace_back("MASTER_ADDR", m_master.address);
+    environment.emplace_back("MASTER_PORT", std::to_string(m_master.port));
+    return listener;
+}
+
+Result<void> Supervisor::spawnAll() {
+    Rank::Environment environment = {
+        {"LOCKSTEP_FRAMES", "unix:" + m_parts.socket.path()},
+        {"LOCKSTEP_RUN", m_parts.plan.record.run},
+        {"LOCKSTEP_TRACES", m_parts.folder.traces()},
+        {"TORCHELASTIC_RESTART_COUNT", std::to_string(m_restarts)},
+    };
+    // The driver's order of GPUs, which is ours, instead of CUDA's guess at the fastest first.
+    if (!::getenv("CUDA_DEVICE_ORDER"))
+        environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    const auto listener = prepareMaster(environment);
+    if (!listener)
+        return fail(listener.error());
+    const Rank::Handlers handlers = rankHandlers();
+    for (Rank &rank : m_ranks)
+        if (auto spawned = rank.spawn(environment, rank.number() == 0 ? *listener : -1,
+                                      m_parts.folder.console(rank.number()), handlers);
+            !spawned)
+            return spawned;
+    m_master.listener.close(); // rank 0 has it now; when that dies, its peers must notice
+    return {};
+}
+
+SupervisedRank::Handlers Supervisor::rankHandlers() {
+    return {[this] { collectExits(); },
+            [this](int rank, ConsoleTap::Stream stream, std::string_view line) {
+                LogFrame body{stream == ConsoleTap::Stream::Err ? "warning" : "info", std::string(line), "console"};
+                m_parts.journal.append(std::move(body), rank);
+            },
+            m_handlers.onConsoleLine};
+}
+
+void Supervisor::collectExits() {
+    // All that have ended by now, those by a signal first: what they drag down with them fails a moment later.
+    std::vector<Rank *> ended;
+    for (Rank &rank : m_ranks)
+        if (rank.reap())
+            ended.push_back(&rank);
+    if (ended.empty())
+        return;
+    std::stable_sort(ended.begin(), ended.end(), [](const Rank *a, const Rank *b) {
+        return a->exit()->signal.has_value() > b->exit()->signal.has_value();
+    });
+    m_parts.socket.drainRanks(); // their last frames come before their end
+    for (Rank *rank : ended) {
+        rank->console()->finish();
+        reportExit(*rank);
+        considerFailure(*rank);
+    }
+    m_parts.journal.requestSync();
+    if (allEnded())
+        allGone();
+}
+
+bool Supervisor::allEnded() const {
+    return std::all_of(m_ranks.begin(), m_ranks.end(), [](const Rank &rank) { return rank.exit().has_value(); });
+}
+
+void Supervisor::reportExit(const Rank &rank) {
+    const ProcessExit &exit = *rank.exit();
+    ExitFrame body;
+    body.pid = rank.pid();
+    body.host = m_parts.host;
+    body.code = exit.code;
+    body.signal = exit.signal;
+    if (exit.signal)
+        body.signalName = signalName(*exit.signal);
+    body.reason = rank.sentence(m_parts.host);
+    if (const std::string words = rank.lastWords(); !words.empty())
+        body.reason += ": " + words;
+    if (rank.killedByUs())
+        body.reason +=
+            m_stopAsked ? " by the agent, since it did not stop" : " by the agent, since another rank had failed";
+    m_parts.journal.append(std::move(body), rank.number());
+}
+
+/// A rank that has lost a peer fails because of that, and may be seen before it.
+bool Supervisor::isBetterCause(const Rank &rank) const {
+    if (!m_cause)
+        return true;
+    if (rank.exit()->signal)
+        return m_cause->exit()->code && m_parts.clock.monoNs() - m_causeNs < sameNodeMomentNs;
+    return m_cause->lostAPeer() && !rank.lostAPeer() && !rank.stoppedByItself();
+}
+
+void Supervisor::considerFailure(const Rank &rank) {
+    const ProcessExit &exit = *rank.exit();
+    const bool ours = rank.killedByUs() || (rank.askedToEnd() && exit.signal == SIGTERM);
+    if (exit.good() || ours || m_stopAsked || !isBetterCause(rank))
+        return;
+    if ((rank.askedToEnd() || m_abandoned) && !exit.signal && !rank.failedByItself())
+        return; // it fails because it was asked to end, or another node reports why
+    const bool first = !m_cause && !m_abandoned;
+    m_cause = &rank;
+    m_causeNs = m_parts.clock.monoNs();
+    const std::string words = rank.lastWords();
+    if (exit.code == exitBadArguments && !words.empty())
+        m_reason = words; // the rank's own sentence says it best
+    else
+        m_reason = rank.sentence(m_parts.host) + (words.empty() ? "" : ": " + words);
+    if (!rank.stoppedByItself())
+        alert("error", exit.signal ? "rank_died" : "rank_failed", m_reason, rank.number());
+    if (m_handlers.onFailure)
+        m_handlers.onFailure(rank.number(), exit, m_reason);
+    if (first)
+        endOthers(rank.stoppedByItself() ? graceAfterStop : graceAfterFailure);
+}
+
+void Supervisor::endOthers(std::chrono::milliseconds grace) {
+    m_state = State::Ending;
+    for (Rank &rank : m_ranks)
+        if (rank.lives()) {
+            rank.askToEnd(m_parts.clock.monoNs());
+            rank.signal(SIGTERM);
+        }
+    m_killTimer = m_parts.loop.after(grace, [this] { killAll(); });
+}
+
+void Supervisor::killAll() {
+    std::string who;
+    for (Rank &rank : m_ranks)
+        if (rank.lives()) {
+            rank.kill();
+            who += (who.empty() ? "" : ", ") + std::to_string(rank.number());
+        }
+    if (who.empty())
+        return;
+    const bool several = who.find(',') != std::string::npos;
+    alert("warning", "stopped_by_kill",
+          std::string(several ? "ranks " : "rank ") + who + (several ? " were" : " was") +
+              " still running after the grace period and " + (several ? "were" : "was") + " killed");
+}
+
+void Supervisor::stop(const std::string &by) {
+    if (m_state == State::Gone) { // between two starts
+        m_stopAsked = true;
+        m_stopBy = by;
+        return finish();
+    }
+    if (m_state != State::Running && m_state != State::Ending)
+        return;
+    if (m_stopAsked && m_parts.clock.monoNs() - m_stopNs < sameStopNs)
+        return; // Slurm ends a job by several signals at once; a person who asks again takes longer
+    if (m_stopAsked) {
+        m_parts.journal.note("info", "stop asked again by " + by + ": the ranks are killed");
+        return killAll();
+    }
+    logInfo("stop asked by " + by);
+    m_parts.journal.note("info", "stop asked by " + by);
+    if (m_state == State::Ending)
+        return; // the run fails already; its ranks have seconds to live
+    m_stopAsked = true;
+    m_stopNs = m_parts.clock.monoNs();
+    m_stopBy = by;
+    m_state = State::Ending;
+    const std::set<int> reached = m_parts.socket.sendControl(Control{"stop", by});
+    for (Rank &rank : m_ranks)
+        if (rank.lives()) {
+            rank.askToEnd(m_stopNs);
+            if (!reached.contains(rank.number()))
+                rank.signal(SIGTERM);
+        }
+    m_termTimer = m_parts.loop.after(termAfterStop, [this] { // for those whose frames are read by nobody
+        for (Rank &rank : m_ranks)
+            if (rank.lives())
+                rank.signal(SIGTERM);
+    });
+    m_killTimer = m_parts.loop.after(graceAfterStop, [this] { killAll(); });
+    m_parts.journal.requestSync();
+}
+
+void Supervisor::abandon(const std::string &kind, const std::string &reason) {
+    if (m_state != State::Running && m_state != State::Gone)
+        return;
+    m_abandoned = true;
+    m_reason = reason;
+    alert("error", kind, reason);
+    if (m_state == State::Gone)
+        return finish();
+    endOthers(graceAfterFailure);
+}
+
+void Supervisor::endWithOthers(const std::string &reason) {
+    if (m_state != State::Running)
+        return;
+    m_abandoned = true;
+    m_reason = reason;
+    m_parts.journal.note("info", "the ranks here end with the others: " + reason);
+    endOthers(graceAfterFailure);
+}
+
+std::optional<Supervisor::Failure> Supervisor::failure() const {
+    if (!m_cause)
+        return std::nullopt;
+    return Failure{m_causeNs, m_cause->exit()->signal.has_value(), m_cause->lostAPeer()};
+}
+
+void Supervisor::allGone() {
+    m_parts.loop.cancel(m_killTimer);
+    m_parts.loop.cancel(m_termTimer);
+    if (m_parts.plan.nodes.count > 1) {
+        if (m_stopAsked || m_restarts >= m_parts.plan.maxRestarts)
+            return finish();
+        m_state = State::Gone;
+        return m_handlers.onGone();
+    }
+    const bool again = m_cause && !m_stopAsked && m_restarts < m_parts.plan.maxRestarts &&
+                       m_cause->exit()->code != exitBadArguments && !stoppedByItself();
+    if (!again)
+        return finish();
+    ++m_restarts;
+    alert("warning", "restart",
+          "all ranks are started again, " + std::to_string(m_restarts) + " of " +
+              std::to_string(m_parts.plan.maxRestarts) + " times, since " + m_reason);
+    m_cause = nullptr;
+    m_reason.clear();
+    m_handlers.onRestart();
+    if (const auto spawned = spawnAll(); !spawned) {
+        m_reason = spawned.error().message();
+        for (Rank &rank : m_ranks)
+            if (rank.lives())
+                rank.kill();
+        if (allEnded())
+            finish();
+        return;
+    }
+    m_state = State::Running;
+}
+
+Result<void> Supervisor::again(int number) {
+    m_restarts = number;
+    m_cause = nullptr;
+    m_reason.clear();
+    m_abandoned = false;
+    m_handlers.onRestart();
+    if (auto spawned = spawnAll(); !spawned) {
+        killWhatLives();
+        m_reason = spawned.error().message();
+        return spawned;
+    }
+    m_state = State::Running;
+    return {};
+}
+
+void Supervisor::settle() {
+    if (m_state == State::Gone)
+        finish();
+}
+
+bool Supervisor::stoppedByItself() const {
+    return m_cause && m_cause->stoppedByItself();
+}
+
+void Supervisor::finish() {
+    m_state = State::Over;
+    m_endNs = m_parts.clock.monoNs();
+    if (m_stopAsked)
+        m_reason = "stopped by " + m_stopBy;
+    m_handlers.onOver();
+}
+
+RunState Supervisor::outcome() const {
+    if (m_stopAsked || stoppedByItself())
+        return RunState::Stopped;
+    return m_cause || !m_reason.empty() ? RunState::Failed : RunState::Done;
+}
+
+int Supervisor::exitCode() const {
+    switch (outcome()) {
+    case RunState::Done:
+        return 0;
+    case RunState::Stopped:
+        return exitStopped;
+    default:
+        return m_cause && m_cause->exit()->code == exitBadArguments ? exitBadArguments : exitFailed;
+    }
+}
+
+int Supervisor::commandCode() const {
+    if (outcome() != RunState::Failed || !m_cause)
+        return exitCode();
+    const ProcessExit &exit = *m_cause->exit();
+    return exit.signal ? 128 + *exit.signal : *exit.code;
+}
+
+std::vector<RankExit> Supervisor::exits() const {
+    std::vector<RankExit> exits;
+    for (const Rank &rank : m_ranks)
+        if (rank.exit())
+            exits.push_back(rank.result(m_parts.host));
+    return exits;
+}
+
+double Supervisor::runTimeS() const {
+    return static_cast<double>(m_endNs - m_startNs) * 1e-9;
+}
+
+std::vector<Sampler::Watched> Supervisor::livingRanks() const {
+    std::vector<Sampler::Watched> living;
+    for (const Rank &rank : m_ranks)
+        if (rank.lives())
+            living.push_back({rank.number(), rank.pid()});
+    return living;
+}
+
+ConsoleTap *Supervisor::console(int number) {
+    for (Rank &rank : m_ranks)
+        if (rank.number() == number)
+            return rank.console();
+    return nullptr;
+}
+
+void Supervisor::alert(std::string severity, std::string kind, std::string message, std::optional<int> rank) {
+    alertAndLog(m_parts.journal, std::move(severity), std::move(kind), std::move(message), rank);
+    m_parts.journal.requestSync();
+}
+
+} // namespace lockstep::agent

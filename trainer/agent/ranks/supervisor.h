@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/clock.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/log/run_socket.h"
+#include "trainer/agent/net/event_loop.h"
+#include "trainer/agent/ranks/console_tap.h"
+#include "trainer/agent/ranks/group_keeper.h"
+#include "trainer/agent/ranks/launch_plan.h"
+#include "trainer/agent/ranks/master_port.h"
+#include "trainer/agent/ranks/rank_process.h"
+#include "trainer/agent/ranks/supervised_rank.h"
+
+namespace lockstep::agent {
+
+/// The ranks of one run on this node, from spawn to the last one reaped:
+///   Idle → Running → (Ending: a rank failed or a stop was asked; grace, then SIGKILL) → Over
+/// A failed group is started again while restarts are left; of a run on several nodes it is Gone till again() or settle(), since
+/// agent 0 decides for all. Nothing here ever waits.
+class Supervisor {
+public:
+    enum class State { Idle, Running, Ending, Gone, Over };
+    static constexpr std::chrono::milliseconds graceAfterFailure{2000}, graceAfterStop{5000}, termAfterStop{2500};
+
+    struct Parts {
+        EventLoop &loop;
+        const Clock &clock;
+        const LaunchPlan &plan;
+        const RunFolder &folder;
+        RunJournal &journal;
+        RunSocket &socket;
+        GroupKeeper &keeper;
+        std::string host;
+    };
+    struct Handlers {
+        std::function<void(int rank, ConsoleTap::Stream, std::string_view line)> onConsoleLine; ///< every line
+        std::function<void()> onRestart;
+        /// The failure that ends this node's ranks, when it is known; a death by a signal may come after a mere failure.
+        std::function<void(int rank, const ProcessExit &exit, const std::string &reason)> onFailure;
+        std::function<void()> onOver;
+        std::function<void()> onGone; ///< of several nodes: in Gone now
+    };
+    Supervisor(Parts parts, Handlers handlers);
+    ~Supervisor();
+
+    /// Binds the master port and spawns every rank; called in Idle only. On error nothing is left running.
+    Result<void> start();
+    /// Asks the ranks to stop; called again after a second or more, it kills them at once.
+    void stop(const std::string &by);
+    /// Ends a running group as failed for a reason that lies in none of its ranks; nothing in any other state.
+    void abandon(const std::string &kind, const std::string &reason);
+    /// The same for what has happened on another node, whose own log tells it.
+    void endWithOthers(const std::string &reason);
+    /// In Gone: starts all ranks for the `number`th time again (from 1). On error nothing is left running, and it is Gone still.
+    Result<void> again(int number);
+    void settle();                                                 ///< in Gone: the ranks have ended as they have
+    [[nodiscard]] int masterPort() const { return m_master.port; } ///< after start()
+    /// The failure of a rank here that ends the ranks, if there is one.
+    struct Failure {
+        std::int64_t monoNs = 0;
+        bool bySignal = false;
+        bool peerLost = false; ///< the rank itself says that it has lost another one: the cause lies there
+    };
+    [[nodiscard]] std::optional<Failure> failure() const;
+
+    [[nodiscard]] State state() const { return m_state; }
+    [[nodiscard]] std::vector<Sampler::Watched> livingRanks() const;
+    [[nodiscard]] ConsoleTap *console(int rank);
+
+    // In Gone and Over only:
+    [[nodiscard]] RunState outcome() const;
+    [[nodiscard]] int exitCode() const;    ///< 0, 1, 2, 130: result.json's
+    [[nodiscard]] int commandCode() const; ///< the failing rank's own, 128 + signal when it was killed
+    [[nodiscard]] const std::string &reason() const { return m_reason; }
+    [[nodiscard]] std::vector<RankExit> exits() const;
+    [[nodiscard]] double runTimeS() const;
+
+private:
+    using Rank = SupervisedRank;
+
+    Result<void> spawnAll();
+    Result<int> prepareMaster(Rank::Environment &environment);
+    [[nodiscard]] Rank::Handlers rankHandlers();
+    void collectExits();
+    void reportExit(const Rank &rank);
+    void considerFailure(const Rank &rank);
+    [[nodiscard]] bool isBetterCause(const Rank &rank) const;
+    void killWhatLives();
+    void endOthers(std::chrono::milliseconds grace);
+    void killAll();
+    void allGone();
+    void finish();
+    void alert(std::string severity, std::string kind, std::string message, std::optional<int> rank = std::nullopt);
+    [[nodiscard]] bool allEnded() const;
+    [[nodiscard]] bool stoppedByItself() const;
+
+    Parts m_parts;
+    Handlers m_handlers;
+    State m_state = State::Idle;
+    std::deque<Rank> m_ranks; ///< stays where it is in memory
+    MasterPort m_master;
+    static constexpr std::int64_t sameStopNs = 1'000'000'000;
+    std::int64_t m_startNs = 0, m_endNs = 0, m_causeNs = 0, m_stopNs = 0;
+    EventLoop::Token m_killTimer = 0, m_termTimer = 0;
+    bool m_stopAsked = false, m_abandoned = false;
+    std::string m_stopBy, m_reason;
+    const Rank *m_cause = nullptr; ///< the rank whose failure ends the run
+    int m_restarts = 0;
+};
+
+} // namespace lockstep::agent

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/session/first_node.h"
+
+#include <filesystem>
+#include <numeric>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "ipc/placement.h"
+#include "trainer/agent/ranks/node_plan.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::chrono::milliseconds nodesCheckInterval{100}, leaveCheckInterval{20};
+/// How long a lost node is waited for once the ranks here have ended: when its connection was closed (its agent died, or
+/// would be back by now), and when the run has failed anyway.
+constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000};
+constexpr int mostRefusalAlerts = 50, mostLeaveChecks = 50;
+
+/// Ranks of different versions of PyTorch do not understand each other and may wait for ever. Empty: as far as is known, all
+/// nodes have the same major and minor version.
+std::string differentTorch(const std::vector<MachineRecord> &machines) {
+    const auto majorMinor = [](const std::string &version) {
+        const auto first = version.find('.');
+        return version.substr(0, first == std::string::npos ? first : version.find_first_of(".+", first + 1));
+    };
+    std::set<std::string> lines;
+    std::string list;
+    for (const MachineRecord &machine : machines)
+        if (!machine.torchVersion.empty()) {
+            lines.insert(majorMinor(machine.torchVersion));
+            list += (list.empty() ? "" : ", ") + machine.torchVersion + " on " + machine.host;
+        }
+    return lines.size() < 2 ? std::string()
+                            : "the nodes have unlike versions of PyTorch (" + list +
+                                  "); bring one that all can use to them: lockstepctl nodes sync";
+}
+} // namespace
+
+FirstNode::FirstNode(LocalRun &local, Hooks hooks)
+    : m_local(local), m_hooks(std::move(hooks)), m_traces(local.journal(), local.folder()) {}
+
+FirstNode::~FirstNode() {
+    cancelTimers();
+    m_local.loop().cancel(m_leaveTimer);
+}
+
+void FirstNode::cancelTimers() {
+    for (EventLoop::Token *timer : {&m_joinTimer, &m_restartTimer, &m_endTimer})
+        m_local.loop().cancel(*timer);
+    if (m_lostNodes)
+        m_lostNodes->stop();
+}
+
+// --- until all have joined ---------------------------------------------------------------------------------------
+
+Result<void> FirstNode::begin() {
+    const LaunchPlan &plan = m_local.plan();
+    NodeDoor::Options options;
+    options.address = plan.nodes.listenAddress;
+    options.port = plan.nodes.listenPort;
+    options.announce = plan.nodes.announce;
+    options.token = plan.nodes.token;
+    options.runId = plan.record.run;
+    auto hub = NodeHub::open(m_local.loop(), m_local.clock(), m_local.folder(), std::move(options), plan.nodes.titles,
+                             static_cast<int>(plan.ranks.size()));
+    if (!hub)
+        return fail(hub.error());
+    m_hub = std::move(*hub);
+    m_lostNodes.emplace(m_local, *m_hub);
+    if (!isScript(plan.record))
+        m_trainer.emplace();
+    writeJoinFile();
+    openHub();
+    m_joinTimer = m_local.loop().after(plan.nodes.joinLimit, [this] {
+        const auto limit = std::chrono::duration_cast<std::chrono::seconds>(m_local.plan().nodes.joinLimit);
+        const std::string reason = m_hub->absent() + " did not join within " + std::to_string(limit.count()) +
+                                   " s; see that its agent starts and reaches " + m_hub->join();
+        m_local.alert("error", "node_absent", reason);
+        endBeforeStart(RunState::Failed, exitFailed, reason);
+    });
+    return {};
+}
+
+void FirstNode::openHub() {
+    NodeHub::Handlers handlers;
+    handlers.onAllJoined = [this] { onAllJoined(); };
+    handlers.onFailed = [this](const NodeMessage &failed) { onNodeFailed(failed); };
+    handlers.onLink = [this](const LinkFrame &link) { onLink(link); };
+    handlers.onExit = [this](const RankExit &exit) { m_local.end().exits.push_back(exit); };
+    handlers.onTrace = [this](int node, const TraceInbox::Whole &trace) {
+        m_traces.store(m_hub->node(node).title(), trace);
+    };
+    handlers.onGone = [this] { checkRestart(); };
+    handlers.onControl = m_hooks.onControl;
+    handlers.onRefused = [this](const std::string &message) { onRefused(message); };
+    m_hub->start(std::move(handlers));
+}
+
+/// For nodes that see this folder: 0600, in a 0700 folder, and removed when all have joined.
+void FirstNode::writeJoinFile() {
+    const nlohmann::ordered_json json = {{"join", m_hub->join()}, {"token", m_hub->token()}};
+    if (const auto written = realFileSystem().writeAtomically(m_local.folder().join(), json.dump() + "\n"); !written)
+        logWarning(written.error().message());
+}
+
+void FirstNode::removeJoinFile() {
+    std::error_code ignored;
+    std::filesystem::remove(m_local.folder().join(), ignored);
+}
+
+void FirstNode::onRefused(const std::string &message) {
+    if (++m_refusals > mostRefusalAlerts)
+        return; // a port scanner must not fill the log
+    m_local.alert("warning", "connection_refused",
+                  message + (m_refusals == mostRefusalAlerts ? "; further ones are not told" : ""));
+}
+
+void FirstNode::onAllJoined() {
+    if (m_local.over())
+        return;
+    m_local.loop().cancel(m_joinTimer);
+    removeJoinFile();
+    const std::vector<int> counts = m_hub->processes();
+    const int worldSize = std::accumulate(counts.begin(), counts.end(), 0);
+    placeRanks(m_local.plan(), 0, worldSize);
+    recordNodes(worldSize);
+    for (int node = 1; node <= m_hub->count(); ++node)
+        if (const LogWindow *log = m_hub->node(node).window())
+            m_local.socket().addLog(node, *log);
+
+    if (const std::string different = differentTorch(m_local.plan().record.machines); !different.empty()) {
+        m_local.alert("error", "torch_differs", different);
+        return endBeforeStart(RunState::Failed, exitBadArguments, different);
+    }
+    if (auto started = m_local.startRanks(); !started) {
+        m_local.alert("error", "start_failed", started.error().message());
+        return endBeforeStart(RunState::Failed, exitCodeOf(started.error()), started.error().message());
+    }
+    sendGo();
+    m_local.journal().note("info", "all " + std::to_string(counts.size()) +
+                                       " nodes have joined: " + std::to_string(worldSize) + " ranks start");
+}
+
+/// Adds the other nodes' devices and machines to config.json.
+void FirstNode::recordNodes(int worldSize) {
+    RunRecord &record = m_local.plan().record;
+    record.processes = worldSize;
+    for (const std::string &device : m_hub->devices())
+        record.deviceNames.push_back(device);
+    if (m_trainer)
+        record.machines.front().torchVersion = m_trainer->answer().torch;
+    for (MachineRecord &machine : m_hub->machines())
+        record.machines.push_back(std::move(machine));
+    if (const auto written = realFileSystem().writeAtomically(m_local.folder().config(), toJson(record)); !written)
+        m_local.alert("warning", "record_unwritten",
+                      "the other nodes' machines are not in config.json: " + written.error().message());
+}
+
+void FirstNode::sendGo() {
+    const LaunchPlan &plan = m_local.plan();
+    m_hub->go(plan.nodes.announce.empty() ? plan.master.address : plan.nodes.announce, m_local.ranks().masterPort(),
+              m_restarts, plan.maxRestarts - m_restarts);
+}
+
+void FirstNode::endBeforeStart(RunState state, int code, const std::string &reason) {
+    if (!m_local.endWithoutRanks(state, code, reason))
+        return;
+    m_hub->abort(reason);
+    removeJoinFile();
+    settle();
+}
+
+// --- while ranks run ---------------------------------------------------------------------------------------------
+
+void FirstNode::stop(const std::string &by) {
+    if (m_local.over() && m_stopAsked) { // only lost nodes are waited for; whoever asks twice does not want to
+        addNodesEnd();
+        return settle();
+    }
+    m_hub->stop(by);
+    m_stopAsked = true;
+    if (m_local.started())
+        m_local.ranks().stop(by);
+    else
+        endBeforeStart(RunState::Stopped, exitStopped, "stopped by " + by);
+}
+
+void FirstNode::trace(const Control &control) {
+    if (control.steps.value_or(0) >= 1)
+        m_hub->trace(control);
+    m_local.recordTrace(control);
+}
+
+void FirstNode::onLink(const LinkFrame &link) {
+    m_local.journal().append(LinkFrame(link));
+    if (link.link == "lost" && !m_local.over())
+        m_local.alert("warning", "link_lost",
+                      "the link to " + link.host + " is lost, its training state unknown: " + link.reason);
+    m_local.journal().requestSync();
+    m_lostNodes->onLink(link);
+}
+
+void FirstNode::onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) {
+    if (exit.code == exitStopped) // it stopped by itself: so do all
+        return m_hub->stop("rank " + std::to_string(rank));
+    const auto failure = m_local.ranks().failure();
+    m_cause.onOwn(exit.signal.has_value(), !exit.signal && failure && failure->peerLost, m_local.clock().monoNs());
+    m_hub->abort(reason);
+}
+
+void FirstNode::onNodeFailed(const NodeMessage &failed) {
+    m_cause.onReported(failed, m_local.started() ? m_local.ranks().failure() : std::nullopt, m_local.clock().monoNs());
+    if (!m_local.started())
+        return endBeforeStart(RunState::Failed, failed.exitCode.value_or(exitFailed), failed.reason);
+    m_local.ranks().endWithOthers(failed.reason);
+    m_hub->abort(failed.reason);
+}
+
+void FirstNode::onRanksGone() {
+    if (m_local.ranks().outcome() == RunState::Stopped) // by themselves: so do all
+        m_hub->stop("a rank of " + m_local.host());
+    m_local.loop().cancel(m_restartTimer);
+    m_restartTimer = m_local.loop().every(nodesCheckInterval, [this] { checkRestart(); });
+    checkRestart();
+}
+
+/// Once the ranks of all nodes are gone, or of those that are left: starts them again, or ends the run.
+void FirstNode::checkRestart() {
+    if (!m_local.started() || m_local.ranks().state() != Supervisor::State::Gone)
+        return;
+    Supervisor &ranks = m_local.ranks();
+    const auto &theirs = m_cause.reported();
+    const bool failed = ranks.failure() || theirs;
+    const bool all = m_hub->allGone();
+    if (!all && !m_hub->onlyLostFor(patienceClosed, failed ? patienceFailed : m_local.plan().nodes.lease))
+        return;
+    const std::string reason = theirs ? theirs->reason : ranks.reason();
+    const int code = theirs ? theirs->exitCode.value_or(exitFailed) : ranks.exitCode();
+    m_local.loop().cancel(m_restartTimer);
+    if (all && failed && code == exitFailed && !m_stopAsked)
+        return restart(reason);
+    m_hub->settle();
+    ranks.settle();
+}
+
+void FirstNode::restart(const std::string &reason) {
+    ++m_restarts;
+    m_local.alert("warning", "restart",
+                  "all ranks of all nodes are started again, " + std::to_string(m_restarts) + " of " +
+                      std::to_string(m_local.plan().maxRestarts) + " times, since " + reason);
+    m_cause.reset();
+    m_local.end().exits.clear(); // result.json has the last start's; the logs have all
+    if (auto started = m_local.ranks().again(m_restarts); !started) {
+        m_local.alert("error", "start_failed", started.error().message());
+        m_hub->settle();
+        return m_local.ranks().settle();
+    }
+    sendGo();
+}
+
+// --- the end -----------------------------------------------------------------------------------------------------
+
+void FirstNode::onRanksOver() {
+    cancelTimers();
+    if (m_local.end().state != RunState::Done && !m_stopAsked)
+        m_hub->abort(m_cause.reported() ? m_cause.reported()->reason : m_local.end().reason);
+    m_endTimer = m_local.loop().every(nodesCheckInterval, [this] { checkNodesEnded(); });
+    checkNodesEnded();
+}
+
+void FirstNode::checkNodesEnded() {
+    const bool failed = m_local.end().state == RunState::Failed;
+    if (!m_hub->allEnded() && !m_hub->onlyLostFor(patienceClosed, failed ? patienceFailed : m_local.plan().nodes.lease))
+        return;
+    m_local.end().wallUs = m_local.clock().wallUs();
+    addNodesEnd();
+    settle();
+}
+
+/// Combines how the other nodes have ended with how the ranks here have.
+void FirstNode::addNodesEnd() {
+    RunEnd &end = m_local.end();
+    const std::string lost = m_hub->lostNodes();
+    const auto worst = m_hub->worstEnd();
+    const auto &theirs = m_cause.reported();
+    if (theirs && !m_stopAsked) {
+        end.state = RunState::Failed;
+        end.resultCode = theirs->exitCode.value_or(exitFailed);
+        end.commandCode = theirs->signal ? 128 + *theirs->signal : theirs->code.value_or(exitFailed);
+        end.reason = theirs->reason;
+    } else if (end.state == RunState::Done && worst && runStateFrom(worst->state) != RunState::Done) {
+        end.state = runStateFrom(worst->state).value_or(RunState::Failed);
+        end.resultCode = end.commandCode = worst->exitCode.value_or(exitFailed);
+        end.reason = worst->reason;
+    }
+    if (lost.empty())
+        return;
+    // A rank that misses its peer fails in the moment in which the other agent's connection ends: that is the cause.
+    if (const auto own = m_local.ranks().failure(); own && !own->bySignal && !theirs)
+        if (const std::string suspect = m_hub->closedAround(own->monoNs, sameMomentNs); !suspect.empty())
+            end.reason = "the agent on " + suspect + " ended without a word; then " + end.reason;
+    m_local.alert("error", "node_lost",
+                  "the link to " + lost +
+                      " did not come back: how the ranks there ended, and the rest of the log, are unknown");
+    if (end.state == RunState::Done) {
+        end.state = RunState::Failed;
+        end.resultCode = end.commandCode = exitFailed;
+        end.reason = "the link to " + lost + " did not come back: how its ranks ended is unknown";
+    }
+}
+
+void FirstNode::settle() {
+    if (std::exchange(m_settled, true))
+        return;
+    cancelTimers();
+    collectTraces();
+    m_local.writeEnd();
+    m_hooks.settle();
+}
+
+void FirstNode::addToResult(RunResult &result) const {
+    result.nodeLogLines = m_hub->logLines();
+}
+
+void FirstNode::onResultWritten() {
+    const RunEnd &end = m_local.end();
+    m_hub->end(end.state, end.reason, end.resultCode);
+}
+
+/// The other agents close their links when they have heard of the end; they get a second.
+void FirstNode::leave(std::function<void()> done) {
+    m_leaveTimer = m_local.loop().every(leaveCheckInterval, [this, done = std::move(done)] {
+        if (!m_hub->connected() || m_leaveChecks++ > mostLeaveChecks)
+            done();
+    });
+}
+
+// --- traces ------------------------------------------------------------------------------------------------------
+
+void FirstNode::collectTraces() {
+    m_traces.merge(m_local.started() ? tracesOfAll() : tracesOfRanks(m_local.plan()));
+}
+
+/// Every rank of the run, and how its times are brought to this node's clock. Those behind a lost link are not waited for.
+std::vector<RankTrace> FirstNode::tracesOfAll() const {
+    std::vector<RankTrace> ranks = tracesOfRanks(m_local.plan());
+    const std::vector<int> counts = m_hub->processes(), first = firstRanks(counts);
+    for (int number = 1; number <= m_hub->count(); ++number) {
+        const RemoteNode &node = m_hub->node(number);
+        const auto clock = node.monoClock();
+        const bool away = node.isLost() || node.hasEnded();
+        const std::string missing = !clock ? "the clock of " + node.title() + " is unknown"
+                                    : away ? "nothing came of it from " + node.title()
+                                           : std::string();
+        for (int i = 0; i < counts[static_cast<std::size_t>(number)]; ++i)
+            ranks.push_back({first[static_cast<std::size_t>(number)] + i, clock ? clock->offsetS : 0.0,
+                             clock ? clock->roundTripS / 2 : 0.0, missing});
+    }
+    return ranks;
+}
+
+} // namespace lockstep::agent

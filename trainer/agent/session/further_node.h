@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "trainer/agent/nodes/node_link.h"
+#include "trainer/agent/session/run_role.h"
+#include "trainer/agent/session/trace_sender.h"
+
+namespace lockstep::agent {
+
+/// Node K of several: joins node 0 by a link, starts and ends its ranks as that says, and sends it the log and traces. Without
+/// the link the ranks go on for a lease.
+///   Joining → Joined → (go) Running → (all gone) waits for go or settle → (the ranks here are over) Reported → (end) Settled
+/// A run that ends before go leaves nothing on this node.
+class FurtherNode final : public RunRole {
+public:
+    FurtherNode(LocalRun &local, Hooks hooks);
+    ~FurtherNode() override;
+
+    Result<void> begin() override; ///< blocks until node 0 has accepted or refused this node; a signal ends it
+    void stop(const std::string &by) override;
+    void trace(const Control &control) override { m_local.recordTrace(control); }
+    void onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) override;
+    void onRanksGone() override;
+    void onRanksOver() override { reportOver(); }
+    void stopWaiting() override { settle(); }
+    void collectTraces() override { m_traces->sendNew(); }
+    void sendLog() override { m_link->pump(); }
+    void addToResult(RunResult &result) const override;
+    void onResultWritten() override { m_link->close(); }
+    void leave(std::function<void()> done) override { done(); }
+
+private:
+    void openLink();
+    void refuseJoin(Error why);
+    void onOrder(const NodeMessage &message);
+    void onGo(const NodeMessage &message);
+    void onAbort(const NodeMessage &message);
+    void onStop(const NodeMessage &message);
+    void onEnd(const NodeMessage &message);
+    void reportStartFailed(const Error &why);
+    void reportOver();
+    void onLinkLost(const std::string &why);
+    void checkLease();
+    void checkNode0Gone();
+    void endBeforeStart(RunState state, int code, const std::string &reason);
+    void settle();
+    [[nodiscard]] int node() const { return m_local.plan().nodes.node; }
+
+    LocalRun &m_local;
+    Hooks m_hooks;
+    std::unique_ptr<NodeLink> m_link;    ///< from begin() on
+    std::optional<TraceSender> m_traces; ///< likewise
+    std::optional<Error> m_joinError;
+    EventLoop::Token m_joinTimer = 0, m_refusedTimer = 0, m_leaseTimer = 0, m_endTimer = 0;
+    std::int64_t m_stopNumber = 0; ///< the last stop of node 0; it repeats it after a cut
+    int m_restarts = 0;
+};
+
+} // namespace lockstep::agent

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/session/local_run.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ipc/file_system.h"
+#include "trainer/agent/devices/machine.h"
+
+namespace lockstep::agent {
+
+namespace {
+constexpr std::chrono::milliseconds sampleInterval{200}, quietLimit{5000};
+
+std::set<int> ranksOf(const LaunchPlan &plan) {
+    std::set<int> ranks;
+    for (const RankPlan &rank : plan.ranks)
+        ranks.insert(rank.rank);
+    return ranks;
+}
+
+/// Whether lockstep-trainer itself trains here: it reports its loss and writes a summary by itself.
+bool isOurTraining(const LaunchPlan &plan) {
+    return plan.record.config && !isScript(plan.record) && !plan.attended;
+}
+} // namespace
+
+LocalRun::LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
+    : m_loop(loop), m_clock(clock), m_plan(std::move(plan)), m_keeper(std::move(keeper)), m_folder(std::move(folder)),
+      m_host(hostName()) {}
+
+Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
+    m_handlers = std::move(handlers);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // so that what a rank's child leaves behind can be reaped here
+    const int node = m_plan.nodes.node;
+    auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(node), node, m_plan.record.run, m_host);
+    if (!journal)
+        return fail(journal.error());
+    m_journal = std::move(*journal);
+    auto socket = RunSocket::bindForRun(m_loop, *m_journal, m_plan.record.run, node);
+    if (!socket)
+        return fail(socket.error());
+    m_socket = std::move(*socket);
+    m_disk.emplace(*m_journal, folder());
+    addSummaryFile();
+    m_samples = std::make_unique<RunSamples>(m_clock, *m_journal, *m_socket, m_plan.devices, std::move(nvml), [this] {
+        return m_supervisor ? m_supervisor->livingRanks() : std::vector<Sampler::Watched>{};
+    });
+    openSocket();
+    m_journal->state(RunState::Init, m_plan.record.name);
+    m_journal->requestSync();
+    if (!m_plan.python.empty())
+        m_journal->note("info", "the script runs with " + m_plan.python);
+    if (!m_plan.nodes.interfacesFound.empty())
+        m_journal->note("info", m_plan.nodes.interfacesFound);
+    return {};
+}
+
+/// The trainer's own report goes into the run's folder, unless its command names another place.
+void LocalRun::addSummaryFile() {
+    if (!isOurTraining(m_plan))
+        return;
+    for (RankPlan &rank : m_plan.ranks)
+        if (std::none_of(rank.command.begin(), rank.command.end(),
+                         [](const std::string &argument) { return argument.starts_with("--summary"); }))
+            rank.command.push_back("--summary=" + folder().summary());
+}
+
+void LocalRun::openSocket() {
+    RunSocket::Handlers handlers;
+    handlers.onRankConnected = [](int) {};
+    handlers.onRankLine = [this](int rank, std::string_view line) { m_intake->takeLine(rank, line); };
+    handlers.onRankCut = [this](int rank, const Error &why) { m_intake->onRankCut(rank, why); };
+    handlers.onRefused = [this](const std::string &message) { alert("warning", "connection_refused", message); };
+    handlers.onControl = [this](const Control &control) { m_handlers.onControl(control); };
+    m_socket->open(std::move(handlers), {});
+}
+
+Result<void> LocalRun::startRanks() {
+    m_socket->setRanks(ranksOf(m_plan));
+    makeIntake();
+    makeSupervisor();
+    return m_supervisor->start();
+}
+
+void LocalRun::makeIntake() {
+    m_intake =
+        std::make_unique<FrameIntake>(m_clock, *m_journal, folder(), ranksOf(m_plan),
+                                      FrameIntake::Handlers{[this](std::int64_t fromNs, std::int64_t toNs) {
+                                                                return m_samples->deviceUse(fromNs, toNs);
+                                                            },
+                                                            [this](int rank, std::string_view text) {
+                                                                if (ConsoleTap *console = m_supervisor->console(rank))
+                                                                    console->appendText(text);
+                                                            },
+                                                            [this] { writeTraining(""); }, !isOurTraining(m_plan)});
+}
+
+void LocalRun::makeSupervisor() {
+    Supervisor::Handlers handlers;
+    handlers.onConsoleLine = m_handlers.onConsoleLine;
+    handlers.onFailure = m_handlers.onRankFailed;
+    handlers.onRestart = [this] { m_intake->startOver(); };
+    handlers.onOver = [this] { onRanksOver(); };
+    handlers.onGone = m_handlers.onRanksGone;
+    m_supervisor = std::make_unique<Supervisor>(
+        Supervisor::Parts{m_loop, m_clock, m_plan, folder(), *m_journal, *m_socket, m_keeper, m_host},
+        std::move(handlers));
+}
+
+void LocalRun::startTimers() {
+    m_sampleTimer = m_loop.every(sampleInterval, [this] { m_samples->take(); });
+    m_secondTimer = m_loop.every(oneSecond, [this] { everySecond(); });
+    // A script that reports no frames is simply running.
+    m_quietTimer = m_loop.after(quietLimit, [this] {
+        const bool quiet = std::none_of(m_plan.ranks.begin(), m_plan.ranks.end(),
+                                        [this](const RankPlan &rank) { return m_socket->everConnected(rank.rank); });
+        if (quiet && m_supervisor)
+            writeTraining("the ranks report no frames");
+    });
+}
+
+void LocalRun::endTimers() {
+    for (EventLoop::Token *timer : {&m_sampleTimer, &m_secondTimer, &m_quietTimer})
+        m_loop.cancel(*timer);
+}
+
+void LocalRun::everySecond() {
+    m_journal->append(HeartbeatFrame{});
+    m_journal->requestSync();
+    m_handlers.onSecond();
+    if (m_folder.gone() && m_supervisor) // nobody could read of the run later: it would only hold the devices
+        m_supervisor->abandon("run_folder_removed", "the run's folder " + folder().path + " was removed while it ran");
+    m_socket->rebindIfLost();
+    reapStrays();
+    m_disk->check();
+}
+
+void LocalRun::reapStrays() {
+    // Ranks are reaped by their pidfd; here only what they left behind is.
+    if (!m_supervisor)
+        return;
+    const auto living = m_supervisor->livingRanks();
+    for (;;) {
+        siginfo_t info{};
+        if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+            return;
+        if (std::any_of(living.begin(), living.end(), [&](const auto &rank) { return rank.pid == info.si_pid; }))
+            return; // its pidfd event is on the way
+        ::waitpid(info.si_pid, nullptr, 0);
+    }
+}
+
+void LocalRun::writeTraining(const std::string &detail) {
+    if (std::exchange(m_training, true))
+        return;
+    m_journal->state(RunState::Training, detail);
+    m_journal->requestSync();
+}
+
+void LocalRun::alert(std::string severity, std::string kind, std::string message) {
+    alertAndLog(*m_journal, std::move(severity), std::move(kind), std::move(message));
+}
+
+void LocalRun::recordTrace(const Control &control) {
+    const std::string what = "a trace of " + std::to_string(control.steps.value_or(0)) + " steps, asked by " +
+                             (control.by.empty() ? "a viewer" : control.by);
+    if (control.steps.value_or(0) < 1)
+        return m_journal->note("warning", what + ", is refused: it wants 1 step or more");
+    const auto reached = m_socket->sendControl(control);
+    m_journal->note("info", what + ": " + std::to_string(reached.size()) + " ranks record it");
+}
+
+bool LocalRun::endWithoutRanks(RunState state, int code, const std::string &reason) {
+    if (std::exchange(m_over, true))
+        return false;
+    endTimers();
+    m_end.state = state;
+    m_end.resultCode = m_end.commandCode = code;
+    m_end.reason = reason;
+    m_end.wallUs = m_clock.wallUs();
+    return true;
+}
+
+void LocalRun::onRanksOver() {
+    m_over = true;
+    endTimers();
+    for (const pid_t child : childrenOf(::getpid())) // what left its group and outlived its rank
+        if (child != m_keeper.pid())
+            ::kill(child, SIGKILL);
+    m_end.state = m_supervisor->outcome();
+    m_end.resultCode = m_supervisor->exitCode();
+    m_end.commandCode = m_supervisor->commandCode();
+    m_end.reason = m_supervisor->reason();
+    m_end.runTimeS = m_supervisor->runTimeS();
+    for (const RankExit &exit : m_supervisor->exits())
+        m_end.exits.push_back(exit);
+    m_end.wallUs = m_clock.wallUs();
+    m_handlers.onRanksOver();
+}
+
+void LocalRun::writeEnd() {
+    m_journal->state(m_end.state, m_end.reason);
+    m_journal->requestSync();
+}
+
+RunResult LocalRun::result() const {
+    RunResult result;
+    result.run = m_plan.record.run;
+    result.state = m_end.state;
+    result.exitCode = m_end.resultCode;
+    result.reason = m_end.reason;
+    result.startWallUs = m_plan.record.startWallUs;
+    result.endWallUs = m_end.wallUs;
+    result.runTimeS = m_end.runTimeS;
+    result.ranks = m_end.exits;
+    std::sort(result.ranks.begin(), result.ranks.end(),
+              [](const RankExit &a, const RankExit &b) { return a.rank < b.rank; });
+    if (const auto text = realFileSystem().readAll(folder().summary()))
+        if (auto summary = summaryFromJson(*text))
+            result.summary = std::move(*summary);
+    m_samples->addTo(result);
+    result.logLines = m_journal->nextSeq();
+    return result;
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ipc/run_folder.h"
+
+namespace lockstep::agent {
+
+/// How a run, or one node's part of it, has ended.
+struct RunEnd {
+    RunState state = RunState::Failed;
+    int resultCode = 1;  ///< 0, 1, 2, 130: result.json's
+    int commandCode = 1; ///< exit code of `lockstep-agent run`: the failing rank's own
+    std::string reason;
+    std::int64_t wallUs = 0; ///< since 1970
+    double runTimeS = 0;
+    std::vector<RankExit> exits;
+};
+
+} // namespace lockstep::agent

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/session/run_samples.h"
+
+namespace lockstep::agent {
+
+namespace {
+/// Over a shorter time the kernel's clock ticks are too coarse to measure load.
+constexpr std::int64_t shortestSampleNs = 40'000'000;
+} // namespace
+
+RunSamples::RunSamples(const Clock &clock, RunJournal &journal, const RunSocket &socket,
+                       std::vector<DevicePlan> devices, std::unique_ptr<Nvml> nvml, Ranks livingRanks)
+    : m_clock(clock), m_journal(journal), m_socket(socket), m_sampler(clock, std::move(devices), std::move(nvml)),
+      m_livingRanks(std::move(livingRanks)) {}
+
+void RunSamples::take() {
+    std::vector<Sampler::Watched> viewers;
+    for (const pid_t pid : m_socket.viewers())
+        viewers.push_back({std::nullopt, pid});
+    Frame sample = m_sampler.sample(m_livingRanks(), viewers);
+    m_watching.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
+    m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
+    m_journal.append(std::move(sample));
+}
+
+std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int64_t toNs) {
+    if (m_clock.monoNs() - m_sampler.lastSampleNs() > shortestSampleNs)
+        take(); // so that the end of the epoch is in it
+    return m_sampler.over(fromNs, toNs);
+}
+
+void RunSamples::addTo(RunResult &result) const {
+    result.watching = m_watching.total();
+    result.surroundings = m_surroundings.total();
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ipc/clock.h"
+#include "ipc/run_folder.h"
+#include "trainer/agent/devices/device_sampler.h"
+#include "trainer/agent/devices/surroundings_meter.h"
+#include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/log/run_socket.h"
+#include "trainer/agent/log/watching_meter.h"
+
+namespace lockstep::agent {
+
+/// Writes samples of devices, ranks and viewers into the log, and sums up over the run what watching it cost and what else
+/// went on on this machine.
+class RunSamples {
+public:
+    using Ranks = std::function<std::vector<Sampler::Watched>()>;
+    RunSamples(const Clock &clock, RunJournal &journal, const RunSocket &socket, std::vector<DevicePlan> devices,
+               std::unique_ptr<Nvml> nvml, Ranks livingRanks);
+
+    void take(); ///< call every 200 ms
+    /// Use of every device in that time, sampled up to now.
+    [[nodiscard]] std::vector<DeviceEpochUse> deviceUse(std::int64_t fromNs, std::int64_t toNs);
+    void addTo(RunResult &result) const;
+
+private:
+    const Clock &m_clock;
+    RunJournal &m_journal;
+    const RunSocket &m_socket;
+    Sampler m_sampler;
+    Ranks m_livingRanks;
+    WatchingMeter m_watching;
+    SurroundingsMeter m_surroundings{allowedCores()};
+};
+
+} // namespace lockstep::agent

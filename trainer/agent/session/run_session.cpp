@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/session/run_session.h"
+
+#include <signal.h>
+
+#include "ipc/logging.h"
+
+namespace lockstep::agent {
+
+namespace {
+sigset_t sessionSignals() {
+    sigset_t signals = endingSignals();
+    sigaddset(&signals, SIGCHLD);
+    return signals;
+}
+} // namespace
+
+void blockSessionSignals() {
+    const sigset_t signals = sessionSignals();
+    ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
+Session::Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder)
+    : m_local(m_loop, m_clock, std::move(plan), std::move(keeper), std::move(folder)) {}
+
+Result<std::unique_ptr<Session>> Session::start(LaunchPlan plan, GroupKeeper keeper, std::unique_ptr<Nvml> nvml,
+                                                OnConsoleLine onConsoleLine) {
+    auto folder = NewRunFolder::create(plan.record, plan.nodes.node);
+    if (!folder)
+        return fail(folder.error());
+    std::unique_ptr<Session> session(new Session(std::move(plan), std::move(keeper), std::move(*folder)));
+    if (auto opened = session->open(std::move(nvml), std::move(onConsoleLine)); !opened) {
+        session->discard();
+        return fail(opened.error());
+    }
+    return session;
+}
+
+Result<void> Session::open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLine) {
+    LocalRun::Handlers handlers;
+    handlers.onConsoleLine = std::move(onConsoleLine);
+    handlers.onControl = [this](const Control &control) { onControl(control); };
+    handlers.onSecond = [this] { m_role->collectTraces(); };
+    handlers.onRankFailed = [this](int rank, const ProcessExit &exit, const std::string &reason) {
+        m_role->onRankFailed(rank, exit, reason);
+    };
+    handlers.onRanksGone = [this] { m_role->onRanksGone(); };
+    handlers.onRanksOver = [this] {
+        m_role->collectTraces();
+        m_role->onRanksOver();
+    };
+    if (auto opened = m_local.open(std::move(nvml), std::move(handlers)); !opened)
+        return opened;
+    m_role = makeRole(
+        m_local, {[this] { settle(); }, [this] { drop(); }, [this](const Control &control) { onControl(control); }});
+    m_signals.emplace(m_loop, sessionSignals(), [this](int number) { onSignal(number); });
+    if (auto begun = m_role->begin(); !begun)
+        return begun;
+    m_local.startTimers();
+    m_loop.afterBatch([this] {
+        m_local.socket().pump();
+        m_role->sendLog();
+    });
+    return {};
+}
+
+void Session::onControl(const Control &control) {
+    if (control.command == "stop")
+        stop(control.by.empty() ? "a viewer" : control.by);
+    else if (control.command == "trace")
+        m_role->trace(control);
+    else
+        m_local.journal().note("warning", "unknown command '" + control.command + "' ignored");
+}
+
+void Session::stop(const std::string &by) {
+    if (!m_settled)
+        m_role->stop(by);
+}
+
+void Session::onSignal(int number) {
+    if (number == SIGCHLD)
+        m_local.reapStrays();
+    else if (!m_local.over())
+        stop(signalName(number));
+    else if (!m_settled)
+        m_role->stopWaiting();
+    else
+        m_result.giveUp(); // whoever wants this agent gone knows of the full disk
+}
+
+void Session::settle() {
+    if (std::exchange(m_settled, true))
+        return;
+    const auto compose = [this] {
+        RunResult result = m_local.result();
+        m_role->addToResult(result);
+        return result;
+    };
+    m_result.write(compose, [this] {
+        m_role->onResultWritten();
+        m_local.socket().finish([this] { m_role->leave([this] { m_loop.quit(); }); });
+    });
+}
+
+void Session::drop() {
+    m_settled = true;
+    discard();
+    m_loop.quit();
+}
+
+const RunEnd &Session::run() {
+    logInfo("run " + runId() + " started");
+    m_loop.run();
+    const RunEnd &end = m_local.end();
+    logInfo("run " + runId() + ": " + std::string(toString(end.state)) + (end.reason.empty() ? "" : ", " + end.reason));
+    return end;
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "trainer/agent/net/signal_watch.h"
+#include "trainer/agent/session/local_run.h"
+#include "trainer/agent/session/result_writer.h"
+#include "trainer/agent/session/run_role.h"
+
+namespace lockstep::agent {
+
+/// One run on this node, from its folder to the end of its agent: what the node has of the run (LocalRun), its role among the
+/// run's nodes (RunRole), and how it ends. Everything is on the calling thread, which must be the process's main one.
+///   start() → Running → (the role settles it) Settled: result.json → followers get the rest → other nodes leave → run() returns
+class Session {
+public:
+    using OnConsoleLine = std::function<void(int rank, ConsoleTap::Stream, std::string_view line)>;
+
+    /// Makes the folder, opens the log, binds the socket and begins the role: a single node's ranks run, the first of several
+    /// listens, a further one has joined. An error leaves nothing behind.
+    static Result<std::unique_ptr<Session>> start(LaunchPlan plan, GroupKeeper keeper, std::unique_ptr<Nvml> nvml,
+                                                  OnConsoleLine onConsoleLine);
+
+    [[nodiscard]] const std::string &runId() const { return m_local.plan().record.run; }
+    [[nodiscard]] const RunFolder &folder() const { return m_local.folder(); }
+    [[nodiscard]] const std::string &socketPath() { return m_local.socket().path(); }
+    [[nodiscard]] EventLoop &loop() { return m_loop; }
+    [[nodiscard]] JoinPoint joinPoint() const { return m_role->joinPoint(); }
+    [[nodiscard]] int node() const { return m_local.plan().nodes.node; }
+
+    const RunEnd &run(); ///< until the run is over and its followers have everything
+
+    void stop(const std::string &by);
+    void discard() { m_local.newFolder().discard(); } ///< after run(): nothing of the run stays on this node
+
+private:
+    Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder);
+    Result<void> open(std::unique_ptr<Nvml> nvml, OnConsoleLine onConsoleLine);
+    void onControl(const Control &control);
+    void onSignal(int number);
+    void settle();
+    void drop();
+
+    SystemClock m_clock;
+    EventLoop m_loop;
+    LocalRun m_local;
+    std::unique_ptr<RunRole> m_role; ///< from open() on
+    ResultWriter m_result{m_loop, m_local};
+    std::optional<SignalWatch> m_signals;
+    bool m_settled = false;
+};
+
+/// Blocks the signals a session reads from a descriptor; call first in main, before any thread.
+void blockSessionSignals();
+
+} // namespace lockstep::agent

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/agent/session/single_node.h"
+
+namespace lockstep::agent {
+
+SingleNode::SingleNode(LocalRun &local, Hooks hooks)
+    : m_local(local), m_hooks(std::move(hooks)), m_traces(local.journal(), local.folder()) {}
+
+void SingleNode::onRanksOver() {
+    m_local.writeEnd();
+    m_hooks.settle();
+}
+
+void SingleNode::collectTraces() {
+    m_traces.merge(tracesOfRanks(m_local.plan()));
+}
+
+/// A script writes no summary; what its ranks have reported makes one.
+void SingleNode::addToResult(RunResult &result) const {
+    if (!result.summary && result.state == RunState::Done)
+        result.summary = m_local.reported().summary(m_local.plan().record, result.runTimeS);
+}
+
+} // namespace lockstep::agent

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+#include "trainer/agent/log/run_journal.h"
+#include "trainer/agent/log/trace_merge.h"
+#include "trainer/agent/nodes/trace_transfer.h"
+#include "trainer/agent/ranks/launch_plan.h"
+
+namespace lockstep::agent {
+
+/// The traces of all ranks in the run's folder: those that come from other nodes are stored, and all are merged into one
+/// (trace_merge.h). What comes of it is noted in the log.
+class TraceCollection {
+public:
+    TraceCollection(RunJournal &journal, RunFolder folder) : m_journal(journal), m_folder(std::move(folder)) {}
+
+    void store(const std::string &host, const TraceInbox::Whole &trace);
+    void merge(const std::vector<RankTrace> &ranks); ///< if there is anything new
+
+private:
+    RunJournal &m_journal;
+    RunFolder m_folder;
+    TraceMerge m_merge;
+};
+
+/// The ranks of this node, whose traces are waited for and need no change of clock.
+[[nodiscard]] std::vector<RankTrace> tracesOfRanks(const LaunchPlan &plan);
+
+} // namespace lockstep::agent

@@ -1,9 +1,0 @@
-#include "trainer/agent/version.h"
-
-namespace lockstep::agent {
-
-const char *agentVersion() {
-    return LOCKSTEP_VERSION;
-}
-
-} // namespace lockstep::agent

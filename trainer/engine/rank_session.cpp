@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/engine/rank_session.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/utils.h>
+
+#include "ipc/crc32c.h"
+#include "ipc/file_system.h"
+#include "ipc/logging.h"
+#include "trainer/comm/backend_choice.h"
+#include "trainer/comm/store.h"
+#include "trainer/data/safetensors.h"
+#include "trainer/engine/process_facts.h"
+#include "trainer/report/device_clock.h"
+#include "trainer/report/host_clock.h"
+#include "trainer/strategies/make_strategy.h"
+
+namespace lockstep::trainer {
+
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto rendezvousLimit = 300s;
+
+Result<void> readDelay(Session &session) {
+    const char *text = std::getenv("LOCKSTEP_TEST_DELAY");
+    if (!text || !*text)
+        return {};
+    const auto delay = parseTestDelay(text);
+    if (!delay)
+        return fail(delay.error());
+    if (session.device().is_cuda())
+        return fail(Error::badArgument("a GPU's work can't be slowed from the host", "test delays on CPU devices",
+                                       "LOCKSTEP_TEST_DELAY"));
+    session.delay = *delay;
+    return {};
+}
+
+Result<void> readData(Session &session) {
+    const RunConfig &config = session.config;
+    auto train = loadImageSet(config.dataset, config.dataDir, Split::Train, config.trainSamples);
+    if (!train)
+        return fail(train.error());
+    auto test = loadImageSet(config.dataset, config.dataDir, Split::Test);
+    if (!test)
+        return fail(test.error());
+    session.train = std::move(*train);
+    session.test = std::move(*test);
+    return {};
+}
+
+/// "core:3" as people say it; a GPU by its name.
+std::string inWords(const std::string &place) {
+    const auto colon = place.find(':');
+    return colon == std::string::npos ? place : place.substr(0, colon) + " " + place.substr(colon + 1);
+}
+
+/// Two ranks on one core or GPU would measure each other.
+Result<void> checkOverlap(Session &session) {
+    std::string own = bootId();
+    for (const int core : session.placement.cores)
+        own += " core:" + std::to_string(core);
+    if (session.device().is_cuda())
+        own += " " + session.placement.names.front();
+    const auto all = session.communicator->exchange("cores", own);
+    std::set<std::string> taken;
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        std::istringstream words(all[rank]);
+        std::string machine, place;
+        words >> machine;
+        while (words >> place)
+            if (!taken.insert(machine + " " + place).second && !session.config.oversubscribe) {
+                session.communicator->part();
+                return fail(Error::badArgument("rank " + std::to_string(rank) + " shares " + inWords(place) +
+                                                   " with another rank",
+                                               "give each rank its own, or oversubscribe for a test", "--devices"));
+            }
+    }
+    return {};
+}
+
+Result<void> meetOthers(Session &session) {
+    if (!isDistributed(session.config.method)) {
+        session.communicator = std::make_unique<Communicator>();
+        session.devices = session.placement.names;
+        return {};
+    }
+    auto store = openStore(session.env, rendezvousLimit);
+    if (!store)
+        return fail(store.error());
+    session.communicator = std::make_unique<Communicator>(session.env, *store);
+    const bool oneNode = session.env.localWorldSize == session.env.worldSize;
+    session.devices = session.communicator->exchange("devices", (oneNode ? std::string() : hostName() + "/") +
+                                                                    session.placement.names.front());
+    if (auto apart = checkOverlap(session); !apart)
+        return apart;
+    const auto backend =
+        chooseBackend(*session.communicator, session.config.backend, session.device(), session.placement.names.front());
+    if (!backend)
+        return fail(backend.error());
+    session.backend = *backend;
+    session.communicator->connect(session.backend, session.device(),
+                                  glooPlaceOf(session.env, session.config.interface));
+    return {};
+}
+
+Result<std::shared_ptr<Model>> freshModel(const Session &session) {
+    auto model = makeModel(session.config.model, session.config.dropout);
+    if (!model)
+        return model;
+    (*model)->to(session.device(), session.dtype);
+    (*model)->setAutocast(session.config.precision == "bf16");
+    if (session.config.channelsLast)
+        (*model)->setChannelsLast();
+    (*model)->train();
+    return model;
+}
+
+/// More than this is not sent from rank to rank: it goes through the memory of rank 0's store.
+constexpr std::uintmax_t largestSentCheckpoint = 256ULL << 20;
+
+/// A run over nodes without shared storage has its checkpoints where rank 0 is: who lacks the chosen one, or has another by its
+/// name, gets it and keeps a copy.
+Result<void> bringCheckpoint(Session &session, const std::string &file) {
+    if (session.env.localWorldSize == session.env.worldSize)
+        return {};
+    const auto own = realFileSystem().readAll(file);
+    const std::string mark = own ? std::to_string(own->size()) + " " + crcText(crc32c(*own)) : "-";
+    const auto marks = session.communicator->exchange("checkpoint_marks", mark);
+    std::string lacking;
+    for (std::size_t rank = 1; rank < marks.size(); ++rank)
+        if (marks[rank] != marks.front())
+            lacking += (lacking.empty() ? "rank " : ", ") + std::to_string(rank);
+    if (lacking.empty())
+        return {};
+    if (const auto size = std::strtoull(marks.front().c_str(), nullptr, 10); size > largestSentCheckpoint)
+        return fail(Error::failed("the checkpoint " + file + " (" + std::to_string(size >> 20) +
+                                      " MiB) lies on rank 0's node alone; " + lacking + " can't read it",
+                                  "put --checkpoint-dir on storage that all nodes see, or copy it there"));
+    const auto sent = session.communicator->exchange("checkpoint_bytes", session.isRank0() && own ? *own : "").front();
+    if (mark == marks.front())
+        return {};
+    FileSystem &disk = realFileSystem();
+    auto written = disk.makeFolders(std::filesystem::path(file).parent_path().string());
+    if (written)
+        written = disk.writeAtomically(file, sent);
+    if (!written)
+        return fail(Error::failed("the checkpoint of rank 0 can't be kept here: " + written.error().message(),
+                                  "make --checkpoint-dir writable on every node"));
+    logInfo("got " + file + " from rank 0's node");
+    return {};
+}
+
+Result<void> takeUp(Session &session) {
+    if (!session.config.resume)
+        return {};
+    // Rank 0 chooses, so that all ranks go on from the same step.
+    std::string choice, trouble;
+    if (session.isRank0()) {
+        std::vector<std::string> skipped;
+        const auto newest = CheckpointFolder(session.config.checkpointDir).newestGood(skipped);
+        for (const auto &sentence : skipped)
+            logWarning("skipped a checkpoint: " + sentence);
+        if (!newest)
+            trouble = newest.error().message();
+        else
+            choice = newest->value_or("");
+    }
+    const auto chosen = session.communicator->exchange("checkpoint", trouble.empty() ? choice : "!" + trouble).front();
+    if (chosen.starts_with('!'))
+        return fail(Error::failed(chosen.substr(1)));
+    if (chosen.empty()) {
+        logInfo("no checkpoint in " + session.config.checkpointDir + ": training starts from the beginning");
+        return {};
+    }
+    if (auto there = bringCheckpoint(session, chosen); !there)
+        return there;
+    auto checkpoint = readCheckpoint(chosen);
+    if (!checkpoint)
+        return fail(checkpoint.error());
+    if (auto same = fits(*checkpoint, session.config, session.env.worldSize); !same)
+        return same;
+    session.resumed = std::move(*checkpoint);
+    logInfo("goes on from " + chosen);
+    return {};
+}
+
+Result<void> fillModel(Session &session) {
+    torch::manual_seed(session.config.seed);
+    auto model = freshModel(session);
+    if (!model)
+        return fail(model.error());
+    session.model = *model;
+    // Rank 0's sequence goes on as PyTorch's would; the other ranks must not drop the same activations.
+    if (session.env.rank > 0)
+        torch::manual_seed(session.config.seed + static_cast<std::uint64_t>(session.env.rank));
+    if (session.resumed)
+        return copyInto(session.modelState(), session.resumed->parameters, "the checkpoint");
+    if (session.config.init.empty())
+        return {};
+    const auto file = readTensors(session.config.init);
+    if (!file) {
+        Error error = file.error();
+        error.kind = ErrorKind::BadArgument;
+        return fail(error);
+    }
+    return copyInto(session.modelState(), file->tensors, session.config.init);
+}
+
+OptimizerOptions optimizerOptions(const Session &session) {
+    return {session.config.optimizer, effectiveLr(session.config, session.env), session.config.momentum,
+            session.config.weightDecay};
+}
+
+void makeClockAndStrategy(Session &session) {
+    const RunConfig &config = session.config;
+    session.trace = std::make_unique<Trace>(session.env.rank, hostName());
+    if (session.device().is_cuda())
+        session.clock = std::make_unique<DeviceClock>(session.device(), session.trace.get());
+    else
+        session.clock = std::make_unique<HostClock>(session.trace.get());
+    if (session.delay && session.delay->rank == session.env.rank)
+        session.clock = std::make_unique<DelayedClock>(std::move(session.clock), *session.delay);
+    session.strategy = makeStrategy({config, session.model, *session.communicator, *session.clock, session.trace.get(),
+                                     session.placement.devices, [&session] { return *freshModel(session); },
+                                     optimizerOptions(session), processBatch(config, session.env),
+                                     session.resumed ? session.resumed->bucketOrder : std::string()});
+}
+
+Result<void> makeOptimizer(Session &session) {
+    NamedTensors parameters;
+    for (const auto &item : session.model->named_parameters())
+        parameters.emplace_back(item.key(), item.value());
+    session.optimizer = std::make_unique<Optimizer>(std::move(parameters), optimizerOptions(session));
+    if (!session.resumed || session.resumed->optimizer.empty())
+        return {};
+    if (auto loaded = session.optimizer->load(session.resumed->optimizer); !loaded)
+        return loaded;
+    session.strategy->takeOptimizerState(*session.optimizer);
+    return {};
+}
+
+void restoreRandomState(const Session &session) {
+    if (!session.resumed)
+        return;
+    at::Generator cpu = at::detail::getDefaultCPUGenerator();
+    cpu.set_state(session.resumed->rng[session.env.rank].clone());
+    if (session.resumed->deviceRng.defined() && session.device().is_cuda()) {
+        at::Generator device = at::globalContext().defaultGenerator(session.device());
+        device.set_state(session.resumed->deviceRng[session.env.rank].clone());
+    }
+    const auto &replicas = session.resumed->replicaRng;
+    auto generators = session.strategy->generators();
+    if (replicas.defined() && replicas.dim() == 2 && replicas.size(0) == static_cast<std::int64_t>(generators.size()))
+        for (std::size_t i = 0; i < generators.size(); ++i)
+            generators[i].set_state(replicas[static_cast<std::int64_t>(i)].clone());
+}
+
+Result<void> makeLoader(Session &session) {
+    const RunConfig &config = session.config;
+    LoaderOptions options;
+    options.batchSize = processBatch(config, session.env);
+    options.worldSize = session.communicator->worldSize();
+    options.rank = session.communicator->rank();
+    options.seed = config.seed;
+    options.itemwise = config.loader == "item";
+    options.affine = config.augment == "affine";
+    options.workers = config.workers;
+    options.dtype = session.dtype;
+    options.pinMemory = config.pinMemory && session.device().is_cuda();
+    if (config.loader == "device")
+        options.device = session.device();
+    options.workerCores = session.placement.cores; // the process's own: DP's training thread is confined to device 0's
+    if (!config.workerCores.empty()) {
+        auto cores = parseCores(config.workerCores);
+        if (!cores)
+            return fail(cores.error());
+        options.workerCores = *cores;
+    }
+    options.onBatch = [trace = session.trace.get()](int worker, std::int64_t startNs, std::int64_t endNs) {
+        trace->span(Trace::firstWorker + worker, "make batch", startNs, endNs);
+    };
+    session.loader = std::make_unique<Loader>(session.train, options);
+    return {};
+}
+
+} // namespace
+
+NamedTensors Session::modelState() const {
+    NamedTensors state;
+    for (const auto &item : model->named_parameters())
+        state.emplace_back(item.key(), item.value());
+    for (const auto &item : model->named_buffers())
+        state.emplace_back(item.key(), item.value());
+    return state;
+}
+
+Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment env, Placement placement,
+                                             FrameSender &frames) {
+    auto session = std::make_unique<Session>();
+    session->config = std::move(config);
+    session->env = std::move(env);
+    session->placement = std::move(placement);
+    session->frames = &frames;
+    session->dtype = session->config.precision == "fp64" ? torch::kFloat64 : torch::kFloat32;
+    at::set_num_threads(session->placement.threads);
+    const c10::OptionalDeviceGuard onDevice(session->device().is_cuda() ? std::optional(session->device())
+                                                                        : std::nullopt);
+    using Step = Result<void> (*)(Session &);
+    const auto strategy = [](Session &made) -> Result<void> {
+        makeClockAndStrategy(made);
+        return {};
+    };
+    for (const Step step : {Step(readDelay), Step(readData), Step(meetOthers), Step(takeUp), Step(fillModel),
+                            Step(strategy), Step(makeOptimizer), Step(makeLoader)})
+        if (auto done = step(*session); !done)
+            return fail(done.error());
+    restoreRandomState(*session);
+    return session;
+}
+
+} // namespace lockstep::trainer

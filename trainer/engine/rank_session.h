@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/clock.h"
+#include "ipc/run_config.h"
+#include "trainer/comm/communicator.h"
+#include "trainer/comm/rank_environment.h"
+#include "trainer/data/image_set.h"
+#include "trainer/data/loader.h"
+#include "trainer/engine/checkpoint.h"
+#include "trainer/engine/optimizer.h"
+#include "trainer/engine/rank_placement.h"
+#include "trainer/models/model.h"
+#include "trainer/report/delayed_clock.h"
+#include "trainer/report/frame_sender.h"
+#include "trainer/report/phase_clock.h"
+#include "trainer/report/trace.h"
+#include "trainer/strategies/strategy.h"
+
+namespace lockstep::trainer {
+
+/// Everything one rank trains with, in the order it comes to be. Parts point to earlier ones.
+struct Session {
+    RunConfig config;
+    RankEnvironment env;
+    Placement placement;
+    FrameSender *frames = nullptr; ///< main's
+    torch::Dtype dtype = torch::kFloat32;
+    std::string backend = "none";
+    std::vector<std::string> devices; ///< of the whole run, in rank order
+    std::optional<TestDelay> delay;   ///< of this run, on whichever rank
+    ImageSet train, test;
+    std::unique_ptr<Communicator> communicator;
+    std::unique_ptr<Trace> trace; ///< outlives what stamps into it
+    std::unique_ptr<PhaseClock> clock;
+    std::shared_ptr<Model> model;
+    std::optional<Checkpoint> resumed;
+    std::unique_ptr<Strategy> strategy;
+    std::unique_ptr<Optimizer> optimizer;
+    std::unique_ptr<Loader> loader;
+
+    [[nodiscard]] c10::Device device() const { return placement.devices.front().device; }
+    [[nodiscard]] bool isRank0() const { return env.rank == 0; }
+    /// Parameters and buffers by state_dict name.
+    [[nodiscard]] NamedTensors modelState() const;
+};
+
+/// Checks outputs, reads data, finds the other ranks, builds model, strategy and loader, takes up a checkpoint.
+/// `env` and `placement` come from main, which has confined the process already.
+[[nodiscard]] Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment env, Placement placement,
+                                                           FrameSender &frames);
+
+} // namespace lockstep::trainer

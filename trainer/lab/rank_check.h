@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+namespace lockstep::trainer {
+
+/// `lockstep-trainer check …`, one rank of several: checks that all ranks reach each other, by an all-reduce of numbers whose sum is
+/// known. Where that fails, each pair tries alone, so that the failing pairs are named. Takes at most ten
+/// seconds, on GPUs a minute more for their start. Same flags as the lab. Rank 0 prints one line of JSON:
+///   {"type":"check","ok":true}
+///   {"type":"check","ok":false,"reason":"…","ranks":["rank 0 on hostA", …],"pairs":[{"ranks":[1,2],"reason":"…"}]}
+/// Returns the exit code: 0 whenever the line was printed.
+[[nodiscard]] int checkMain(const std::vector<std::string> &arguments);
+
+} // namespace lockstep::trainer

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/strategies/make_strategy.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "trainer/comm/step_graphs.h"
+#include "trainer/strategies/baseline.h"
+#include "trainer/strategies/ddp.h"
+#include "trainer/strategies/graphed.h"
+
+namespace lockstep::trainer {
+namespace {
+
+using Made = std::unique_ptr<Strategy>;
+
+Made makeBaseline(const StrategyParts &parts) {
+    if (parts.config.cudaGraph)
+        return std::make_unique<Graphed>(parts.model, parts.clock, makeStepGraphs(), parts.batch);
+    return std::make_unique<Baseline>(parts.model, parts.clock);
+}
+
+Made makeDp(const StrategyParts &parts) {
+    // Replicas' first parameters are overwritten: drawing them must not move the sequence of random numbers on.
+    const at::Generator &generator = at::detail::getDefaultCPUGenerator();
+    const auto before = generator.get_state();
+    auto made =
+        std::make_unique<Dp>(parts.model, parts.clock,
+                             Dp::Options{parts.devices, parts.makeReplica, parts.config.dpReplicas == "persistent",
+                                         parts.optimizer, parts.config.seed, parts.trace});
+    at::Generator(generator).set_state(before);
+    return made;
+}
+
+/// Both distributed methods: only who adds the buckets up differs.
+Made makeDdp(const StrategyParts &parts) {
+    const bool server = specOf(parts.config.method).traffic == Traffic::Server;
+    return std::make_unique<Ddp>(parts.model, parts.communicator, parts.clock,
+                                 Ddp::Options{parts.config.bucketMb, parts.bucketOrder, server}, parts.trace);
+}
+
+struct Maker {
+    Method method;
+    Made (*make)(const StrategyParts &parts);
+};
+
+constexpr std::array makers{Maker{Method::Baseline, makeBaseline}, Maker{Method::Dp, makeDp},
+                            Maker{Method::Ddp, makeDdp}, Maker{Method::PsSync, makeDdp}};
+static_assert(makers.size() == methodTable.size(), "every method has a strategy");
+
+} // namespace
+
+std::unique_ptr<Strategy> makeStrategy(const StrategyParts &parts) {
+    for (const Maker &maker : makers)
+        if (maker.method == parts.config.method)
+            return maker.make(parts);
+    return nullptr; // can't be: the table is whole
+}
+
+} // namespace lockstep::trainer
