@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/compare/row_figures.h"
 #include "base/format.h"
 #include "output.h"
 #include "queue/queue_request.h"
@@ -24,15 +25,20 @@ std::string withSign(double value) {
 std::string intervalOf(const std::optional<core::SpeedUp> &speedUp) {
     if (!speedUp)
         return "-";
-    const std::string factor = number(speedUp->factor) + "×";
-    return speedUp->hasInterval() ? factor + " (" + number(speedUp->low) + "-" + number(speedUp->high) + ")"
-                                  : factor + " (-)";
+    const std::string factor = core::factorText(speedUp->factor).toStdString() + "×";
+    return factor + " (" + (speedUp->hasInterval() ? core::rangeText(speedUp) : "-") + ")";
 }
 
 std::string told(const std::optional<core::SpeedUp> &speedUp) {
     if (!speedUp || !speedUp->hasInterval())
         return "unknown";
-    return speedUp->isDifferent() ? (speedUp->factor > 1 ? "faster" : "slower") : "not distinguishable";
+    if (speedUp->isDifferent())
+        return speedUp->factor > 1 ? "faster" : "slower";
+    return speedUp->isEqual() ? "equal within ±3 %" : "not distinguishable";
+}
+
+std::string methodOf(const std::optional<core::SpeedUp> &speedUp) {
+    return speedUp && speedUp->hasInterval() ? std::string(core::toString(speedUp->method)) : "-";
 }
 
 std::string repeatsOf(const std::optional<core::SpeedUp> &speedUp) {
@@ -40,15 +46,16 @@ std::string repeatsOf(const std::optional<core::SpeedUp> &speedUp) {
 }
 
 std::string speedUpsText(const core::Judgement &judgement, const ShownRows &shown) {
-    Rows rows = {{"against " + judgement.reference, "training", "verdict", "epoch", "launch to exit", "efficiency",
-                  "accuracy", "loss", "repeats"}};
+    Rows rows = {{"against " + judgement.reference, "training", "interval", "verdict", "epoch", "launch to exit",
+                  "efficiency", "accuracy", "loss", "repeats"}};
     int leftOut = 0;
     for (const core::PairJudgement &pair : judgement.pairs)
         if (!shown.has(pair.run))
             ++leftOut;
         else
-            rows.push_back({pair.run, intervalOf(pair.training), told(pair.training), intervalOf(pair.epoch),
-                            intervalOf(pair.wholeRun), core::percent(pair.efficiency, 0).toStdString(),
+            rows.push_back({pair.run, intervalOf(pair.training), methodOf(pair.training), told(pair.training),
+                            intervalOf(pair.epoch), intervalOf(pair.wholeRun),
+                            core::percent(pair.efficiency, 0).toStdString(),
                             pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",
                             pair.lossDifference ? withSign(*pair.lossDifference) : "-", repeatsOf(pair.training)});
     return rows.size() > 1 ? "Speed-ups with 95 % intervals\n" + aligned(rows) + moreLine(leftOut) : std::string();
@@ -143,8 +150,8 @@ std::string fairnessText(const core::Judgement &judgement, bool all) {
     return out.empty() ? out : "Unintended differences\n" + out;
 }
 
-/// A bar scaled to the larger time; saved time extends to the left.
-std::string barText(double from, double seconds, double longest) {
+/// A bar scaled to the larger time; saved time extends to the left. `pale`: it can't be told from nothing.
+std::string barText(double from, double seconds, double longest, bool pale = false) {
     constexpr int width = 40;
     const auto column = [&](double at) {
         return longest > 0 ? int(std::lround(std::clamp(at / longest, 0.0, 1.0) * width)) : 0;
@@ -152,7 +159,7 @@ std::string barText(double from, double seconds, double longest) {
     const int begin = column(std::min(from, from + seconds)), end = column(std::max(from, from + seconds));
     std::string out(std::size_t(begin), ' ');
     for (int i = begin; i < end; ++i)
-        out += seconds < 0 ? "░" : "█";
+        out += pale ? "·" : seconds < 0 ? "░" : "█";
     return out + (begin == end && seconds != 0 ? "|" : "");
 }
 
@@ -165,8 +172,9 @@ std::string waterfallText(const core::Attribution &attribution) {
                   barText(0, attribution.referenceS, longest)}};
     at = attribution.referenceS;
     for (const core::AttributionBar &bar : attribution.bars) {
-        rows.push_back(
-            {"  " + std::string(core::toString(bar.cause)), added(bar.seconds), barText(at, bar.seconds, longest)});
+        rows.push_back({"  " + std::string(core::toString(bar.cause)),
+                        core::addedSeconds(bar.seconds, bar.reach(), attribution.longerS()).toStdString(),
+                        barText(at, bar.seconds, longest, bar.isDoubtful())});
         at += bar.seconds;
     }
     rows.push_back(

@@ -30,6 +30,7 @@
 #include "ipc/run_folder.h"
 #include "models/run_list_model.h"
 #include "store/run_notes.h"
+#include "tests/bench/planted_run.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
@@ -96,15 +97,8 @@ bool writeRun(int number) {
     summary.testAccuracy = 0.8 + 0.001 * (number % 150);
     summary.phasesS = {{"load", 0.5}, {"forward", 3}, {"backward", 5}, {"optimizer", 0.3}, {"other", 0.1}};
     result.summary = summary;
-    const RunFolder folder = runFolder(id);
-    const auto put = [](const std::string &path, const std::string &text) { // by rename, without waiting for the disk
-        QFile file(QString::fromStdString(path + ".tmp"));
-        return file.open(QIODevice::WriteOnly) && file.write(text.data(), qint64(text.size())) == qint64(text.size()) &&
-               file.rename(QString::fromStdString(path));
-    };
-    return realFileSystem().makeFolders(folder.path).has_value() && put(folder.config(), toJson(record)) &&
-           put(folder.lock(0), "") && put(folder.result(), toJson(result)) &&
-           (number % 10 != 0 || put(folder.notes(), "{\"tags\": [\"tenth\"], \"starred\": true}"));
+    return bench::plantRun(record, result) &&
+           (number % 10 != 0 || bench::putFile(runFolder(id).notes(), "{\"tags\": [\"tenth\"], \"starred\": true}"));
 }
 
 void benchIndex(int repeats) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """How long Lockstep takes to notice a fault, to stop or to give way, against the time promised for each. Tests never judge by the
-clock: those with the ctest label `figures` print lines "figure: WHAT: 1.234 s, promised 5 s", which are repeated and judged here.
+clock: those with the ctest label `figures` print lines "figure: WHAT: 1.234 s, promised 5 s" (or shares in %), which are
+repeated and judged here.
     tests/bench/fault_times.py BUILD [TIMES]      BUILD is the build folder, TIMES is 5 when it is not given. Exits with 1 when a
                                                   median is over its promise, or when a test fails."""
 
@@ -10,15 +11,17 @@ import statistics
 import subprocess
 import sys
 
-FIGURE = re.compile(r"figure: (?P<what>.+): (?P<took>[\d.]+) s, promised (?P<promised>[\d.]+) s")
+FIGURE = re.compile(r"figure: (?P<what>.+): (?P<took>[\d.]+) (?P<unit>s|%), promised (?P<promised>[\d.]+) (?P=unit)")
 
 
 def figures(build):
-    """(what, promised) and seconds of each figure of one pass over the tests, which run one at a time."""
+    """(what, promised, unit) and value of each figure of one pass over the tests, which run one at a time."""
     ran = subprocess.run(["ctest", "--test-dir", build, "-L", "^figures$", "-V", "--no-tests=error"], capture_output=True, text=True)
     if ran.returncode != 0:
         sys.exit("tests failed:\n" + ran.stdout[-4000:] + ran.stderr)
-    return {(found["what"], float(found["promised"])): float(found["took"]) for found in FIGURE.finditer(ran.stdout)}
+    return {
+        (found["what"], float(found["promised"]), found["unit"]): float(found["took"]) for found in FIGURE.finditer(ran.stdout)
+    }
 
 
 def main():
@@ -31,10 +34,11 @@ def main():
             seen.setdefault(figure, []).append(took)
     print("| what | median (least to most) | promised | kept |\n|---|---|---|---|")
     late = 0
-    for (what, promised), took in sorted(seen.items()):
+    for (what, promised, unit), took in sorted(seen.items()):
         kept = statistics.median(took) <= promised
         late += not kept
-        print(f"| {what} | {statistics.median(took):.2f} s ({min(took):.2f} to {max(took):.2f}) | {promised:g} s | {'yes' if kept else 'NO'} |")
+        middle, least, most = statistics.median(took), min(took), max(took)
+        print(f"| {what} | {middle:.2f} {unit} ({least:.2f} to {most:.2f}) | {promised:g} {unit} | {'yes' if kept else 'NO'} |")
     return 1 if late else 0
 
 

@@ -47,7 +47,7 @@ public:
         list.close();
         const Ended ended =
             Process(python, {LOCKSTEP_SOURCE_DIR "/tests/bench/reference.py", "--cases", m_folder / "cases"})
-                .wait(std::chrono::seconds(300)); // all of them together
+                .wait(std::chrono::seconds(600)); // all of them together
         CAPTURE(ended.err);
         REQUIRE(ended.code == 0);
         m_done = true;

@@ -35,6 +35,15 @@ QString significant(std::optional<double> value, int digits) {
                : text;
 }
 
+QString factorText(std::optional<double> factor) {
+    constexpr int mostDecimals = 9; // nearer to 1 than that is the arithmetic's own rounding
+    QString text = significant(factor);
+    for (int decimals = 3; factor && text.toDouble() == 1 && decimals <= mostDecimals; ++decimals)
+        if (const QString finer = QString::number(*factor, 'f', decimals); finer.toDouble() != 1)
+            text = finer;
+    return text;
+}
+
 QString percent(std::optional<double> fraction, int decimals) {
     return fraction ? QString::number(*fraction * 100, 'f', decimals) + QStringLiteral(" %") : unknown;
 }
@@ -44,12 +53,19 @@ QString seconds(std::optional<double> value) {
 }
 
 QString addedSeconds(double part, double whole) {
+    return addedSeconds(part, std::nullopt, whole);
+}
+
+QString addedSeconds(double part, std::optional<double> reach, double whole) {
     const int magnitude =
         whole != 0 ? int(std::floor(std::log10(std::fabs(whole)))) + 1 : 0; // digits before the decimal point
-    const QString size = QString::number(std::fabs(part), 'f', std::clamp(4 - magnitude, 0, 12));
-    if (size.toDouble() == 0)
-        return QStringLiteral("0 s");
-    return (part < 0 ? QStringLiteral("\u2212") : QStringLiteral("+")) + size + QStringLiteral(" s");
+    const auto rounded = [&](double value) {
+        return QString::number(std::fabs(value), 'f', std::clamp(4 - magnitude, 0, 12));
+    };
+    const QString size = rounded(part);
+    const QString sign = size.toDouble() == 0 ? QString() : part < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
+    return sign + (sign.isEmpty() ? QStringLiteral("0") : size) +
+           (reach ? QStringLiteral(" ± ") + rounded(*reach) : QString()) + QStringLiteral(" s");
 }
 
 QString shortTime(std::optional<double> value) {
@@ -90,7 +106,7 @@ QString timeUnknown(int strangers, int runs) {
 }
 
 QString speedUp(std::optional<double> factor) {
-    return factor ? u'×' + significant(factor) : unknown;
+    return factor ? u'×' + factorText(factor) : unknown;
 }
 
 QString bytes(std::optional<double> value) {

@@ -14,11 +14,15 @@ namespace lockstep::core {
 [[nodiscard]] QString addedSeconds(double part, double whole);
 [[nodiscard]] QString shortTime(std::optional<double> seconds);   ///< "12.3 µs", "4.56 ms", "1.20 s"
 [[nodiscard]] QString bandwidth(std::optional<double> bytesPerS); ///< "1.23 GB/s": decimal, like nccl-tests
-[[nodiscard]] QString timeLeft(std::optional<double> seconds);    ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
+/// The same with how far it may be off: "−3.10 ± 0.21 s"; without where that is unknown.
+[[nodiscard]] QString addedSeconds(double part, std::optional<double> reach, double whole);
+[[nodiscard]] QString timeLeft(std::optional<double> seconds); ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
 /// Why the duration of `runs` is unknown: `strangers` of them have no earlier run to estimate from.
 [[nodiscard]] QString timeUnknown(int strangers, int runs);
 [[nodiscard]] QString speedUp(std::optional<double> factor); ///< "×1.74"
-[[nodiscard]] QString bytes(std::optional<double> bytes);    ///< "191 MiB"
+/// Three significant digits, and near 1 as many as show on which side of it the factor lies: "1.74", "0.9996"; "1.00" is 1.
+[[nodiscard]] QString factorText(std::optional<double> factor);
+[[nodiscard]] QString bytes(std::optional<double> bytes); ///< "191 MiB"
 [[nodiscard]] QString messageSize(double bytes); ///< the same, without needless decimals: "4 B", "80 KiB", "1.25 MiB"
 [[nodiscard]] QString wallTime(std::int64_t wallUs);  ///< local "2026-01-02 03:04:05"
 [[nodiscard]] QString clockTime(std::int64_t wallUs); ///< local "03:04:05.678"

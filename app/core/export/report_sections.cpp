@@ -21,7 +21,7 @@ TextTable emptyTable(std::vector<std::string> heads, std::size_t words) {
 ReportSection causesSection(const Judgement &judgement) {
     ReportSection out{"causes",
                       "Where the differences come from",
-                      "From the reference's time to the run's, launch to exit; + costs time, \u2212 saves it.",
+                      "From the reference's time to the run's, launch to exit; + costs time, \u2212 saves it; ± 95 %.",
                       emptyTable({"Run", "Reference's time"}, 1),
                       {}};
     for (const PairJudgement &pair : judgement.pairs) {
@@ -36,7 +36,7 @@ ReportSection causesSection(const Judgement &judgement) {
         }
         std::vector<std::string> row = {pair.run, seconds(found.referenceS).toStdString()};
         for (const AttributionBar &bar : found.bars)
-            row.push_back(addedSeconds(bar.seconds, found.longerS()).toStdString());
+            row.push_back(addedSeconds(bar.seconds, bar.reach(), found.longerS()).toStdString());
         row.push_back(seconds(found.runS).toStdString());
         out.table.rows.push_back(std::move(row));
     }

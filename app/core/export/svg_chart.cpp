@@ -212,7 +212,8 @@ std::string speedUpSvg(const ResultTable &table, const Judgement &judgement) {
 std::string waterfallSvg(const Attribution &found, std::string_view referenceMethod, std::string_view method) {
     double low = 0, high = std::max(found.referenceS, found.runS), at = found.referenceS;
     for (const AttributionBar &bar : found.bars) {
-        for (const double end : {at + bar.seconds, at + bar.low, at + bar.high}) {
+        for (const double end :
+             {at + bar.seconds, at + bar.low.value_or(bar.seconds), at + bar.high.value_or(bar.seconds)}) {
             low = std::min(low, end);
             high = std::max(high, end);
         }
@@ -245,14 +246,14 @@ std::string waterfallSvg(const Attribution &found, std::string_view referenceMet
                                      ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
                                  : bar.seconds < 0 ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
                                                    : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
-        drawing.box(from, y, to - from, rowHeight - 8, look);
+        drawing.box(from, y, to - from, rowHeight - 8, look + (bar.isDoubtful() ? " opacity=\"0.4\"" : ""));
         double end = to;
-        if (bar.high > bar.low) {
-            drawing.whisker(x(at + bar.low), x(at + bar.high), y + rowHeight / 2 - 4);
-            end = std::max(end, x(at + bar.high));
+        if (bar.low && bar.high) {
+            drawing.whisker(x(at + *bar.low), x(at + *bar.high), y + rowHeight / 2 - 4);
+            end = std::max(end, x(at + *bar.high));
         }
-        label(i + 1, std::string(toString(bar.cause)), end, addedSeconds(bar.seconds, found.longerS()).toStdString(),
-              false);
+        label(i + 1, std::string(toString(bar.cause)), end,
+              addedSeconds(bar.seconds, bar.reach(), found.longerS()).toStdString(), false);
         at += bar.seconds;
     }
     total(rows - 1, found.run, found.runS, color);

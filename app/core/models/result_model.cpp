@@ -15,8 +15,11 @@ QString intervalHint(const std::optional<SpeedUp> &speedUp) {
     const QString repeats = QStringLiteral("%1 and %2 repeats").arg(speedUp->referenceRepeats).arg(speedUp->runRepeats);
     if (!speedUp->hasInterval())
         return QStringLiteral("no interval: %1, and it takes %2 of each").arg(repeats).arg(repeatsForInterval);
-    return QStringLiteral("95 % interval %1, by Welch's t on the logarithms of %2")
-        .arg(qs(rangeText(speedUp)), repeats);
+    QString hint = QStringLiteral("95 % interval %1 (%2), of the logarithms of %3")
+                       .arg(qs(rangeText(speedUp)), qs(toString(speedUp->method)), repeats);
+    if (speedUp->leavesOutOne() && !speedUp->isDifferent())
+        hint += QStringLiteral("; not told apart among %1 comparisons (Holm)").arg(speedUp->comparisons);
+    return hint;
 }
 
 bool isAgainstReference(std::string_view key) {

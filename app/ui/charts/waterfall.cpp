@@ -41,13 +41,19 @@ QSize Waterfall::minimumSizeHint() const {
     return {240, BarRows::leastHeight(std::max<qsizetype>(4, m_bars.size()))};
 }
 
-QString Waterfall::textOf(double seconds, bool total) const {
-    if (total)
-        return core::seconds(seconds);
-    double whole = 0;
+double Waterfall::whole() const {
+    double out = 0;
     for (const WaterfallBar &bar : m_bars)
-        whole = std::max(whole, bar.total ? bar.seconds : 0);
-    return core::addedSeconds(seconds, whole);
+        if (bar.total)
+            out = std::max(out, bar.seconds);
+    return out;
+}
+
+QString Waterfall::textOf(const WaterfallBar &bar) const {
+    if (bar.total)
+        return core::seconds(bar.seconds);
+    return core::addedSeconds(bar.seconds, bar.high > bar.low ? std::optional((bar.high - bar.low) / 2) : std::nullopt,
+                              whole());
 }
 
 BarRows Waterfall::layOut(const QRectF &area) const {
@@ -57,7 +63,7 @@ BarRows Waterfall::layOut(const QRectF &area) const {
     double at = 0, low = 0, high = 0;
     for (const WaterfallBar &bar : m_bars) {
         out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(bar.name));
-        out.valueWidth = std::max(out.valueWidth, values.horizontalAdvance(textOf(bar.seconds, bar.total)));
+        out.valueWidth = std::max(out.valueWidth, values.horizontalAdvance(textOf(bar)));
         const double before = bar.total ? 0 : at;
         for (const double end : {before, before + bar.seconds, before + bar.low, before + bar.high}) {
             low = std::min(low, end);
@@ -82,10 +88,10 @@ void Waterfall::paintBar(QPainter *painter, const WaterfallBar &bar, const BarRo
         painter->setPen(QPen(p.textMuted, 1.2, Qt::DotLine));
         painter->drawRect(box);
     } else if (bar.total || bar.seconds < 0) {
-        painter->fillRect(box, bar.total ? bar.color : mix(p.surface, bar.color, 0.74));
+        painter->fillRect(box, bar.total ? bar.color : mix(p.surface, bar.color, bar.doubtful ? 0.25 : 0.74));
     } else {
-        painter->fillRect(box, mix(p.surface, p.textMuted, 0.22));
-        hatch(painter, box, mix(p.surface, p.textMuted, 0.8));
+        painter->fillRect(box, mix(p.surface, p.textMuted, bar.doubtful ? 0.08 : 0.22));
+        hatch(painter, box, mix(p.surface, p.textMuted, bar.doubtful ? 0.3 : 0.8));
     }
     double end = box.right();
     if (!bar.total && bar.high > bar.low) {
@@ -97,7 +103,7 @@ void Waterfall::paintBar(QPainter *painter, const WaterfallBar &bar, const BarRo
         end = std::max(end, high);
     }
     painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
-    const QString text = textOf(bar.seconds, bar.total);
+    const QString text = textOf(bar);
     const QRectF place(end + BarRows::gap, y, rows.valueWidth + 2, rows.rowHeight);
     painter->fillRect(
         QRectF(place.left() - 2, y + 4, QFontMetricsF(painter->font()).horizontalAdvance(text) + 4, rows.rowHeight - 8),
@@ -139,9 +145,11 @@ QString Waterfall::hint(const QPointF &position) const {
     if (row < 0)
         return {};
     const WaterfallBar &bar = m_bars[row];
-    QString out = QStringLiteral("<b>%1</b> %2").arg(bar.name.toHtmlEscaped(), textOf(bar.seconds, bar.total));
+    QString out = QStringLiteral("<b>%1</b> %2").arg(bar.name.toHtmlEscaped(), textOf(bar));
     if (!bar.total && bar.high > bar.low)
-        out += tr(" (%1 to %2 by the order in which the settings are changed)").arg(textOf(bar.low), textOf(bar.high));
+        out += tr(", 95 % interval %1 to %2")
+                   .arg(core::addedSeconds(bar.low, whole()), core::addedSeconds(bar.high, whole())) +
+               (bar.doubtful ? tr(": these repeats can't tell it from nothing") : QString());
     return bar.hint.isEmpty() ? out : out + QStringLiteral("<br>") + bar.hint.toHtmlEscaped();
 }
 

@@ -13,11 +13,12 @@ namespace lockstep::ui {
 struct WaterfallBar {
     QString name;
     double seconds = 0;        ///< of a total: the whole; of a cause: what it adds (negative: it saves)
-    double low = 0, high = 0;  ///< the extremes of `seconds`; equal to it where there is but one value
+    double low = 0, high = 0;  ///< the 95 % interval of `seconds`; both equal to it where there is none
     bool total = false;        ///< drawn from zero, in `color`
     bool unattributed = false; ///< outlined: nobody knows what it is
     QColor color = {};         ///< the method's
     QString hint = {};
+    bool doubtful = false; ///< its interval holds 0: drawn pale
     bool operator==(const WaterfallBar &) const = default;
 };
 
@@ -40,8 +41,9 @@ protected:
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
 private:
-    [[nodiscard]] QString textOf(double seconds, bool total = false) const;
-    [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< seconds
+    [[nodiscard]] QString textOf(const WaterfallBar &bar) const; ///< "4.20 s", "−3.10 ± 0.21 s"
+    [[nodiscard]] double whole() const;                          ///< the largest total: every text has its decimals
+    [[nodiscard]] BarRows layOut(const QRectF &area) const;      ///< seconds
     void paintBar(QPainter *painter, const WaterfallBar &bar, const BarRows &rows, double y, double from) const;
     QList<WaterfallBar> m_bars;
 };

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "analysis/causes/phase_parts.h"
-#include "analysis/compare/result_table.h"
+#include "analysis/compare/statistics.h"
 #include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
 
@@ -21,11 +21,6 @@ constexpr std::size_t mostMissing = 6; ///< more would be a list nobody starts
 constexpr double worthTelling = 0.05;  ///< share of a training time in no phase that is said
 
 using TimePart = std::optional<double> TimeParts::*;
-
-/// A part that one of the two does not tell is told of neither: its time stays in the rest of both.
-double change(const TimeParts &reference, const TimeParts &run, TimePart part) {
-    return reference.*part && run.*part ? *(run.*part) - *(reference.*part) : 0;
-}
 
 /// Where one does not tell waiting from communicating, both are taken together.
 void joinWaiting(TimeParts &parts) {
@@ -51,25 +46,51 @@ void noteUnreported(const Cell &cell, const TimeParts &own, const TimeParts &oth
                         " is in no phase that it reports.");
 }
 
-void addBars(const Cell &referenceCell, const Cell &runCell, TimeParts reference, TimeParts run, Attribution &out) {
-    noteUnreported(referenceCell, reference, run, out.notes);
-    noteUnreported(runCell, run, reference, out.notes);
-    if (!reference.waitS || !run.waitS) {
-        joinWaiting(reference);
-        joinWaiting(run);
+/// The repeats of a reference and of a run, with the parts that both report.
+struct Sides {
+    std::vector<RepeatParts> reference, run;
+
+    template <class Get> [[nodiscard]] MeanDifference differenceBy(Get get) const {
+        const auto repeats = [&](const std::vector<RepeatParts> &side) {
+            std::vector<Repeat> out;
+            for (const RepeatParts &one : side)
+                out.push_back({get(one.parts), one.round});
+            return out;
+        };
+        return differenceOf(repeats(reference), repeats(run));
     }
-    const double total = out.runS - out.referenceS;
-    const std::array<double, 5> known = {change(reference, run, &TimeParts::loadS),
-                                         change(reference, run, &TimeParts::computeS),
-                                         change(reference, run, &TimeParts::communicationS),
-                                         change(reference, run, &TimeParts::waitS), run.startUpS - reference.startUpS};
-    double sum = 0;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-        out.bars.push_back({Cause(i), known.at(i), known.at(i), known.at(i)});
-        sum += known.at(i);
+    [[nodiscard]] bool bothReport(TimePart part) const {
+        return reference.front().parts.*part && run.front().parts.*part;
     }
-    const double rest = total - sum;
-    out.bars.push_back({Cause::Unattributed, rest, rest, rest});
+};
+
+void addBars(const Cell &reference, const Cell &run, Sides sides, Attribution &out) {
+    noteUnreported(reference, sides.reference.front().parts, sides.run.front().parts, out.notes);
+    noteUnreported(run, sides.run.front().parts, sides.reference.front().parts, out.notes);
+    if (!sides.bothReport(&TimeParts::waitS))
+        for (auto *side : {&sides.reference, &sides.run})
+            for (RepeatParts &one : *side)
+                joinWaiting(one.parts);
+    // A part that one of the two does not report is reported for neither: its time stays in the rest of both.
+    std::vector<TimePart> known;
+    for (const TimePart part :
+         {&TimeParts::loadS, &TimeParts::computeS, &TimeParts::communicationS, &TimeParts::waitS}) {
+        const bool reported = sides.bothReport(part);
+        if (reported)
+            known.push_back(part);
+        const MeanDifference by =
+            sides.differenceBy([&](const TimeParts &parts) { return reported ? *(parts.*part) : 0; });
+        out.bars.push_back({Cause(out.bars.size()), by.value, by.low, by.high});
+    }
+    const MeanDifference startUp = sides.differenceBy([](const TimeParts &parts) { return parts.startUpS; });
+    out.bars.push_back({Cause::StartUp, startUp.value, startUp.low, startUp.high});
+    const MeanDifference rest = sides.differenceBy([&](const TimeParts &parts) {
+        double left = parts.trainingS;
+        for (const TimePart part : known)
+            left -= *(parts.*part);
+        return left;
+    });
+    out.bars.push_back({Cause::Unattributed, rest.value, rest.low, rest.high});
 }
 
 /// The controls between two cells: names and times by which of the factors are the run's.
@@ -222,12 +243,13 @@ std::optional<Attribution> attribute(const Cell &reference, const Cell &run, con
     const auto before = partsOf(reference), after = partsOf(run);
     if (!before || !after)
         return std::nullopt;
+    const Sides sides{partsOfRepeats(reference), partsOfRepeats(run)};
     Attribution out;
     out.reference = reference.name;
     out.run = run.name;
     out.referenceS = before->runS;
     out.runS = after->runS;
-    addBars(reference, run, *before, *after, out);
+    addBars(reference, run, sides, out);
     addFactors(reference, run, others, out);
     return out;
 }

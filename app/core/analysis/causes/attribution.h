@@ -4,12 +4,13 @@
 // (phase_parts.h) and from control runs. Pure functions; nothing is modelled.
 //
 // Bars. A run's time from launch to exit is the sum of its parts, so the difference of two runs is the sum of the parts'
-// differences, whatever the order in which they are taken: low = high = seconds. Medians over repeats, the first epoch
-// (warm-up) included, since it is part of the time that is explained. Unattributed is the phase `other` and what a script
-// reports in no phase.
+// differences, whatever the order in which they are taken. Means over repeats, scaled to the geometric mean by which
+// speed-ups are computed (phase_parts.h); the first epoch (warm-up) is included, since it is part of the time that is
+// explained. Each bar has the 95 % interval of its difference (statistics.h). Unattributed is the phase `other` and what a
+// script reports in no phase.
 //
 // Factors. What the settings do by themselves depends on the order in which they are changed: with S the settings that the
-// control shares with the run, v(S) its median time, a factor's effect is the mean of v(S + f) - v(S) over the orders
+// control shares with the run, v(S) its time, a factor's effect is the mean of v(S + f) - v(S) over the orders
 // (Shapley, "A value for n-person games", 1953; Castro et al., Computers & OR 36, 2009, eq. 1, as a mean over orders).
 // Only orders all of whose controls were measured count; each of them adds up to runS - referenceS, so their mean does.
 #include <optional>
@@ -27,11 +28,18 @@ namespace lockstep::core {
 enum class Cause { DataLoading, Compute, Communication, Imbalance, StartUp, Unattributed };
 [[nodiscard]] std::string_view toString(Cause cause); ///< "data loading", "device compute", "communication", …
 
-/// One bar: what a cause adds to the reference's time, in seconds (negative: it saves). `low` and `high` are the extremes
-/// over the orders in which controls can be applied; equal to `seconds` where there is one order only.
+/// One bar: what a cause adds to the reference's time, in seconds (negative: it saves), with its 95 % interval; none with
+/// fewer than three repeats of either.
 struct AttributionBar {
     Cause cause = Cause::Unattributed;
-    double seconds = 0, low = 0, high = 0;
+    double seconds = 0;
+    std::optional<double> low, high;
+    /// Half the interval's width, "±".
+    [[nodiscard]] std::optional<double> reach() const {
+        return low && high ? std::optional((*high - *low) / 2) : std::nullopt;
+    }
+    /// Whether these repeats can't tell it from nothing.
+    [[nodiscard]] bool isDoubtful() const { return low && high && *low <= 0 && *high >= 0; }
     bool operator==(const AttributionBar &) const = default;
 };
 
@@ -46,7 +54,7 @@ struct FactorEffect {
 
 struct Attribution {
     std::string reference, run;
-    double referenceS = 0, runS = 0;   ///< launch to exit, medians over repeats
+    double referenceS = 0, runS = 0;   ///< launch to exit, geometric means over repeats
     std::vector<AttributionBar> bars;  ///< every cause once, in the enum's order; they add up to runS - referenceS
     std::vector<FactorEffect> factors; ///< empty: one setting differs, or controls are missing
     std::vector<SuggestedRun> missing; ///< controls that would tell the factors apart, most telling first

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <cmath>
 #include <utility>
 
 #include "analysis/compare/result_table.h"
-#include "ipc/median.h"
 
 namespace lockstep::core {
 namespace {
@@ -37,46 +36,29 @@ bool isAlone(const RunOutcome &run) {
     return run.processes <= 1 && run.rankPhasesS.size() <= 1;
 }
 
-/// A part of all repeats: its median, and how far it scatters.
-struct PhasePart {
-    std::optional<double> median;
-    double variance = 0;
-};
+using Part = std::optional<double> TimeParts::*;
+constexpr std::array<Part, 4> knownParts = {&TimeParts::loadS, &TimeParts::computeS, &TimeParts::communicationS,
+                                            &TimeParts::waitS};
+constexpr std::array<double TimeParts::*, 4> wholeParts = {&TimeParts::runS, &TimeParts::trainingS,
+                                                           &TimeParts::startUpS, &TimeParts::restS};
 
-template <class Get> PhasePart partOf(const std::vector<TimeParts> &all, Get get) {
-    std::vector<double> values;
-    for (const TimeParts &parts : all) {
-        const std::optional<double> value = get(parts);
-        if (!value)
-            return {};
-        values.push_back(*value);
-    }
-    std::ranges::sort(values); // sums then do not depend on the repeats' order
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
-    double squares = 0;
-    for (const double value : values)
-        squares += (value - mean) * (value - mean);
-    return {median(std::move(values)), squares};
-}
-
-/// What one repeat does not tell is the rest of all.
-void leaveToRest(std::vector<TimeParts> &all, std::optional<double> TimeParts::*part) {
-    if (std::ranges::all_of(all, [&](const TimeParts &one) { return (one.*part).has_value(); }))
+/// What one repeat does not report is in the rest of all.
+void leaveToRest(std::vector<RepeatParts> &all, Part part) {
+    if (std::ranges::all_of(all, [&](const RepeatParts &one) { return (one.parts.*part).has_value(); }))
         return;
-    for (TimeParts &one : all)
-        one.restS += std::exchange(one.*part, std::nullopt).value_or(0);
+    for (RepeatParts &one : all)
+        one.parts.restS += std::exchange(one.parts.*part, std::nullopt).value_or(0);
 }
 
-/// Makes the parts add up to `whole`, each moved in proportion to its variance.
-void reconcile(std::array<PhasePart, 6> &parts, double whole) {
-    double sum = 0, variance = 0;
-    for (const PhasePart &part : parts) {
-        sum += part.median.value_or(0);
-        variance += part.median ? part.variance : 0;
+/// The geometric mean of the run times ÷ their arithmetic mean.
+double scaleOf(const std::vector<RepeatParts> &all) {
+    double sum = 0, logs = 0;
+    for (const RepeatParts &one : all) {
+        sum += one.parts.runS;
+        logs += std::log(one.parts.runS);
     }
-    for (PhasePart &part : parts)
-        if (part.median && variance > 0)
-            *part.median += (whole - sum) * part.variance / variance;
+    const double count = double(all.size());
+    return std::exp(logs / count) / (sum / count);
 }
 
 } // namespace
@@ -111,31 +93,41 @@ std::optional<TimeParts> partsOf(const RunOutcome &run) {
     return out;
 }
 
-std::optional<TimeParts> partsOf(const Cell &cell) {
-    std::vector<TimeParts> all;
+std::vector<RepeatParts> partsOfRepeats(const Cell &cell) {
+    std::vector<RepeatParts> all;
     for (const RunOutcome &run : cell.runs)
         if (const auto parts = partsOf(run))
-            all.push_back(*parts);
+            all.push_back({*parts, roundOf(run)});
+    if (all.empty())
+        return all;
+    // Sums then do not depend on the repeats' order.
+    std::ranges::stable_sort(all, {}, [](const RepeatParts &one) { return one.parts.runS; });
+    for (const Part part : knownParts)
+        leaveToRest(all, part);
+    const double scale = scaleOf(all);
+    for (RepeatParts &one : all) {
+        for (const Part part : knownParts)
+            if (one.parts.*part)
+                *(one.parts.*part) *= scale;
+        for (const auto part : wholeParts)
+            one.parts.*part *= scale;
+    }
+    return all;
+}
+
+std::optional<TimeParts> partsOf(const Cell &cell) {
+    const std::vector<RepeatParts> all = partsOfRepeats(cell);
     if (all.empty())
         return std::nullopt;
-    for (const auto part : {&TimeParts::loadS, &TimeParts::computeS, &TimeParts::communicationS, &TimeParts::waitS})
-        leaveToRest(all, part);
-    std::array<PhasePart, 6> parts = {partOf(all, [](const TimeParts &p) { return p.loadS; }),
-                                      partOf(all, [](const TimeParts &p) { return p.computeS; }),
-                                      partOf(all, [](const TimeParts &p) { return p.communicationS; }),
-                                      partOf(all, [](const TimeParts &p) { return p.waitS; }),
-                                      partOf(all, [](const TimeParts &p) { return std::optional(p.startUpS); }),
-                                      partOf(all, [](const TimeParts &p) { return std::optional(p.restS); })};
     TimeParts out;
-    out.runS = *partOf(all, [](const TimeParts &p) { return std::optional(p.runS); }).median;
-    reconcile(parts, out.runS);
-    out.loadS = parts[0].median;
-    out.computeS = parts[1].median;
-    out.communicationS = parts[2].median;
-    out.waitS = parts[3].median;
-    out.startUpS = *parts[4].median;
-    out.restS = *parts[5].median;
-    out.trainingS = out.runS - out.startUpS;
+    const double count = double(all.size());
+    for (const RepeatParts &one : all) {
+        for (const Part part : knownParts)
+            if (one.parts.*part)
+                out.*part = (out.*part).value_or(0) + *(one.parts.*part) / count;
+        for (const auto part : wholeParts)
+            out.*part += one.parts.*part / count;
+    }
     return out;
 }
 

@@ -3,6 +3,7 @@
 // Where a run's time went, in the few parts that causes are named by. Seconds.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/compare/cell.h"
 
@@ -28,10 +29,17 @@ struct TimeParts {
 
 /// Absent without both times or without any phase.
 [[nodiscard]] std::optional<TimeParts> partsOf(const RunOutcome &run);
-/// Each part's median over the repeats that tell of their phases; a part that one of them lacks is absent. Medians need not
-/// add up to the median of the whole: what lacks or is too much is put on the parts in proportion to their variance over the
-/// repeats, which is the least-squares way to make measured parts add up (Deming, Statistical Adjustment of Data, 1943), so
-/// that a start-up that scatters is not taken for time that nobody reports.
+
+/// One repeat's parts, with its round as Repeat has it.
+struct RepeatParts {
+    TimeParts parts;
+    std::string round;
+};
+/// Of each repeat that reports its phases; a part that one of them lacks is absent in all, and in their rest. All parts are
+/// scaled by one factor, the geometric mean of the run times ÷ their arithmetic mean (0.9995 where times scatter by 3 %), so
+/// that their means add up to the geometric mean, by which speed-ups are computed.
+[[nodiscard]] std::vector<RepeatParts> partsOfRepeats(const Cell &cell);
+/// Their means; absent where no repeat reports phases.
 [[nodiscard]] std::optional<TimeParts> partsOf(const Cell &cell);
 
 /// Load and computing of a rank by itself, seconds over the whole run; absent without phases.

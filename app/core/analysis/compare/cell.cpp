@@ -21,4 +21,8 @@ std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome
     return cells;
 }
 
+std::string roundOf(const RunOutcome &run) {
+    return run.experiment.empty() ? std::string() : run.experiment + " " + std::to_string(run.repeat);
+}
+
 } // namespace lockstep::core

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/compare/result_table.h"
+#include "analysis/compare/statistics.h"
 #include "store/run_data.h"
 
 namespace lockstep::core {
@@ -18,6 +19,9 @@ struct Cell {
 
 /// The cells of a table's measured rows, in its order; a row without a done run is left out.
 [[nodiscard]] std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
+
+/// The round of its experiment in which a run was made, as Repeat has it; empty for a run of no experiment.
+[[nodiscard]] std::string roundOf(const RunOutcome &run);
 
 /// A run that would settle something, and can be started as it stands.
 struct SuggestedRun {

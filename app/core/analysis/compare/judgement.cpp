@@ -22,6 +22,14 @@ std::vector<double> valuesOf(const Cell &cell, std::optional<double> (*get)(cons
     return out;
 }
 
+std::vector<Repeat> timesOf(const Cell &cell, std::optional<double> (*get)(const RunOutcome &)) {
+    std::vector<Repeat> out;
+    for (const RunOutcome &run : cell.runs)
+        if (const std::optional<double> value = get(run))
+            out.push_back({*value, roundOf(run)});
+    return out;
+}
+
 std::optional<double> trainingOf(const RunOutcome &run) {
     return run.totalTrainingTimeS;
 }
@@ -78,9 +86,9 @@ PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, con
     out.reference = reference.name;
     out.run = run.name;
     out.devices = devices;
-    out.training = speedUpOf(valuesOf(reference, trainingOf), valuesOf(run, trainingOf));
-    out.epoch = speedUpOf(valuesOf(reference, laterEpochOf), valuesOf(run, laterEpochOf));
-    out.wholeRun = speedUpOf(valuesOf(reference, wholeOf), valuesOf(run, wholeOf));
+    out.training = speedUpOf(timesOf(reference, trainingOf), timesOf(run, trainingOf));
+    out.epoch = speedUpOf(timesOf(reference, laterEpochOf), timesOf(run, laterEpochOf));
+    out.wholeRun = speedUpOf(timesOf(reference, wholeOf), timesOf(run, wholeOf));
     out.accuracyDifference = differenceOf(reference, run, accuracyOf);
     out.lossDifference = differenceOf(reference, run, lossOf);
     out.fairness = fairnessOf(reference, run, varies, cells);
@@ -88,6 +96,17 @@ PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, con
         out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
     out.attribution = attribute(reference, run, cells);
     return out;
+}
+
+/// Each kind of speed-up is a family of its own: all runs against the one reference.
+void decideFamilies(std::vector<PairJudgement> &pairs) {
+    for (const auto kind : {&PairJudgement::training, &PairJudgement::epoch, &PairJudgement::wholeRun}) {
+        std::vector<SpeedUp *> family;
+        for (PairJudgement &pair : pairs)
+            if (pair.*kind)
+                family.push_back(&*(pair.*kind));
+        decideTogether(family);
+    }
 }
 
 std::string listed(const std::vector<std::string> &names) {
@@ -167,6 +186,7 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
             out.pairs.push_back(judgePair(*reference, cell, devicesOf(cell, table), varies, cells));
         out.bottlenecks.push_back(bottleneckOf(cell, cells));
     }
+    decideFamilies(out.pairs);
     out.sentence = verdictSentence(table, cells, out.pairs);
     out.reservations = reservationsOf(cells, out.pairs);
     return out;

@@ -17,6 +17,10 @@ Json jsonOf(const std::optional<SpeedUp> &speedUp) {
             {"low", orNull(speedUp->low)},
             {"high", orNull(speedUp->high)},
             {"different", speedUp->hasInterval() ? Json(speedUp->isDifferent()) : Json(nullptr)},
+            {"equal_within_3_percent", speedUp->hasInterval() ? Json(speedUp->isEqual()) : Json(nullptr)},
+            {"interval_method", speedUp->hasInterval() ? Json(toString(speedUp->method)) : Json(nullptr)},
+            {"p", speedUp->hasInterval() ? Json(speedUp->chance) : Json(nullptr)},
+            {"comparisons", speedUp->comparisons},
             {"reference_repeats", speedUp->referenceRepeats},
             {"run_repeats", speedUp->runRepeats}};
 }
@@ -50,8 +54,8 @@ Json jsonOf(const FairnessFinding &finding) {
 Json jsonOf(const AttributionBar &bar) {
     return {{"cause", std::string(toString(bar.cause))},
             {"change_s", bar.seconds},
-            {"low_s", bar.low},
-            {"high_s", bar.high}};
+            {"low_s", orNull(bar.low)},
+            {"high_s", orNull(bar.high)}};
 }
 
 Json jsonOf(const FactorEffect &factor) {

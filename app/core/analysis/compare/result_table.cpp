@@ -120,7 +120,12 @@ void addPublished(const Recipe &recipe, ResultTable &table) {
         addNote(table.notes, contradiction);
 }
 
-/// Speed-up = the reference's measured time ÷ the run's; efficiency = speed-up ÷ devices, of several.
+std::optional<double> measuredFactor(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
+    const std::optional<SpeedUp> speedUp = speedUpOf(reference, run);
+    return speedUp ? std::optional(speedUp->factor) : std::nullopt;
+}
+
+/// Efficiency = speed-up ÷ devices, of several.
 void computeSpeedUps(ResultTable &table) {
     const auto reference = std::find_if(table.rows.begin(), table.rows.end(), [&](const ResultRow &row) {
         return !row.published && row.name == table.reference;
@@ -128,14 +133,11 @@ void computeSpeedUps(ResultTable &table) {
     if (reference == table.rows.end())
         return;
     reference->reference = true;
-    const std::optional<double> training = reference->totalTrainingTimeS, whole = reference->runTimeS;
     for (ResultRow &row : table.rows) {
         if (row.published)
             continue;
-        if (training && row.totalTrainingTimeS && *row.totalTrainingTimeS > 0)
-            row.speedUpTraining = *training / *row.totalTrainingTimeS;
-        if (whole && row.runTimeS && *row.runTimeS > 0)
-            row.speedUpRun = *whole / *row.runTimeS;
+        row.speedUpTraining = measuredFactor(reference->trainingTimes, row.trainingTimes);
+        row.speedUpRun = measuredFactor(reference->runTimes, row.runTimes);
         if (row.speedUpTraining && row.devices > 1)
             row.efficiency = *row.speedUpTraining / row.devices;
     }

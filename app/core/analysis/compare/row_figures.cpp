@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/compare/cell.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
@@ -178,8 +179,12 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.epochs = medianEpochs(runs);
     takeEpochFigures(row);
     for (const RunOutcome *run : runs)
-        if (isDone(*run) && run->totalTrainingTimeS)
-            row.trainingTimesS.push_back(*run->totalTrainingTimeS);
+        if (isDone(*run)) {
+            if (run->totalTrainingTimeS)
+                row.trainingTimes.push_back({*run->totalTrainingTimeS, roundOf(*run)});
+            if (run->runTimeS)
+                row.runTimes.push_back({*run->runTimeS, roundOf(*run)});
+        }
     row.totalTrainingTimeS = medianOf(runs, [](const RunOutcome &r) { return r.totalTrainingTimeS; });
     row.runTimeS = medianOf(runs, [](const RunOutcome &r) { return isDone(r) ? r.runTimeS : std::nullopt; });
     row.testAccuracy = medianOf(runs, [](const RunOutcome &r) { return r.testAccuracy; });
@@ -226,12 +231,12 @@ void takePair(const PairJudgement &pair, ResultRow &row) {
 std::string rangeText(const std::optional<SpeedUp> &speedUp) {
     if (!speedUp || !speedUp->hasInterval())
         return {};
-    return (significant(speedUp->low) + u'-' + significant(speedUp->high)).toStdString();
+    return (factorText(speedUp->low) + u'-' + factorText(speedUp->high)).toStdString();
 }
 
 std::string withRange(std::optional<double> factor, const std::optional<SpeedUp> &speedUp) {
     const std::string range = factor ? rangeText(speedUp) : std::string();
-    return significant(factor).toStdString() + (range.empty() ? "" : " (" + range + ")");
+    return factorText(factor).toStdString() + (range.empty() ? "" : " (" + range + ")");
 }
 
 std::string signedText(std::optional<double> difference) {

@@ -3,33 +3,84 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/compare/result_table.h"
-#include "ipc/median.h"
+#include <map>
+#include <numbers>
+#include <numeric>
 
 namespace lockstep::core {
 namespace {
 
-bool isUsable(const std::vector<double> &times) {
+constexpr double falseAlarms = 0.05;
+constexpr double confidence = 1 - falseAlarms;
+/// Of each of two intervals of which the shorter is taken.
+constexpr double confidenceOfEither = 0.96;
+
+bool isUsable(const std::vector<Repeat> &times) {
     return !times.empty() &&
-           std::all_of(times.begin(), times.end(), [](double time) { return time > 0 && std::isfinite(time); });
+           std::ranges::all_of(times, [](const Repeat &time) { return time.value > 0 && std::isfinite(time.value); });
 }
 
 struct Moments {
     double mean = 0, varianceOfMean = 0, degrees = 0;
 };
 
-Moments momentsOfLogs(const std::vector<double> &times) {
+Moments momentsOf(std::vector<double> values) {
+    std::ranges::sort(values); // sums then do not depend on the repeats' order
     Moments out;
-    const double count = double(times.size());
-    for (const double time : times)
-        out.mean += std::log(time) / count;
+    const double count = double(values.size());
+    out.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
     double squares = 0;
-    for (const double time : times)
-        squares += std::pow(std::log(time) - out.mean, 2);
+    for (const double value : values)
+        squares += (value - out.mean) * (value - out.mean);
     out.degrees = count - 1;
-    out.varianceOfMean = squares / (count - 1) / count;
+    out.varianceOfMean = count > 1 ? squares / (count - 1) / count : 0;
     return out;
+}
+
+std::vector<double> valuesOf(const std::vector<Repeat> &repeats) {
+    std::vector<double> out;
+    for (const Repeat &repeat : repeats)
+        out.push_back(repeat.value);
+    return out;
+}
+
+std::vector<Repeat> logsOf(std::vector<Repeat> times) {
+    for (Repeat &time : times)
+        time.value = std::log(time.value);
+    return times;
+}
+
+/// The difference in each round; empty unless every repeat has exactly one of the other side in its round.
+std::vector<double> differencesByRound(const std::vector<Repeat> &from, const std::vector<Repeat> &to) {
+    std::map<std::string_view, double> left;
+    for (const Repeat &repeat : from)
+        if (repeat.round.empty() || !left.emplace(repeat.round, repeat.value).second)
+            return {};
+    std::vector<double> out;
+    for (const Repeat &repeat : to) {
+        const auto pair = left.find(repeat.round);
+        if (pair == left.end())
+            return {};
+        out.push_back(repeat.value - pair->second);
+        left.erase(pair);
+    }
+    return left.empty() ? out : std::vector<double>();
+}
+
+/// How far a difference of means may lie from the truth.
+struct Error {
+    double standard = 0, degrees = 1;
+    IntervalMethod method = IntervalMethod::None;
+};
+
+Error welchOf(const Moments &a, const Moments &b) {
+    const double variance = a.varianceOfMean + b.varianceOfMean;
+    if (variance <= 0)
+        return {0, a.degrees + b.degrees, IntervalMethod::Welch};
+    const double degrees =
+        variance * variance /
+        (a.varianceOfMean * a.varianceOfMean / a.degrees + b.varianceOfMean * b.varianceOfMean / b.degrees);
+    return {std::sqrt(variance), degrees, IntervalMethod::Welch};
 }
 
 /// The continued fraction of the incomplete beta function (DLMF 8.17.22), evaluated from the front by Lentz's method.
@@ -66,6 +117,12 @@ double tailsBeyond(double t, double degrees) {
     return incompleteBeta(degrees / (degrees + t * t), degrees / 2, 0.5);
 }
 
+double studentDensity(double t, double degrees) {
+    return std::exp(std::lgamma((degrees + 1) / 2) - std::lgamma(degrees / 2) -
+                    (degrees + 1) / 2 * std::log1p(t * t / degrees)) /
+           std::sqrt(degrees * std::numbers::pi);
+}
+
 } // namespace
 
 double studentQuantile(double confidence, double degrees) {
@@ -77,34 +134,90 @@ double studentQuantile(double confidence, double degrees) {
         low = high;
         high *= 2;
     }
+    // Newton's steps on the logarithm of the tails, halving the bracket where a step would leave it.
+    double t = high;
     for (int i = 0; i < 200 && high - low > 1e-13 * high; ++i) {
-        const double middle = (low + high) / 2;
-        (tailsBeyond(middle, degrees) > tails ? low : high) = middle;
+        const double beyond = tailsBeyond(t, degrees), excess = std::log(beyond / tails);
+        (excess > 0 ? low : high) = t;
+        const double step = excess * beyond / (2 * studentDensity(t, degrees));
+        if (std::fabs(step) < 1e-13 * t)
+            break;
+        t = t + step > low && t + step < high ? t + step : (low + high) / 2;
     }
-    return (low + high) / 2;
+    return t;
 }
 
-std::optional<SpeedUp> speedUpOf(const std::vector<double> &reference, const std::vector<double> &run) {
+std::string_view toString(IntervalMethod method) {
+    switch (method) {
+    case IntervalMethod::Welch:
+        return "Welch";
+    case IntervalMethod::Paired:
+        return "paired by round";
+    case IntervalMethod::None:
+        break;
+    }
+    return "";
+}
+
+MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<Repeat> &to) {
+    const Moments a = momentsOf(valuesOf(from)), b = momentsOf(valuesOf(to));
+    MeanDifference out;
+    out.value = b.mean - a.mean;
+    if (std::min(from.size(), to.size()) < repeatsForInterval)
+        return out;
+    Error error = welchOf(a, b);
+    double at = confidence;
+    if (const std::vector<double> differences = differencesByRound(from, to); !differences.empty()) {
+        at = confidenceOfEither;
+        const Moments paired = momentsOf(differences);
+        const Error other{std::sqrt(paired.varianceOfMean), paired.degrees, IntervalMethod::Paired};
+        const auto reach = [](const Error &e) { return studentQuantile(confidenceOfEither, e.degrees) * e.standard; };
+        if (reach(other) < reach(error))
+            error = other;
+    }
+    const double reach = error.standard > 0 ? studentQuantile(at, error.degrees) * error.standard : 0;
+    out.method = error.method;
+    out.low = out.value - reach;
+    out.high = out.value + reach;
+    if (error.standard > 0)
+        out.chance =
+            std::min(1.0, tailsBeyond(std::fabs(out.value) / error.standard, error.degrees) * falseAlarms / (1 - at));
+    else
+        out.chance = out.value == 0 ? 1 : 0;
+    return out;
+}
+
+std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
     if (!isUsable(reference) || !isUsable(run))
         return std::nullopt;
+    const MeanDifference saved = differenceOf(logsOf(run), logsOf(reference));
     SpeedUp out;
-    out.factor = *median(reference) / *median(run);
+    out.factor = std::exp(saved.value);
     out.referenceRepeats = int(reference.size());
     out.runRepeats = int(run.size());
-    if (std::min(out.referenceRepeats, out.runRepeats) < repeatsForInterval)
+    if (!saved.low)
         return out;
-    const Moments a = momentsOfLogs(reference), b = momentsOfLogs(run);
-    const double variance = a.varianceOfMean + b.varianceOfMean, difference = a.mean - b.mean;
-    double reach = 0;
-    if (variance > 0) {
-        const double degrees =
-            variance * variance /
-            (a.varianceOfMean * a.varianceOfMean / a.degrees + b.varianceOfMean * b.varianceOfMean / b.degrees);
-        reach = studentQuantile(0.95, degrees) * std::sqrt(variance);
-    }
-    out.low = std::min(std::exp(difference - reach), out.factor);
-    out.high = std::max(std::exp(difference + reach), out.factor);
+    out.low = std::exp(*saved.low);
+    out.high = std::exp(*saved.high);
+    out.method = saved.method;
+    out.chance = saved.chance;
+    out.different = out.leavesOutOne();
     return out;
+}
+
+void decideTogether(const std::vector<SpeedUp *> &family) {
+    std::vector<SpeedUp *> judged;
+    for (SpeedUp *one : family)
+        if (one && one->hasInterval())
+            judged.push_back(one);
+    std::ranges::stable_sort(judged, {}, [](const SpeedUp *one) { return one->chance; });
+    const double count = double(judged.size());
+    bool going = true; // until one can't be told apart
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+        going = going && judged[i]->chance <= falseAlarms / (count - double(i)) && judged[i]->leavesOutOne();
+        judged[i]->different = going;
+        judged[i]->comparisons = int(judged.size());
+    }
 }
 
 } // namespace lockstep::core

@@ -18,9 +18,9 @@ std::optional<double> factorOf(const TimeToTarget &row) {
 }
 
 /// In the window the head has the "×"; lockstepctl has "×1.74 (×1.70 to ×1.78)".
-std::string factorText(const TimeToTarget &row, Target::Kind, ResultPlace place) {
+std::string speedUpText(const TimeToTarget &row, Target::Kind, ResultPlace place) {
     if (place == ResultPlace::Window)
-        return significant(factorOf(row)).toStdString();
+        return factorText(factorOf(row)).toStdString();
     if (place == ResultPlace::Report)
         return withRange(factorOf(row), row.speedUp);
     QString text = speedUp(factorOf(row));
@@ -62,7 +62,7 @@ std::span<const TargetColumn> targetColumns() {
             targetSeconds("Fastest", "fastest", &TimeToTarget::fastest),
             targetSeconds("Slowest", "slowest", &TimeToTarget::slowest),
             {.head = "Reached", .terminalHead = "reached", .text = reachedText},
-            {.head = "Speed-up", .unit = "×", .terminalHead = "speed-up", .figure = factorOf, .text = factorText},
+            {.head = "Speed-up", .unit = "×", .terminalHead = "speed-up", .figure = factorOf, .text = speedUpText},
             {.head = "Best",
              .terminalHead = {},
              .inReport = false,

@@ -74,9 +74,10 @@ TimeToTarget timeOf(const Cell &cell, const Target &target) {
     out.cell = cell.name;
     std::size_t epochs = 0;
     for (const RunOutcome &run : cell.runs) {
-        const TargetHit hit = hitOf(run, target);
+        TargetHit hit = hitOf(run, target);
         if (!hit.best)
             continue;
+        hit.round = roundOf(run);
         epochs = std::max(epochs, run.epochs.size());
         out.repeats.push_back(hit);
         if (!out.best || isBetter(target, *hit.best, *out.best))
@@ -92,11 +93,11 @@ TimeToTarget timeOf(const Cell &cell, const Target &target) {
     return out;
 }
 
-std::vector<double> times(const TimeToTarget &cell) {
-    std::vector<double> out;
+std::vector<Repeat> times(const TimeToTarget &cell) {
+    std::vector<Repeat> out;
     for (const TargetHit &hit : cell.repeats)
         if (hit.seconds)
-            out.push_back(*hit.seconds);
+            out.push_back({*hit.seconds, hit.round});
     return out;
 }
 
@@ -143,9 +144,14 @@ std::vector<TimeToTarget> timesToTarget(const std::vector<Cell> &cells, const Ta
         out.push_back(timeOf(cell, target));
     const auto marked = std::ranges::find(cells, true, &Cell::reference);
     const std::size_t reference = marked == cells.end() ? 0 : std::size_t(marked - cells.begin());
+    std::vector<SpeedUp *> family;
     for (TimeToTarget &one : out)
-        if (&one != &out[reference] && allReached(one) && allReached(out[reference]))
+        if (&one != &out[reference] && allReached(one) && allReached(out[reference])) {
             one.speedUp = speedUpOf(times(out[reference]), times(one));
+            if (one.speedUp)
+                family.push_back(&*one.speedUp);
+        }
+    decideTogether(family);
     return out;
 }
 

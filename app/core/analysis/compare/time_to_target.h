@@ -29,6 +29,7 @@ struct TargetHit {
     std::optional<double> seconds; ///< absent: not reached
     int epoch = 0;                 ///< the epoch by whose end it was met, from 1; 0: not reached
     std::optional<double> best;    ///< the best value there was
+    std::string round = {};        ///< as Repeat's
     bool operator==(const TargetHit &) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/causes/phase_parts.h"
+#include "analysis/compare/row_figures.h"
 #include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t mostNamed = 4;
 constexpr double loadingMatters = 0.20; ///< of training time: as for input-bound (bottleneck.h)
+constexpr double weighty = 0.25;        ///< of the change in training time: a cause of so much is named
 constexpr double publishedGain = 1.25;  ///< a published control with workers that is faster by this blames loading
 
 /// What a sentence needs of a pair, whichever way it was computed.
@@ -26,11 +28,7 @@ struct Mention {
 };
 
 std::string times(double factor) {
-    return significant(factor).toStdString() + "×";
-}
-
-std::string rangeOf(const SpeedUp &speedUp) {
-    return significant(*speedUp.low).toStdString() + "-" + significant(*speedUp.high).toStdString();
+    return factorText(factor).toStdString() + "×";
 }
 
 enum class Length { Whole, Short };
@@ -44,11 +42,18 @@ std::string atStart(std::string name) {
 
 std::string phrase(const Mention &said, const std::string &reference, bool first, Length length) {
     const std::string name = atStart(said.name);
-    if (said.speedUp.hasInterval() && !said.speedUp.isDifferent())
-        return name + ": not distinguishable from " + reference + " (" + rangeOf(said.speedUp) + ").";
+    if (said.speedUp.hasInterval() && !said.speedUp.isDifferent()) {
+        const std::string range = " (" + rangeText(said.speedUp) + ").";
+        if (said.speedUp.isEqual())
+            return name + ": equal to " + reference + " within ±3 %" + range;
+        return name + ": not distinguishable from " + reference +
+               (said.speedUp.leavesOutOne() ? " among " + std::to_string(said.speedUp.comparisons) + " comparisons"
+                                            : "") +
+               range;
+    }
     std::string out = name + ": " + times(said.speedUp.factor) + (first ? " as fast as " + reference : "");
     if (said.speedUp.hasInterval())
-        out += " (" + rangeOf(said.speedUp) + ")";
+        out += " (" + rangeText(said.speedUp) + ")";
     if (said.devices > 1 && said.efficiency && length == Length::Whole)
         out += ", " + percent(said.efficiency, 0).toStdString() + " efficient";
     return out + ".";
@@ -116,8 +121,12 @@ std::vector<Mention> saidOf(const ResultTable &table) {
         return out;
     for (const ResultRow &row : table.rows)
         if (!row.published && !row.reference)
-            if (const auto speedUp = speedUpOf(reference->trainingTimesS, row.trainingTimesS))
+            if (const auto speedUp = speedUpOf(reference->trainingTimes, row.trainingTimes))
                 out.push_back({row.name, row.method, row.devices, *speedUp, row.efficiency});
+    std::vector<SpeedUp *> family;
+    for (Mention &said : out)
+        family.push_back(&said.speedUp);
+    decideTogether(family);
     return out;
 }
 
@@ -157,37 +166,87 @@ const PairJudgement *loadingControl(const std::vector<Cell> &cells, const std::v
     return nullptr;
 }
 
+/// The causes in training time, in the direction of `sign`, that are a quarter of the change and more; the heaviest first.
+/// Where none is, `orHeaviest` asks for the heaviest.
+std::vector<const AttributionBar *> weightyCauses(const Attribution &attribution, double sign,
+                                                  bool orHeaviest = false) {
+    const double least = weighty * std::fabs(attribution.trainingChangeS());
+    std::vector<const AttributionBar *> out;
+    for (const AttributionBar &bar : attribution.bars)
+        if (bar.cause != Cause::StartUp && bar.seconds * sign > 0)
+            out.push_back(&bar);
+    std::ranges::stable_sort(out, std::greater<>(), [](const AttributionBar *bar) { return std::fabs(bar->seconds); });
+    const auto light =
+        std::ranges::find_if(out, [least](const AttributionBar *bar) { return std::fabs(bar->seconds) < least; });
+    out.erase(orHeaviest && light == out.begin() && !out.empty() ? light + 1 : light, out.end());
+    return out;
+}
+
+std::string joinedByAnd(const std::vector<std::string> &texts) {
+    std::string out;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
+    return out;
+}
+
+/// "61 % of the gain of DDP ×2 in training time is data loading and 27 % device compute".
+std::string sharesText(const std::vector<const AttributionBar *> &causes, double change, const std::string &run) {
+    const std::string what = change < 0 ? "gain" : "loss";
+    const auto share = [&](const AttributionBar *bar) { return percent(bar->seconds / change, 0).toStdString(); };
+    if (causes.front()->cause == Cause::Unattributed)
+        return "Most of the " + what + " of " + run + " in training time can't be attributed";
+    std::vector<std::string> parts;
+    for (const AttributionBar *bar : causes)
+        parts.push_back(parts.empty() ? share(bar) + " of the " + what + " of " + run + " in training time is " +
+                                            std::string(toString(bar->cause))
+                                      : share(bar) + " " + std::string(toString(bar->cause)));
+    return joinedByAnd(parts);
+}
+
+/// "DDP ×2 saves 5.00 s of training time in data loading and spends 1.20 s more on communication".
+std::string opposedText(const Attribution &attribution, const std::vector<const AttributionBar *> &causes,
+                        double change, const std::string &run) {
+    const auto amount = [](double value) { return seconds(std::fabs(value)).toStdString(); };
+    double net = change;
+    std::vector<std::string> same, opposed;
+    for (const AttributionBar *bar : causes) {
+        same.push_back(amount(bar->seconds) +
+                       (same.empty() ? change < 0 ? " of training time in " : " more of training time on "
+                        : change < 0 ? " in "
+                                     : " on ") +
+                       std::string(toString(bar->cause)));
+        net -= bar->seconds;
+    }
+    for (const AttributionBar *bar : weightyCauses(attribution, -change)) {
+        opposed.push_back(amount(bar->seconds) +
+                          (opposed.empty() && change < 0 ? " more on "
+                           : change < 0                  ? " on "
+                                                         : " in ") +
+                          std::string(toString(bar->cause)));
+        net -= bar->seconds;
+    }
+    if (opposed.empty())
+        opposed.push_back(amount(net) + (change < 0 ? " more on other causes" : " in other causes"));
+    return atStart(run) + (change < 0 ? " saves " : " spends ") + joinedByAnd(same) +
+           (change < 0 ? " and spends " : " and saves ") + joinedByAnd(opposed);
+}
+
+/// Of training time, as the speed-up is; the waterfall beside it is launch to exit.
 std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
                       const PairJudgement &pair) {
     const Attribution &attribution = *pair.attribution;
     const double change = attribution.trainingChangeS();
-    const AttributionBar *most = nullptr;
-    for (const AttributionBar &bar : attribution.bars)
-        if (bar.cause != Cause::StartUp && bar.seconds * change > 0 &&
-            (!most || std::fabs(bar.seconds) > std::fabs(most->seconds)))
-            most = &bar;
-    if (!most || change == 0)
+    const std::vector<const AttributionBar *> most = weightyCauses(attribution, change, true);
+    if (most.empty() || change == 0)
         return {};
-    const double share = most->seconds / change;
-    const std::string what = change < 0 ? "gain" : "loss", cause(toString(most->cause));
-    std::string out; // of training time, as the speed-up is; the waterfall beside it is launch to exit
-    if (most->cause == Cause::Unattributed)
-        out = "Most of the " + what + " of " + pair.run + " in training time can't be attributed";
-    else if (share <= 1)
-        out = percent(share, 0).toStdString() + " of the " + what + " of " + pair.run + " in training time is " + cause;
-    else
-        out = atStart(pair.run) + (change < 0 ? " saves " : " spends ") +
-              seconds(std::fabs(most->seconds)).toStdString() +
-              (change < 0 ? " of training time in " : " more of training time on ") + cause +
-              (change < 0 ? " and spends " : " and saves ") +
-              seconds(std::fabs(most->seconds) - std::fabs(change)).toStdString() +
-              (change < 0 ? " more on other causes" : " in other causes");
-    if (most->cause == Cause::DataLoading)
+    const bool within = most.front()->seconds / change <= 1;
+    std::string out = within ? sharesText(most, change, pair.run) : opposedText(attribution, most, change, pair.run);
+    if (std::ranges::any_of(most, [](const AttributionBar *bar) { return bar->cause == Cause::DataLoading; }))
         if (const PairJudgement *control = loadingControl(cells, pairs, pair))
-            out += (share <= 1 ? ": " : "; ") + control->run + " reaches " + times(control->training->factor) +
-                   (control->training->hasInterval() && !control->training->isDifferent()
-                        ? ", not distinguishable from " + pair.reference
-                        : "") +
+            out += (within ? ": " : "; ") + control->run + " reaches " + times(control->training->factor) +
+                   (!control->training->hasInterval() || control->training->isDifferent() ? ""
+                    : control->training->isEqual() ? ", equal to " + pair.reference + " within ±3 %"
+                                                   : ", not distinguishable from " + pair.reference) +
                    " by itself";
     return out + ".";
 }

@@ -28,7 +28,7 @@ ResultTable table() {
     reference.state = "done";
     reference.repeats = reference.planned = 2;
     reference.reference = true;
-    reference.trainingTimesS = {10, 11};
+    reference.trainingTimes = {{10}, {11}};
     reference.totalTrainingTimeS = 10.5;
     reference.speedUpTraining = 1;
     reference.testAccuracy = 0.8934;
@@ -37,7 +37,7 @@ ResultTable table() {
     other.name = nasty;
     other.method = "ddp";
     other.reference = false;
-    other.trainingTimesS = {5, 5.5};
+    other.trainingTimes = {{5}, {5.5}};
     other.totalTrainingTimeS = 5.25;
     other.speedUpTraining = 2;
     other.testAccuracy.reset();
@@ -88,7 +88,7 @@ Report whole() {
     PairJudgement pair;
     pair.reference = "baseline";
     pair.run = nasty;
-    pair.training = SpeedUp{2, 1.9, 2.1, 3, 3};
+    pair.training = SpeedUp{2, 1.9, 2.1, IntervalMethod::Welch, 0.001, 3, 3, 1, true};
     pair.fairness = {{"seed", "Seed", "1", "2", FairnessWeight::Minor, "Other seeds.", std::nullopt},
                      {"workers", "Loading workers", "0", "4", FairnessWeight::Decisive, "It loads with 4.", control}};
     pair.attribution = attribution();

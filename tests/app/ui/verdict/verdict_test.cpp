@@ -50,7 +50,8 @@ core::PairJudgement pairOf(const std::string &run, double factor, double loading
     core::PairJudgement pair;
     pair.reference = "baseline";
     pair.run = run;
-    pair.training = core::SpeedUp{factor, factor * 0.98, factor * 1.02, 3, 3};
+    pair.training =
+        core::SpeedUp{factor, factor * 0.98, factor * 1.02, core::IntervalMethod::Welch, 0.001, 3, 3, 1, true};
     core::Attribution &found = pair.attribution.emplace();
     found.referenceS = 10;
     found.runS = found.referenceS + loadingS;

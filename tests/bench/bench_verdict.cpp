@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// How often verdicts are right: experiments with planted speed-ups and planted noise, judged by `lockstepctl compare --json`.
+//   bench_verdict LOCKSTEPCTL [EXPERIMENTS]     (200; of each kind)
+// Prints a Markdown table and ends with 1 when a goal is missed. Every draw comes from a fixed seed, so that the same program
+// always prints the same table.
+//
+// Goals: 93 to 99 % of the 95 % intervals hold the planted speed-up, whatever the noise; at most 6 % of the experiments whose
+// runs are all alike claim a difference; 15 % drift moves the mean speed-up by at most 0.2 %. Each is judged with room for
+// the draws, three standard errors of the share or of the mean: of each row from 100 experiments on, and of all rows
+// together, whose shares fewer experiments tell well enough.
+#include <QCoreApplication>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "experiment/round_order.h"
+#include "ipc/median.h"
+#include "tests/bench/planted_run.h"
+
+using namespace lockstep;
+
+namespace {
+
+constexpr double plantedSpeedUp = 1.7;
+constexpr double scatter = 0.03; ///< of a run's own time, as a standard deviation of its logarithm
+
+using Random = std::mt19937_64;
+
+double normal(Random &random) {
+    return std::normal_distribution<>()(random);
+}
+double uniform(Random &random) {
+    return std::uniform_real_distribution<>()(random);
+}
+
+/// Logarithms that are added to the times of an experiment, by run and by repeat.
+using Times = std::vector<std::vector<double>>;
+
+struct Shape {
+    int runs, repeats;
+    std::vector<int>
+        place; ///< of run r in repeat k, place[k * runs + i] == k * runs + r: in the order in which they are made
+    [[nodiscard]] int run(std::size_t at) const { return place[at] % runs; }
+    [[nodiscard]] int repeat(std::size_t at) const { return place[at] / runs; }
+};
+
+struct Noise {
+    const char *name;
+    std::function<void(const Shape &, Random &, Times &)> add;
+    bool hasBiasGoal = false;
+};
+
+/// Of `whole` over the experiment, run by run.
+void addDrift(const Shape &shape, double whole, Times &times) {
+    for (std::size_t i = 0; i < shape.place.size(); ++i)
+        times[std::size_t(shape.run(i))][std::size_t(shape.repeat(i))] +=
+            std::log1p(whole * double(i) / double(shape.place.size() - 1));
+}
+
+void addAutocorrelated(const Shape &shape, Random &random, Times &times) {
+    double at = normal(random);
+    for (std::size_t i = 0; i < shape.place.size(); ++i) {
+        times[std::size_t(shape.run(i))][std::size_t(shape.repeat(i))] += 0.05 * at;
+        at = 0.7 * at + std::sqrt(1 - 0.49) * normal(random);
+    }
+}
+
+/// Adds what `draw` gives to every time.
+auto toEach(std::function<double(Random &)> draw) {
+    return [draw = std::move(draw)](const Shape &, Random &random, Times &times) {
+        for (auto &run : times)
+            for (double &time : run)
+                time += draw(random);
+    };
+}
+
+/// Lets some runs scatter three times as much.
+auto uneven(std::function<bool(const Shape &, int run)> which) {
+    return [which = std::move(which)](const Shape &shape, Random & /*random*/, Times &times) {
+        for (int run = 0; run < shape.runs; ++run)
+            for (double &time : times[std::size_t(run)])
+                time *= which(shape, run) ? 3 : 1;
+    };
+}
+
+const std::vector<Noise> &noises() {
+    static const std::vector<Noise> all = {
+        {"lognormal, 3 %", [](const Shape &, Random &, Times &) {}},
+        {"drift 15 %", [](const Shape &shape, Random &, Times &times) { addDrift(shape, 0.15, times); }, true},
+        {"drift 50 %", [](const Shape &shape, Random &, Times &times) { addDrift(shape, 0.5, times); }},
+        {"shocks shared by a round, 10 %",
+         [](const Shape &shape, Random &random, Times &times) {
+             for (int repeat = 0; repeat < shape.repeats; ++repeat)
+                 for (const double shock = 0.1 * normal(random); auto &run : times)
+                     run[std::size_t(repeat)] += shock;
+         }},
+        {"one repeat × 1.5",
+         [](const Shape &, Random &random, Times &times) {
+             auto &run = times[random() % times.size()];
+             run[random() % run.size()] += std::log(1.5);
+         }},
+        {"the reference scatters threefold", uneven([](const Shape &, int run) { return run == 0; })},
+        {"half of the runs scatter threefold",
+         uneven([](const Shape &shape, int run) { return run >= shape.runs / 2; })},
+        {"stalls, up to 20 % in one of ten",
+         toEach([](Random &random) { return uniform(random) < 0.1 ? 0.2 * uniform(random) : 0; })},
+        {"bimodal, 10 % apart", toEach([](Random &random) { return uniform(random) < 0.5 ? 0.1 : 0; })},
+        {"autocorrelated, 0.7",
+         [](const Shape &shape, Random &random, Times &times) { addAutocorrelated(shape, random, times); }}};
+    return all;
+}
+
+/// A run id of its own for each.
+std::string nextRun() {
+    static unsigned number = 0;
+    char id[32];
+    std::snprintf(id, sizeof id, "20260102T%02u%02u%02uZ-%08x", number / 3600 % 24, number / 60 % 60, number % 60,
+                  number);
+    ++number;
+    return id;
+}
+
+bool plant(const std::string &run, const std::string &experiment, int number, int repeat, double trainingS) {
+    RunRecord record;
+    record.run = run;
+    record.name = number == 0 ? "baseline" : "variant " + std::to_string(number);
+    record.experiment = experiment;
+    record.repeat = repeat + 1;
+    RunConfig config;
+    config.batchSize = 64 * (number + 1);
+    record.config = config;
+    record.deviceNames = {"cpu:0"};
+    RunResult result;
+    result.run = run;
+    result.state = RunState::Done;
+    result.exitCode = 0;
+    result.runTimeS = trainingS * 1.1;
+    Summary summary;
+    summary.method = "baseline";
+    summary.totalTrainingTimeS = trainingS;
+    summary.epochs = {{1, 0.5, trainingS, 60'000}};
+    result.summary = summary;
+    return bench::plantRun(record, result);
+}
+
+struct Counts {
+    int experiments = 0, intervals = 0, covered = 0, families = 0, falseFamilies = 0;
+    std::vector<double> widths, logErrors;
+
+    void add(const Counts &other) {
+        experiments += other.experiments;
+        intervals += other.intervals;
+        covered += other.covered;
+        families += other.families;
+        falseFamilies += other.falseFamilies;
+        widths.insert(widths.end(), other.widths.begin(), other.widths.end());
+        logErrors.insert(logErrors.end(), other.logErrors.begin(), other.logErrors.end());
+    }
+};
+
+constexpr int enoughToJudge = 100;
+
+/// Plants one experiment, has it judged and counts. `planted`: the second run's speed-up; the others have none.
+bool judgeOne(const QString &lockstepctl, const Shape &drawn, const Noise &noise, double planted, Random &random,
+              Counts &counts) {
+    Shape shape = drawn;
+    shape.place = core::drawRounds(shape.runs, shape.repeats, random() % 2'147'483'647 + 1);
+    Times times(std::size_t(shape.runs), std::vector<double>(std::size_t(shape.repeats)));
+    for (auto &run : times)
+        for (double &time : run)
+            time = scatter * normal(random);
+    noise.add(shape, random, times);
+    const std::string experiment = "20260102T000000Z-" + nextRun().substr(17);
+    QStringList arguments = {QStringLiteral("compare"), QStringLiteral("--json")};
+    std::vector<std::string> runs;
+    for (int run = 0; run < shape.runs; ++run)
+        for (int repeat = 0; repeat < shape.repeats; ++repeat) {
+            runs.push_back(nextRun());
+            const double seconds =
+                10 * std::exp(times[std::size_t(run)][std::size_t(repeat)]) / (run == 1 ? planted : 1);
+            if (!plant(runs.back(), experiment, run, repeat, seconds))
+                return false;
+            arguments.append(QString::fromStdString(runs.back()));
+        }
+    QProcess process;
+    process.start(lockstepctl, arguments);
+    if (!process.waitForFinished(-1) || process.exitCode() != 0) {
+        std::fprintf(stderr, "%s: %s\n", qPrintable(arguments.join(u' ')), process.readAllStandardError().constData());
+        return false;
+    }
+    bool claimed = false;
+    const QJsonObject judgement =
+        QJsonDocument::fromJson(process.readAllStandardOutput())[QStringLiteral("judgement")].toObject();
+    const QJsonArray pairs = judgement[QStringLiteral("pairs")].toArray();
+    if (pairs.size() != shape.runs - 1)
+        return false;
+    for (qsizetype i = 0; i < pairs.size(); ++i) {
+        const QJsonObject found = pairs[i][QStringLiteral("speed_up_training")].toObject();
+        const double low = found[QStringLiteral("low")].toDouble(), high = found[QStringLiteral("high")].toDouble();
+        const double truth = i == 0 ? planted : 1;
+        ++counts.intervals;
+        counts.covered += low <= truth && truth <= high;
+        counts.widths.push_back(high / low);
+        counts.logErrors.push_back(std::log(found[QStringLiteral("factor")].toDouble() / truth));
+        claimed = claimed || (truth == 1 && found[QStringLiteral("different")].toBool());
+    }
+    ++counts.experiments;
+    if (planted == 1) {
+        ++counts.families;
+        counts.falseFamilies += claimed;
+    }
+    for (const std::string &run : runs)
+        if (!QDir(QString::fromStdString(runFolder(run).path)).removeRecursively())
+            return false;
+    return true;
+}
+
+/// The standard error of a share of `count` draws.
+double errorOf(double share, double count) {
+    return std::sqrt(std::max(share * (1 - share), 0.01) / count);
+}
+
+/// Prints a row; false when a goal is missed. `judged`: whether there are enough experiments; `unbiased`: whether its bias
+/// has a goal.
+bool report(const std::string &head, const Counts &counts, bool judged, bool unbiased) {
+    // Pairs of one experiment share their reference, so that a share of them is known no better than that of experiments.
+    const double experiments = counts.experiments;
+    const double covered = double(counts.covered) / counts.intervals, error = errorOf(covered, experiments);
+    const double claimed = counts.families ? double(counts.falseFamilies) / counts.families : 0;
+    double bias = 0, squares = 0;
+    for (const double each : counts.logErrors)
+        bias += each / double(counts.logErrors.size());
+    for (const double each : counts.logErrors)
+        squares += (each - bias) * (each - bias);
+    const double biasError = std::sqrt(squares / double(counts.logErrors.size()) / experiments);
+    std::string missed;
+    if (judged && (covered + 3 * error < 0.93 || covered - 3 * error > 0.99))
+        missed += " coverage";
+    if (judged && counts.families && claimed - 3 * errorOf(claimed, counts.families) > 0.06)
+        missed += " families";
+    if (judged && unbiased && std::fabs(bias) - 3 * biasError > 0.002)
+        missed += " bias";
+    std::printf("| %s | %.1f %% | %.3f | %.1f %% | %+.2f ± %.2f %% | %s |\n", head.c_str(), 100 * covered,
+                *median(counts.widths), 100 * claimed, 100 * bias, 200 * biasError,
+                !judged          ? "too few to judge"
+                : missed.empty() ? "kept"
+                                 : ("MISSED:" + missed).c_str());
+    std::fflush(stdout);
+    return missed.empty();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const QCoreApplication app(argc, argv);
+    if (argc < 2 || argc > 3 || (argc == 3 && std::atoi(argv[2]) < 2)) {
+        std::fprintf(stderr, "bench_verdict LOCKSTEPCTL [EXPERIMENTS]    EXPERIMENTS of each kind, at least 2\n");
+        return 2;
+    }
+    const int experiments = argc == 3 ? std::atoi(argv[2]) : 200;
+    const QTemporaryDir home;
+    qputenv("LOCKSTEP_HOME", home.path().toUtf8());
+    std::printf("| noise | runs | repeats | covered | width (high ÷ low, median) | false families | bias (± 2 standard "
+                "errors) | goals |\n"
+                "|---|---|---|---|---|---|---|---|\n");
+    bool kept = true;
+    Random random(20);
+    Counts all;
+    for (const Noise &noise : noises())
+        for (const auto &[runs, repeats] : {std::pair{2, 3}, {2, 5}, {5, 3}, {15, 3}}) {
+            const Shape shape{runs, repeats, {}};
+            Counts counts;
+            for (int i = 0; i < experiments; ++i) // every other one without any difference
+                if (!judgeOne(QString::fromLocal8Bit(argv[1]), shape, noise, i % 2 ? 1 : plantedSpeedUp, random,
+                              counts)) {
+                    std::fprintf(stderr, "bench_verdict: an experiment could not be judged\n");
+                    return 1;
+                }
+            kept = report(noise.name + (" | " + std::to_string(runs) + " | " + std::to_string(repeats)), counts,
+                          experiments >= enoughToJudge, noise.hasBiasGoal) &&
+                   kept;
+            all.add(counts);
+        }
+    kept = report("all | - | -", all, true, false) && kept;
+    return kept ? 0 : 1;
+}
