@@ -126,7 +126,7 @@ std::optional<std::size_t> pythonScript(const std::vector<std::string> &command)
         if (word == "-m" || word == "-c" || word == "-")
             return std::nullopt;
         if (word == "-W" || word == "-X")
-            ++i; // its value
+            ++i; // skip the option's value
         else if (!word.starts_with('-'))
             return i;
     }

@@ -16,7 +16,7 @@ namespace lockstep::agent {
 
 /// Agent K's side (K > 0) of its link to agent 0 (ipc/node_messages.h). It joins, sends its log from the first line
 /// that agent 0 lacks, passes on agent 0's orders, and reconnects after a cut. All calls on the loop's thread.
-///   Joining → Up ⇄ Lost; finish() ends it in any state
+///   Joining → Up ⇄ Lost; close() ends it in any state
 class NodeLink {
 public:
     static constexpr std::chrono::seconds silence{6};
