@@ -149,7 +149,7 @@ tl::expected<RunConfig, std::vector<Error>> toConfig(const Json &object, Unknown
     }
     for (const std::string &doubled : places.doubled)
         if (doubled.starts_with(path + "/") && doubled.find('/', path.size() + 1) == std::string::npos)
-            mistake(doubled.substr(path.size() + 1), "the key stands twice", "keep one of them");
+            mistake(doubled.substr(path.size() + 1), "the key is given twice", "keep one of them");
     if (!errors.empty())
         return tl::unexpected(std::move(errors));
     return config;

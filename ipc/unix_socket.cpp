@@ -97,7 +97,7 @@ Result<UnixListener> UnixListener::bind(const std::string &path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) == 0) {
         if (!S_ISSOCK(status.st_mode))
-            return fail(Error::failed(path + " is not a socket but stands where one is needed", "remove it"));
+            return fail(Error::failed(path + " exists and is not a socket", "remove it"));
         const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         const int answer = connectTo(probe.get(), *address);
         if (answer == 0 || answer == EAGAIN)

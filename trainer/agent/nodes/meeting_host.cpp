@@ -140,7 +140,7 @@ void MeetingHost::decide() {
     for (const auto &[node, reached] : m_reached) {
         const auto at = std::find(reached.offers.begin(), reached.offers.end(), chosen) - reached.offers.begin();
         m_interfaces.push_back(reached.by[static_cast<std::size_t>(at)]);
-        m_sentence += ", " + reached.host + " goes by " + m_interfaces.back();
+        m_sentence += ", " + reached.host + " uses " + m_interfaces.back();
     }
     answerAll({{"what", "interfaces"}, {"interfaces", m_interfaces}});
     m_loop.quit();

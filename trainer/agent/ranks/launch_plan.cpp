@@ -70,7 +70,7 @@ Errors mistakesIn(const CommandOptions &options) {
                 "give --interface IF or --join HOST:PORT, or leave both out on all nodes");
     if (options.nodes > 1 && !options.joins() && (options.masterAddress.empty() || options.masterPort == 0))
         mistake("a run on " + std::to_string(options.nodes) + " nodes needs a meeting point",
-                "give --run-id and --join, or --master-addr and --master-port of node 0 for a run a node");
+                "give --run-id and --join, or --master-addr and --master-port of node 0 for one run per node");
     const CoreList allowed = allowedCores();
     const int there = options.coresPerRank > 0 ? cpuDeviceCount(options.coresPerRank, allowed) : options.processes;
     if (there < options.processes)
