@@ -4,7 +4,7 @@
 
 namespace lockstep {
 
-/// The two clocks every frame carries. Passed in so that tests can fake time. Thread safe.
+/// The two clocks that every frame carries. It is an interface, so that tests can fake time. Thread safe.
 class Clock {
 public:
     virtual ~Clock() = default;

@@ -78,7 +78,7 @@ Result<std::string> configPlaceholder(const RunConfig &config, std::string_view 
     return fail(
         Error::badArgument("there is no placeholder {" + std::string(name.substr(0, 60)) + "}",
                            "did you mean {" + std::string(nearestKey(name)) +
-                               "}? a field's key, python, python:MODULE, scripts or recipe_folder may stand there"));
+                               "}? a field's key, python, python:MODULE, scripts or recipe_folder may be used there"));
 }
 
 Result<void> checkPlaceholders(const std::vector<std::string> &command) {
@@ -126,7 +126,7 @@ std::optional<std::size_t> pythonScript(const std::vector<std::string> &command)
         if (word == "-m" || word == "-c" || word == "-")
             return std::nullopt;
         if (word == "-W" || word == "-X")
-            ++i; // its value
+            ++i; // skip the option's value
         else if (!word.starts_with('-'))
             return i;
     }

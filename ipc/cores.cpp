@@ -11,7 +11,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int maxCore = 65535; ///< no kernel has more; bounds what "0-4000000000" may cost
+constexpr int maxCore = 65535; ///< no kernel has more; bounds the cost of "0-4000000000"
 
 Error badCores(std::string_view text) {
     return Error::badArgument("\"" + std::string(text) + "\" is not a list of cores", "write it like 0-3,8");
@@ -72,7 +72,7 @@ std::string formatCores(const CoreList &cores) {
 }
 
 CoreList allowedCores(int pid) {
-    // The kernel's mask may be longer than cpu_set_t's 1,024 cores: ask again with more room.
+    // The kernel's mask may be longer than cpu_set_t's 1,024 cores: try again with a larger one.
     for (int capacity = 1024; capacity <= maxCore + 1; capacity *= 4) {
         cpu_set_t *set = CPU_ALLOC(static_cast<std::size_t>(capacity));
         const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));

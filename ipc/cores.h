@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-/// Sorted, distinct CPU numbers.
+/// CPU numbers, sorted and distinct.
 using CoreList = std::vector<int>;
 
 /// "0-3,8" to {0,1,2,3,8}.
@@ -16,15 +16,15 @@ using CoreList = std::vector<int>;
 /// {0,1,2,3,8} to "0-3,8".
 [[nodiscard]] std::string formatCores(const CoreList &cores);
 
-/// The cores a process may run on, this one or another by its pid (sched_getaffinity, so cgroups and taskset are honoured). Empty:
-/// there is no such process.
+/// The cores that a process may run on: this process, or another one by its pid. Uses sched_getaffinity, so cgroups and
+/// taskset are respected. Empty if there is no such process.
 [[nodiscard]] CoreList allowedCores(int pid = 0);
 
-/// The cores of CPU device `cpu:K`: the K-th disjoint block of `coresPerDevice` of `allowed`.
-/// Error names how many devices there are: "cpu:7 needs core 8 of 2 allowed".
+/// The cores of the CPU device `cpu:K`: the K-th disjoint block of `coresPerDevice` cores of `allowed`. The error says
+/// how many cores there are: "cpu:7 needs core 8 of 2 allowed".
 [[nodiscard]] Result<CoreList> coresOfCpuDevice(int k, int coresPerDevice, const CoreList &allowed);
 
-/// How many disjoint CPU devices of that size there are.
+/// The number of disjoint CPU devices of that size.
 [[nodiscard]] int cpuDeviceCount(int coresPerDevice, const CoreList &allowed);
 
 } // namespace lockstep

@@ -60,7 +60,7 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
 }
 
 namespace detail {
-/// The table alone, so that a test can hold the two ways against each other.
+/// Always by the table, so that a test can compare both ways.
 std::uint32_t crc32cByTable(std::string_view bytes, std::uint32_t seed) {
     return ~byTable(bytes, ~seed);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Inside ipc only: one description of an object's keys serves both its writing and its reading. A description is a template
+// Only for files in ipc. One description of an object's keys serves both writing and reading. It is a template
 //   template <class Keys, Is<Machine> M> void describe(Keys &keys, M &machine, const std::string &what)
-// in this namespace that hands `keys` each key in the order in which they are written. `what` names the object in errors.
+// in this namespace, which passes each key to `keys` in the order of writing. `what` names the object in errors.
 #include <concepts>
 #include <map>
 #include <optional>
@@ -16,18 +16,18 @@
 
 namespace lockstep::documents {
 
-/// Const where it is written.
+/// T is Of, or const Of when it is written.
 template <class T, class Of>
 concept Is = std::same_as<std::remove_const_t<T>, Of>;
 
 class WritingKeys {
 public:
-    /// Unknown is absent.
+    /// An unknown value writes no key.
     template <class T> WritingKeys &operator()(const char *key, const T &value) {
         m_writer.put(key, value);
         return *this;
     }
-    /// Written only where there is something: a list that has items, a switch that is on.
+    /// Written only if it is not empty: a list that has items, a switch that is on.
     template <class T> WritingKeys &sparse(const char *key, const T &value) {
         if constexpr (std::same_as<T, bool>)
             return value ? (*this)(key, value) : *this;
@@ -69,7 +69,7 @@ private:
 
 class ReadingKeys {
 public:
-    /// `unknown`: of configs.
+    /// `unknown`: what to do about unknown keys of configurations.
     ReadingKeys(DocumentReader &reader, UnknownKeys unknown) : m_reader(reader), m_unknown(unknown) {}
 
     template <class T> ReadingKeys &operator()(const char *key, T &value) {
@@ -127,7 +127,7 @@ private:
     UnknownKeys m_unknown;
 };
 
-/// A whole object from its JSON; the first mistake is the error.
+/// Reads a whole object from JSON; the error is the first mistake.
 template <class T> Result<T> toObject(const Json &json, const std::string &what, UnknownKeys unknown) {
     DocumentReader reader(json, what);
     ReadingKeys keys(reader, unknown);
@@ -136,7 +136,7 @@ template <class T> Result<T> toObject(const Json &json, const std::string &what,
     return reader.finish(std::move(value));
 }
 
-/// The same from a document's text.
+/// The same from the text of a document.
 template <class T>
 Result<T> readDocument(std::string_view text, const std::string &what, UnknownKeys unknown = UnknownKeys::Ignore) {
     const auto object = parseObject(text, what);

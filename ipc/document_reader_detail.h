@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Inside ipc only: the keys of a document's objects, written and read with their types checked.
+// Only for files in ipc. Writes and reads the keys of a document's objects, with their types checked.
 #include <limits>
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@ namespace lockstep::documents {
 /// Writes an object's keys in order.
 class DocumentWriter {
 public:
-    // Unknown is absent.
+    // An unknown value writes no key.
     template <class T> DocumentWriter &put(const char *key, const T &value) {
         m_object[key] = value;
         return *this;
@@ -51,7 +51,7 @@ private:
     Json m_object = Json::object();
 };
 
-/// Reads an object's keys; the first mistake is kept.
+/// Reads an object's keys and keeps the first mistake.
 class DocumentReader {
 public:
     DocumentReader(const Json &object, std::string what) : m_object(object), m_what(std::move(what)) {
@@ -192,7 +192,7 @@ private:
         const Json *found = find(key, &Json::is_number_integer, "a whole number");
         if (!found)
             return std::nullopt;
-        // get<int64_t> of an unsigned number past int64's end would wrap round.
+        // get<int64_t> of an unsigned number beyond int64's range would wrap around.
         if (found->is_number_unsigned() && found->get<std::uint64_t>() > static_cast<std::uint64_t>(high)) {
             mistake(key, "a smaller number");
             return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Inside ipc only: documents as nlohmann's JSON values. Include from .cpp files of ipc, never from a public header.
+// Only for .cpp files of ipc, never for a public header. Documents as values of nlohmann's JSON library.
 #include <nlohmann/json.hpp>
 
 #include "ipc/run_config.h"
@@ -9,19 +9,19 @@ namespace lockstep::documents {
 
 using Json = nlohmann::ordered_json;
 
-/// A number that may be non-finite, as frames write it: "NaN", "Inf", "-Inf".
+/// A number; non-finite ones become "NaN", "Inf" or "-Inf", as in frames.
 [[nodiscard]] Json real(double number);
-/// One line, invalid UTF-8 replaced.
+/// One line; invalid UTF-8 is replaced.
 [[nodiscard]] std::string line(const Json &json);
-/// Indented, with a newline at the end, for files that people open.
+/// Indented and with a newline at the end, for files that people open.
 [[nodiscard]] std::string page(const Json &json);
-/// Parses an object; the error says where the text stops being JSON. `what`: "config.json", for the sentence.
+/// Parses an object. The error says on which line the JSON is wrong; `what` names the text in it, e.g. "config.json".
 [[nodiscard]] Result<Json> parseObject(std::string_view text, std::string_view what);
 
 [[nodiscard]] Json fromConfig(const RunConfig &config);
 
 enum class UnknownKeys { Refuse, Ignore };
-/// `places` of the text the object came from gives the lines; `path` is the object's own place in it.
+/// `text` is the whole document and `path` the object's place in it; with both, errors name the line.
 [[nodiscard]] tl::expected<RunConfig, std::vector<Error>>
 toConfig(const Json &object, UnknownKeys unknown, std::string_view text = {}, const std::string &path = {});
 

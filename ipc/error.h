@@ -5,17 +5,16 @@
 
 namespace lockstep {
 
-/// What kind of failure it is.
 enum class ErrorKind { BadArgument, Failed };
 
-/// One clear sentence about one failure: what went wrong (naming the thing and the value) and the way out.
+/// One sentence about one failure: what went wrong, with its value, and what to do about it.
 struct Error {
     std::string what;   ///< "batch size 63 can't be divided among 2 ranks"
     std::string wayOut; ///< "use 62 or 64"; may be empty
     ErrorKind kind = ErrorKind::Failed;
-    std::string where; ///< key, flag, or file and line the error belongs to; may be empty
+    std::string where; ///< the key, option, or file and line that the error is about; may be empty
 
-    /// "where: what; wayOut" as one line without a newline.
+    /// "where: what; wayOut" on one line, without a newline.
     [[nodiscard]] std::string message() const;
 
     static Error badArgument(std::string what, std::string wayOut = {}, std::string where = {});
@@ -26,7 +25,7 @@ struct Error {
 
 template <class T = void> using Result = tl::expected<T, Error>;
 
-/// How each of our programs ends.
+/// Exit codes of all our programs.
 inline constexpr int exitDone = 0, exitFailed = 1, exitBadArguments = 2, exitStopped = 130;
 [[nodiscard]] inline int exitCodeOf(const Error &error) {
     return error.kind == ErrorKind::BadArgument ? exitBadArguments : exitFailed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// How a field's text is read and written: a class a kind of value, whose get and set a row of the table points to.
-// For run_config_fields.cpp only.
+// Only for run_config_fields.cpp. How a field's text is read and written: one class per kind of value. A row of the
+// table points to its get and set.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -16,7 +16,7 @@
 
 namespace lockstep::field {
 
-/// A key as a template argument, so that a plain function pointer knows its own name.
+/// A key as a template argument, so that a plain function pointer knows the key.
 template <std::size_t N> struct Key {
     char text[N]{};
     constexpr Key(const char (&from)[N]) { std::copy_n(from, N, text); } // NOLINT(google-explicit-constructor)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Locks are open-file-description locks: released by the kernel at any death, and unlike flock they can be asked about
-// (F_OFD_GETLK) without being taken for a moment, so a reader never gets in an owner's way.
+// Locks are open-file-description locks. The kernel releases them however their owner dies. Unlike flock, they can be
+// tested without being acquired (F_OFD_GETLK), so that readers do not disturb owners.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ struct flock wholeFile() {
 }
 
 std::string heldSentence(const std::string &path, int fd) {
-    // The owner writes its pid right after locking: give it a moment.
+    // The owner writes its pid right after it has locked the file: wait a moment for it.
     for (int attempt = 0; attempt < 20; ++attempt) {
         char buffer[32];
         const ssize_t got = ::pread(fd, buffer, sizeof buffer, 0);
@@ -47,8 +47,8 @@ bool sameFile(int fd, const std::string &path) {
 } // namespace
 
 Result<Fd> detail::acquireLock(const std::string &path) {
-    // An owner that goes away may unlink the file between our open and our lock; the lock would then be on a file
-    // nobody else finds. So look again once it is held.
+    // The previous owner may unlink the file between open and lock; then the lock is on a file that nobody else finds.
+    // So check once the lock is held.
     for (int attempt = 0; attempt < 1000; ++attempt) {
         Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (!fd.valid())
@@ -63,7 +63,7 @@ Result<Fd> detail::acquireLock(const std::string &path) {
             continue;
         const std::string pid = std::to_string(::getpid()) + "\n";
         if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0) {
-            // A full disk: the lock holds all the same, only its owner stays unnamed.
+            // E.g. a full disk: the lock is held nevertheless, only its owner stays unnamed.
         }
         return fd;
     }

@@ -6,7 +6,8 @@
 
 namespace lockstep::detail {
 
-/// Locks the file (made when missing) and writes this process's pid into it. The lock lives as long as the Fd.
+/// Locks the file, creating it if necessary, and writes this process's pid into it. The lock is held as long as the Fd
+/// lives.
 [[nodiscard]] Result<Fd> acquireLock(const std::string &path);
 
 } // namespace lockstep::detail

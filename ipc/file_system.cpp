@@ -15,7 +15,7 @@ namespace lockstep {
 
 namespace {
 
-/// Writes all; what it returns is errno, 0 when all went.
+/// Writes everything; returns 0 or errno.
 int writeAll(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -33,7 +33,7 @@ std::string folderOf(const std::string &path) {
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A new name is durable only once its folder is.
+/// A new name is durable only after its folder was synced.
 int syncFolder(const std::string &folder) {
     const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid())

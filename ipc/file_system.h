@@ -9,29 +9,30 @@
 
 namespace lockstep {
 
-/// One file open for appending. Not thread safe.
+/// A file that is open for appending. Not thread safe.
 class AppendFile {
 public:
     virtual ~AppendFile() = default;
-    /// Appends everything. After an error the file is truncated back to its length before the call, if that can be done.
+    /// Appends everything. After an error the file is truncated back to its old length, if possible.
     virtual Result<void> append(std::string_view bytes) = 0;
     virtual Result<void> sync() = 0; ///< fdatasync
     virtual Result<void> truncate(std::uint64_t size) = 0;
     [[nodiscard]] virtual std::uint64_t size() const = 0;
 };
 
-/// The few file operations whose failure must be testable (disk full, short write, failed fsync). Thread safe.
+/// The file operations whose failures tests must be able to cause (full disk, short write, failed fsync). Thread safe.
 class FileSystem {
 public:
     virtual ~FileSystem() = default;
-    virtual Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) = 0; ///< creates it, 0600
+    virtual Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) = 0; ///< creates it with mode 0600
     virtual Result<std::string> readAll(const std::string &path) = 0;
-    /// Write to a temporary beside it, fsync, rename, fsync the folder: whole or not at all.
+    /// Writes a temporary file beside it, syncs and renames it, and syncs the folder: the new content is there in full
+    /// or not at all.
     virtual Result<void> writeAtomically(const std::string &path, std::string_view bytes) = 0;
-    virtual Result<void> makeFolders(const std::string &path) = 0; ///< 0700 for what it creates
+    virtual Result<void> makeFolders(const std::string &path) = 0; ///< creates folders with mode 0700
 };
 
-/// The real one.
+/// The operating system's file system.
 [[nodiscard]] FileSystem &realFileSystem();
 
 } // namespace lockstep

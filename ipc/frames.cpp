@@ -17,7 +17,7 @@ constexpr std::array<std::pair<RunState, std::string_view>, 7> stateNames{{
     {RunState::Stopped, "stopped"},
 }};
 
-// In the variant's order.
+// In the order of FrameBody's types.
 constexpr std::array<std::string_view, std::variant_size_v<FrameBody> - 1> typeNames{
     "header", "state", "steps", "epoch", "eval", "device", "comm", "log", "alert", "heartbeat", "exit", "link"};
 } // namespace

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The frames: one JSON object a line, UTF-8, at most 64 KiB with its newline. Keys carry units.
+// Frames: JSON objects, one per line, UTF-8, at most 64 KiB with the newline. Keys carry their units.
 //
 // Every frame of a rank:  type, rank, rseq (per rank, gapless from 0), mono_ns, wall_us.
 // Every frame of an agent: the same without rank and rseq.
-// The writer of a log adds node, seq and, last, crc (ipc/log.h).
-// Unknown keys are kept (`Frame::extra`) and written again; unknown types are counted and skipped by readers.
-// An absent value is unknown, never 0. Non-finite numbers travel as "NaN", "Inf", "-Inf".
-// Epochs count from 1; steps count from 0 over the whole run. Times are seconds unless the key says otherwise.
+// The log's writer adds node, seq and, as the last key, crc (ipc/log.h).
+// Unknown keys are kept (`Frame::extra`) and written again. Readers count and skip unknown types.
+// An absent value is unknown, never 0. Non-finite numbers are written as "NaN", "Inf", "-Inf".
+// Epochs count from 1; steps count from 0 over the whole run. Times are in seconds unless the key says otherwise.
 //
-// Example lines (one a type):
+// Examples, one per type:
 // {"type":"header","format":1,"run":"20260102T030405Z-89abcdef","host":"box","mono_ns":1,"wall_us":2,"node":0,"seq":0,"crc":"…"}
 // {"type":"state","rank":0,"rseq":0,"mono_ns":1,"wall_us":2,"state":"init","detail":"…","pid":12,"host":"box","device":"cpu:0",
 //  "cores":"0","backend":"gloo","world_size":2,"threads":1,"scheduling":"batch","total_steps":9380,"steps_per_epoch":938,"epochs":10}
-// {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script: what it says it is)
+// {"type":"state",…,"state":"init",…,"about":{"method":"ddp","workers":2,"batch_size":64}}  (a script, about itself)
 // {"type":"steps",…,"epoch":1,"first_step":0,"last_step":12,"count":13,"samples":832,
 //  "loss":{"min":2.1,"mean":2.2,"max":2.3,"last":2.1},"phases":{"load":{"sum_s":0.01,"max_s":0.002},…}}
 // {"type":"steps",…,"scalars":{"grad_norm":{"sum":16.9,"weight":13,"min":1.1,"max":1.6,"last":1.2},"temperature":0.7}}
-//  (metrics, ipc/metrics.h: over the window's steps, or one number for one value; in epoch frames over the epoch's)
+//  (metrics, ipc/metrics.h: an object sums up the steps of the window or epoch, a number is a single value)
 // {"type":"steps",…,"replicas":[{"device":"cpu:0","phases":{"parallel_forward":{"sum_s":…,"max_s":…},…}},…]}  (DP)
 // {"type":"epoch",…,"epoch":1,"loss":0.71,"duration_s":4.1,"samples":60000,"steps":938,"start_mono_ns":1,
 //  "phases":{"load":{"sum_s":…,"max_s":…},…},
@@ -31,7 +31,7 @@
 // {"type":"alert",…,"severity":"error","kind":"rank_died","message":"rank 1 on box was killed by SIGKILL"}
 // {"type":"heartbeat",…}
 // {"type":"link",…,"of_node":1,"host":"box2","link":"lost","reason":"…","next_seq":4711,"clock_offset_s":0.002,"round_trip_s":0.0003}
-//  (by agent 0: how the link to another node's agent stands)
+//  (by agent 0: the state of its link to another node's agent)
 // {"type":"exit",…,"rank":1,"pid":13,"host":"box","code":null,"signal":9,"signal_name":"SIGKILL","reason":"…"}  (by the agent)
 #include <cstdint>
 #include <map>
@@ -47,10 +47,10 @@
 
 namespace lockstep {
 
-inline constexpr std::size_t maxFrameBytes = 64 * 1024; ///< with the newline
+inline constexpr std::size_t maxFrameBytes = 64 * 1024; ///< including the newline
 inline constexpr int logFormat = 1;
 
-/// What a rank or a run is doing. A state frame without a rank, from the agent, speaks of the whole run.
+/// State of a rank or a run. A state frame without a rank comes from the agent and is about the whole run.
 enum class RunState { Init, Training, Evaluating, Checkpointing, Done, Failed, Stopped };
 [[nodiscard]] std::string_view toString(RunState state);
 [[nodiscard]] std::optional<RunState> runStateFrom(std::string_view text);
@@ -60,11 +60,12 @@ enum class RunState { Init, Training, Evaluating, Checkpointing, Done, Failed, S
 [[nodiscard]] const std::vector<std::string_view> &additivePhases();
 
 struct PhaseTime {
-    double sumS = 0;            ///< over the window's (or epoch's) steps
+    double sumS = 0;            ///< over the steps of the window or epoch
     std::optional<double> maxS; ///< longest single step
     bool operator==(const PhaseTime &) const = default;
 };
-/// What a script says of itself, as text; keys are RunConfig's where it has one (method, workers, batch_size, …).
+/// What a script reports about itself, as text. Keys are those of RunConfig where it has one: method, workers,
+/// batch_size, …
 using About = std::map<std::string, std::string, std::less<>>;
 /// By phase name; a phase that was not measured is absent.
 using PhaseTimes = std::map<std::string, PhaseTime, std::less<>>;
@@ -73,35 +74,35 @@ struct StateFrame {
     RunState state = RunState::Init;
     std::string detail;
     std::optional<int> epoch;
-    // Given with `init`, by each rank:
+    // Sent with `init` by each rank:
     std::optional<std::int64_t> pid;
     std::string host, device, cores, backend, scheduling;
     std::optional<int> worldSize, threads, epochs;
     std::optional<std::int64_t> totalSteps, stepsPerEpoch;
-    /// DP: samples each replica takes, e.g. {32, 32}.
+    /// DP: samples per replica, e.g. {32, 32}.
     std::vector<std::int64_t> replicaBatch;
-    About about; ///< of scripts, with `init`
+    About about; ///< with `init`, from scripts
     bool operator==(const StateFrame &) const = default;
 };
 
 struct LossWindow {
-    double min = 0, mean = 0, max = 0, last = 0; ///< mean is weighted by samples; may be non-finite
+    double min = 0, mean = 0, max = 0, last = 0; ///< the mean is weighted by samples; all may be non-finite
     bool operator==(const LossWindow &) const = default;
 };
 
-/// One device's own time in the parallel parts of data parallel (DP), by phase: parallel_forward, parallel_backward and,
-/// where each steps its own copy, optimizer.
+/// DP: one device's own time by phase, in those parts of a step that devices do in parallel: parallel_forward,
+/// parallel_backward and, where each device updates its own copy, optimizer.
 struct ReplicaTime {
     std::string device;
     PhaseTimes phases;
     bool operator==(const ReplicaTime &) const = default;
 };
 
-/// A window of steps, about 100 ms of them.
+/// A window of about 100 ms of steps.
 struct StepsFrame {
     int epoch = 1;
     std::int64_t firstStep = 0, lastStep = 0, count = 0, samples = 0;
-    std::optional<LossWindow> loss; ///< this rank's own
+    std::optional<LossWindow> loss; ///< of this rank alone
     PhaseTimes phases;
     std::vector<ReplicaTime> replicas = {}; ///< DP
     Scalars scalars = {};                   ///< this rank's own metrics
@@ -117,26 +118,24 @@ struct DeviceEpochUse {
 
 struct EpochFrame {
     int epoch = 1;
-    std::optional<double>
-        loss;                 ///< sample-weighted mean over all ranks, padded duplicates left out; scripts leave it out
-    double durationS = 0;     ///< wall time of this rank's training loop, evaluation left out
-    std::int64_t samples = 0; ///< this rank's, padded duplicates left out
+    std::optional<double> loss; ///< sample-weighted mean over all ranks without padded duplicates; scripts leave it out
+    double durationS = 0;       ///< wall time of this rank's training loop, without evaluation
+    std::int64_t samples = 0;   ///< of this rank, without padded duplicates
     std::int64_t steps = 0;
     std::int64_t startMonoNs = 0;
     PhaseTimes phases;
     std::vector<DeviceEpochUse> devices;    ///< added by the agent
-    std::vector<ReplicaTime> replicas = {}; ///< DP; absent in an epoch that was interrupted and taken up
-    /// Batches that loading workers had ready when the epoch began: evaluation before it hides as much loading. Absent
-    /// without workers.
+    std::vector<ReplicaTime> replicas = {}; ///< DP; absent if the epoch was interrupted and resumed
+    /// Batches that loading workers had ready when the epoch began: the evaluation before it hid the time of loading
+    /// them. Absent without workers.
     std::optional<std::int64_t> readyBatches = {};
-    Scalars scalars =
-        {}; ///< this rank's own metrics over the epoch's steps; where it was interrupted, over those since
+    Scalars scalars = {}; ///< this rank's own metrics over the epoch's steps; after a resume, over those since then
     bool operator==(const EpochFrame &) const = default;
 };
 
 struct EvalFrame {
     int epoch = 1;
-    double accuracy = 0; ///< 0..1, over the whole test set, each image once
+    double accuracy = 0; ///< 0..1, over the whole test set, each image counted once
     std::optional<double> loss;
     std::int64_t samples = 0;
     std::vector<double> perClassAccuracy; ///< 0..1
@@ -147,14 +146,14 @@ struct EvalFrame {
 struct DeviceSample {
     std::string device; ///< "cpu:0", or the GPU's UUID
     std::string kind;   ///< cpu | cuda
-    std::string name;   ///< model, when known
+    std::string name;   ///< the device's model, if known
     std::string cores;  ///< CPU devices: core list
-    std::optional<double>
-        utilization; ///< 0..1. CPU: busy share of its cores (spinning counts). GPU: share of time any kernel ran
+    /// 0..1. CPU: busy share of its cores, spinning included. GPU: share of time in which a kernel ran.
+    std::optional<double> utilization;
     std::optional<double> smActivity; ///< 0..1
     std::optional<double> memoryUsedBytes, memoryTotalBytes;
     std::optional<double> powerW, temperatureC, clockMhz;
-    std::vector<std::string> throttle; ///< NVML's throttle reasons, in words
+    std::vector<std::string> throttle; ///< NVML's throttle reasons in words
     bool operator==(const DeviceSample &) const = default;
 };
 
@@ -171,14 +170,14 @@ struct DeviceFrame {
     std::vector<DeviceSample> devices;
     std::vector<ProcessSample> processes; ///< the ranks
     std::optional<ProcessSample> agent;
-    std::vector<ProcessSample> viewers; ///< local followers; who keeps the queue watches for nobody and is left out
+    std::vector<ProcessSample> viewers; ///< local followers, without the owner of the queue
     bool operator==(const DeviceFrame &) const = default;
 };
 
 struct BucketTime {
     int bucket = 0;
     std::int64_t sizeBytes = 0, count = 0;
-    std::optional<double> readyS, startS, endS; ///< means, since backward began
+    std::optional<double> readyS, startS, endS; ///< means, in seconds since backward began
     bool operator==(const BucketTime &) const = default;
 };
 
@@ -209,7 +208,7 @@ struct HeartbeatFrame {
     bool operator==(const HeartbeatFrame &) const = default;
 };
 
-struct ExitFrame { ///< by the agent, of the rank in the head
+struct ExitFrame { ///< written by the agent about the frame's rank
     std::int64_t pid = 0;
     std::string host;
     std::optional<int> code, signal;
@@ -224,20 +223,21 @@ struct HeaderFrame {
     bool operator==(const HeaderFrame &) const = default;
 };
 
-/// By agent 0, of another node's agent, whenever it changes: how the link between the two stands. It says nothing of that
-/// node's ranks: with a lost link their state is unknown, not failed.
+/// Written by agent 0 when the link to another node's agent changes. It says nothing about that node's ranks: when the
+/// link is lost, their state is unknown, not failed.
 struct LinkFrame {
     int ofNode = 1;
-    std::string host;                     ///< of that agent, as it names itself
-    std::string link;                     ///< up | lost | ended (its ranks are gone and all its lines are here)
+    std::string host;                     ///< of that agent, as it reports it
+    std::string link;                     ///< up | lost | ended (the ranks are over and all log lines have arrived)
     std::string reason;                   ///< one sentence, when lost
     std::optional<std::uint64_t> nextSeq; ///< the first line of its log that agent 0 lacks
-    /// Its wall clock less agent 0's, from the quickest of some round trips, and that trip: the offset is known to half of it.
+    /// Its wall clock minus agent 0's, from the quickest of several round trips, and the duration of that trip. The
+    /// error of the offset is at most half of it.
     std::optional<double> clockOffsetS, roundTripS;
     bool operator==(const LinkFrame &) const = default;
 };
 
-/// A type this version does not know; kept as text in Frame::extra.
+/// A type that this version does not know; its keys are in Frame::extra.
 struct UnknownFrame {
     std::string type;
     bool operator==(const UnknownFrame &) const = default;
@@ -247,13 +247,13 @@ using FrameBody = std::variant<HeaderFrame, StateFrame, StepsFrame, EpochFrame, 
                                LogFrame, AlertFrame, HeartbeatFrame, ExitFrame, LinkFrame, UnknownFrame>;
 
 struct Frame {
-    std::optional<int> rank; ///< absent: the agent speaks
+    std::optional<int> rank; ///< absent: the frame is from the agent
     std::optional<std::uint64_t> rseq;
     std::int64_t monoNs = 0, wallUs = 0;
-    std::optional<int> node;          ///< given by the log's writer
-    std::optional<std::uint64_t> seq; ///< given by the log's writer
+    std::optional<int> node;          ///< set by the log's writer
+    std::optional<std::uint64_t> seq; ///< set by the log's writer
     FrameBody body;
-    /// Keys this version does not know, each with its JSON text, in the order they came.
+    /// Keys that this version does not know, each with its JSON text, in their original order.
     std::vector<std::pair<std::string, std::string>> extra;
     bool operator==(const Frame &) const = default;
 };
@@ -261,11 +261,11 @@ struct Frame {
 /// "steps", "epoch", …
 [[nodiscard]] std::string_view typeOf(const Frame &frame);
 
-/// One line without newline, without node, seq and crc unless they are set (crc is the log's business).
+/// One line without newline. It has node and seq if they are set, but never crc, which the log adds.
 [[nodiscard]] std::string encode(const Frame &frame);
 
-/// A `crc` key is ignored here: LogReader checks it. Errors name the key and what was expected.
-/// Not reentrant per Decoder; one Decoder a thread (it keeps simdjson's buffers).
+/// Decodes one frame. Ignores a `crc` key, which LineChecker checks. Errors name the key and what was expected. Not
+/// thread safe: use one Decoder per thread, since it keeps simdjson's buffers.
 class Decoder {
 public:
     Decoder();

@@ -17,7 +17,7 @@ using detail::ObjectReader;
 using detail::readReal;
 namespace dom = simdjson::dom;
 
-// Bounds on what a frame may say, so that readers may count on them when they size tables.
+// Bounds on values in a frame, so that readers can size tables by them.
 constexpr std::int64_t maxRank = 1'000'000;
 constexpr std::int64_t maxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t maxInt64 = std::numeric_limits<std::int64_t>::max();
@@ -45,7 +45,7 @@ void readReplicas(ObjectReader &reader, std::vector<ReplicaTime> &replicas) {
     });
 }
 
-/// A number stands for a single value; lowest, highest and last may be left out, and are then the mean.
+/// A plain number is a single value. In an object, min, max and last may be absent; then they equal the mean.
 void readScalar(std::string_view name, const dom::element &value, ObjectReader &reader, Scalars &scalars) {
     double number = 0;
     if (value.is_null())
@@ -90,7 +90,7 @@ ProcessSample readProcess(ObjectReader &reader) {
     return process;
 }
 
-/// Texts, numbers and switches as text; null is unknown.
+/// Strings, numbers and booleans as text; null is unknown.
 void readAbout(ObjectReader &reader, About &about) {
     auto object = reader.object("about");
     if (!object)
@@ -318,7 +318,7 @@ struct Decoder::Impl {
 };
 
 Decoder::Decoder() : m_impl(new Impl) {
-    // Deeper nesting than any frame needs is refused while parsing, before it costs stack.
+    // A frame nested more deeply than any of ours is refused while parsing, before it uses stack.
     if (m_impl->parser.allocate(maxFrameBytes, maxDepth))
         throw std::bad_alloc();
 }

@@ -6,7 +6,7 @@ namespace lockstep {
 
 namespace {
 
-// Unknown is absent: empty texts and lists and empty optionals write no key.
+// Unknown values are absent: empty strings, lists and optionals write no key.
 template <class T> void put(JsonWriter &json, std::string_view key, const std::optional<T> &value) {
     if (value)
         json.field(key, *value);
@@ -257,7 +257,7 @@ std::string write(const Frame &frame) {
     return json.take();
 }
 
-/// The free text of a frame: the one part that may have any length.
+/// The text of a frame that may have any length.
 std::string *freeText(FrameBody &body) {
     if (auto *log = std::get_if<LogFrame>(&body))
         return &log->message;
@@ -275,7 +275,7 @@ std::string *freeText(FrameBody &body) {
 } // namespace
 
 std::string encode(const Frame &frame) {
-    // Room for the newline and the node, seq and crc that sealing adds.
+    // Leaves room for the newline and for the node, seq and crc that sealing adds.
     constexpr std::size_t room = maxFrameBytes - 128;
     std::string line = write(frame);
     if (line.size() <= room)
@@ -285,7 +285,7 @@ std::string encode(const Frame &frame) {
     if (!text)
         return line;
     const std::string whole = *text;
-    // A byte may take up to six on the wire (\u0001): cut in proportion, and again where the proportion was not even.
+    // A byte may take up to six when encoded (\u0001). So cut in proportion, and again if that was not enough.
     std::size_t keep = whole.size();
     while (line.size() > room && keep > 0) {
         const std::size_t share = keep * room / line.size();

@@ -18,7 +18,7 @@ bool HeldFolder::gone() const {
     struct stat held {
     }, named{};
     if (::fstat(m_fd.get(), &held) != 0)
-        return errno == ESTALE; // removed on a network's file server
+        return errno == ESTALE; // removed on a network file server
     if (::stat(m_path.c_str(), &named) != 0)
         return errno == ENOENT || errno == ENOTDIR || errno == ESTALE;
     return held.st_dev != named.st_dev || held.st_ino != named.st_ino;

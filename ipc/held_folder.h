@@ -6,14 +6,14 @@
 
 namespace lockstep {
 
-/// A folder that somebody works in for long, held open: removed or moved away under its owner, it is noticed, and nothing
-/// is made anew in its place. Not thread safe.
+/// A folder that its owner keeps open while working in it. If the folder is removed or moved away, the owner notices,
+/// and creates nothing in its place. Not thread safe.
 class HeldFolder {
 public:
     HeldFolder() = default;
-    explicit HeldFolder(std::string path); ///< the folder must be there; otherwise it counts as gone
+    explicit HeldFolder(std::string path); ///< a folder that does not exist counts as gone
     [[nodiscard]] const std::string &path() const { return m_path; }
-    /// Whether the path no longer leads to the folder held. A disk that does not answer is no proof of that.
+    /// Whether the path no longer leads to the open folder. A disk that does not answer does not count as gone.
     [[nodiscard]] bool gone() const;
 
 private:

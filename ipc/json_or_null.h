@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-/// In a document of JSON the unknown is null.
+/// In JSON documents an unknown value is null.
 template <class T> [[nodiscard]] nlohmann::ordered_json orNull(const std::optional<T> &value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }

@@ -28,7 +28,7 @@ private:
         return '\0';
     }
 
-    /// The raw text between the quotes; escapes are kept, keys of ours have none.
+    /// The raw text between the quotes. Escapes are kept; our own keys have none.
     std::string quotedText() {
         const std::size_t from = ++m_at;
         while (m_at < m_text.size() && m_text[m_at] != '"')
@@ -88,7 +88,7 @@ private:
         if (peek() == bracket)
             ++m_at;
         else
-            m_at = m_text.size(); // not JSON: nothing after this has a place
+            m_at = m_text.size(); // not JSON: no further places are found
     }
 
     std::string_view m_text;

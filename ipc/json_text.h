@@ -7,17 +7,17 @@
 
 namespace lockstep {
 
-/// Where the keys and list items of a JSON text stand, so that a mistake can name its line. Paths are JSON pointers:
+/// The lines of the keys and list items of a JSON text, so that an error can name the line. Paths are JSON pointers:
 /// "/runs/0/batch_size".
 struct JsonPlaces {
-    std::map<std::string, int, std::less<>> lines; ///< from 1; the first place of a doubled key
-    std::vector<std::string> doubled;              ///< paths of keys that stand twice in one object
+    std::map<std::string, int, std::less<>> lines; ///< from 1; if a key appears twice, the first one's line
+    std::vector<std::string> doubled;              ///< paths of keys that appear twice in one object
 
-    /// 0 when the path is unknown.
+    /// 0 if the path is unknown.
     [[nodiscard]] int lineOf(std::string_view path) const;
 };
 
-/// Scans a text that is valid JSON (parse it first); stops quietly where it isn't.
+/// Scans a text that is valid JSON (parse it first). It stops silently where the text is not valid.
 [[nodiscard]] JsonPlaces findPlaces(std::string_view text);
 
 } // namespace lockstep

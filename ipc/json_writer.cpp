@@ -8,7 +8,7 @@ namespace lockstep {
 
 namespace {
 
-/// Length of the valid UTF-8 sequence at `at`, 0 when there is none (RFC 3629: no overlong forms, no surrogates).
+/// Length of the valid UTF-8 sequence at `at`; 0 if there is none (RFC 3629: no overlong forms, no surrogates).
 std::size_t sequenceLength(std::string_view text, std::size_t at) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
@@ -147,8 +147,8 @@ JsonWriter &JsonWriter::value(double number) {
         return value(number > 0 ? "Inf" : "-Inf");
     separate();
     char buffer[32];
-    // Shortest that reads back equal. A large one needs its exponent: without it readers take it for an integer too
-    // large for 64 bits.
+    // The shortest text that reads back as the same number. A large number needs an exponent: without one, readers take
+    // it for an integer that does not fit into 64 bits.
     char *end = std::abs(number) < 1e15
                     ? std::to_chars(buffer, buffer + sizeof buffer, number).ptr
                     : std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::scientific).ptr;

@@ -6,13 +6,13 @@
 
 namespace lockstep {
 
-/// `text` with every byte that is not part of valid UTF-8 replaced by U+FFFD.
+/// `text` with every byte that is not valid UTF-8 replaced by U+FFFD.
 [[nodiscard]] std::string validUtf8(std::string_view text);
-/// The longest length ≤ `bytes` that doesn't cut a character of valid UTF-8 in two.
+/// The largest length ≤ `bytes` that does not cut a UTF-8 character in two.
 [[nodiscard]] std::size_t utf8Boundary(std::string_view text, std::size_t bytes);
 
-/// Writes JSON on one line, straight into a string: the hot way for frames, thousands a second.
-/// Never fails: non-finite numbers become "NaN", "Inf", "-Inf", invalid UTF-8 becomes U+FFFD.
+/// Writes JSON on one line, directly into a string; it is fast, for thousands of frames a second. Never fails:
+/// non-finite numbers become "NaN", "Inf", "-Inf", and invalid UTF-8 becomes U+FFFD.
 class JsonWriter {
 public:
     JsonWriter &beginObject();
@@ -29,7 +29,7 @@ public:
     JsonWriter &value(int number) { return value(std::int64_t{number}); }
     JsonWriter &value(bool truth);
     JsonWriter &null();
-    JsonWriter &raw(std::string_view json); ///< a value that is JSON already
+    JsonWriter &raw(std::string_view json); ///< a value that is already JSON
 
     template <class T> JsonWriter &field(std::string_view name, const T &what) { return key(name).value(what); }
 
@@ -39,7 +39,7 @@ public:
 private:
     void separate();
     std::string m_text;
-    bool m_first = true; ///< nothing yet at this level, or a key was just written
+    bool m_first = true; ///< nothing was written at this level yet, or a key was just written
 };
 
 } // namespace lockstep

@@ -8,7 +8,7 @@ LineFramer::LineFramer(std::size_t limit) : m_limit(limit) {}
 Result<void> LineFramer::feed(std::string_view bytes, const std::function<void(std::string_view)> &onLine) {
     const auto tooLong = [&]() -> Result<void> {
         m_dead = true;
-        m_partial = std::string(); // gives the memory back
+        m_partial = std::string(); // frees the memory
         return fail(Error::failed("a line is longer than " + std::to_string(m_limit) + " bytes",
                                   "the peer should send one frame a line"));
     };
@@ -17,7 +17,7 @@ Result<void> LineFramer::feed(std::string_view bytes, const std::function<void(s
     while (!bytes.empty()) {
         const std::size_t newline = bytes.find('\n');
         const std::size_t length = newline == std::string_view::npos ? bytes.size() : newline;
-        // The limit counts the newline.
+        // The limit includes the newline.
         if (m_partial.size() + length >= m_limit)
             return tooLong();
         if (newline == std::string_view::npos) {

@@ -9,16 +9,16 @@
 
 namespace lockstep {
 
-/// Cuts a byte stream into lines. Memory is bounded by `limit`: a longer line is the peer's end.
+/// Splits a stream of bytes into lines. Memory is bounded by `limit` bytes: a longer line is an error.
 class LineFramer {
 public:
     explicit LineFramer(std::size_t limit = maxFrameBytes);
 
-    /// Calls `onLine` (without the newline) for every whole line. Returns an error once a line passes the limit;
-    /// the framer then takes no more.
+    /// Calls `onLine` with every whole line, without its newline. Returns an error if a line is longer than the limit;
+    /// after that the framer accepts nothing.
     Result<void> feed(std::string_view bytes, const std::function<void(std::string_view)> &onLine);
 
-    /// Bytes of an unfinished line.
+    /// Number of bytes of the unfinished line.
     [[nodiscard]] std::size_t pending() const { return m_partial.size(); }
 
 private:

@@ -38,7 +38,7 @@ bool crcHolds(std::string_view line) {
 
 namespace {
 
-/// The number after the last `key`, up to the end; the line is cut before the key.
+/// The number after the last `key` up to the end of the line. Cuts the line before the key.
 template <class T> std::optional<T> numberAtEnd(std::string_view &line, std::string_view key) {
     const auto at = line.rfind(key);
     if (at == std::string_view::npos)

@@ -6,7 +6,7 @@
 
 namespace lockstep::detail {
 
-/// The seq of a sealed line (no newline); nothing when the line is damaged.
+/// The seq of a sealed line (no newline); absent if the line is damaged.
 [[nodiscard]] std::optional<std::uint64_t> sealedSeq(std::string_view line);
 
 } // namespace lockstep::detail

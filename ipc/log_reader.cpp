@@ -12,7 +12,7 @@ namespace lockstep {
 
 namespace {
 
-/// Judges a log's lines one by one.
+/// Checks the lines of a log one by one.
 class Reading {
 public:
     Reading(std::uint64_t fromSeq, const std::function<void(std::string_view)> &onLine)
@@ -29,7 +29,7 @@ public:
             }
             break;
         case LineChecker::Verdict::Damaged:
-            // A byte that became a newline makes two pieces of one line: only the last one has the line's end.
+            // A byte that turned into a newline cuts a line in two pieces; count only the piece that ends like a line.
             m_damagedInARow += line.ends_with("\"}") ? 1 : 0;
             m_lastIsDamaged = true;
             if (before >= m_fromSeq)
@@ -41,13 +41,13 @@ public:
         m_lastIsDamaged = false;
     }
 
-    /// More bytes than any line has.
+    /// For a line that is longer than any valid one.
     void hugeLine() { line({}); }
 
     LogReadReport finish(bool tornTail) {
         m_report.tornTail = tornTail;
         m_report.gaps = m_checker.gaps();
-        // Damaged lines at the end have no good line after them to tell what is missing.
+        // After damaged lines at the end no good line follows whose seq would show what is missing.
         if (m_lastIsDamaged) {
             const std::uint64_t lost = std::max<std::uint64_t>(1, m_damagedInARow);
             m_report.gaps.push_back({m_checker.nextSeq(), m_checker.nextSeq() + lost - 1});
@@ -76,7 +76,7 @@ Result<LogReadReport> readLog(const std::string &path, std::uint64_t fromSeq,
         return fail(Error::system("can't read the log " + path, errno));
     constexpr std::size_t block = 256 * 1024;
     Reading reading(fromSeq, onLine);
-    std::string buffer; // at most a block and an unfinished line
+    std::string buffer; // at most one block and an unfinished line
     bool skipping = false;
     while (true) {
         const std::size_t kept = buffer.size();
@@ -96,7 +96,7 @@ Result<LogReadReport> readLog(const std::string &path, std::uint64_t fromSeq,
                 reading.line(std::string_view(buffer).substr(from, end - from));
         }
         buffer.erase(0, from);
-        // Two lines whose newline is damaged are one too long: its memory stays bounded all the same.
+        // If the newline between lines is damaged, they make one line that is too long. This bounds its memory.
         if (buffer.size() > 4 * maxFrameBytes) {
             if (!std::exchange(skipping, true))
                 reading.hugeLine();

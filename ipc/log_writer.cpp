@@ -10,14 +10,15 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t maxWaitingBytes = 64 * 1024 * 1024;
-/// What is kept to be written again should a sync fail. Owners sync each second, so this is far more than needed.
+/// How much is kept to be written again if a sync fails. Owners sync each second, so this is far more than needed.
 constexpr std::size_t maxUnsyncedBytes = 16 * 1024 * 1024;
 
 struct Recovered {
     std::uint64_t goodBytes = 0, nextSeq = 0;
 };
 
-/// Where the last good line ends. Bad lines after it are a torn tail; bad lines before it stay for readers to show.
+/// Finds where the last good line ends. Bad lines after it are a torn tail; bad lines before it stay, for readers to
+/// report.
 Result<Recovered> recover(const std::string &path, std::string_view text, int node) {
     Recovered recovered;
     std::size_t end = text.rfind('\n'); // of the last whole line
@@ -39,7 +40,7 @@ Result<Recovered> recover(const std::string &path, std::string_view text, int no
         return recovered;
     const std::string_view first = text.substr(0, text.find('\n'));
     if (!detail::sealedSeq(first))
-        return recovered; // a damaged header; the lines after it prove themselves
+        return recovered; // the header is damaged; each later line has its own crc
     const auto frame = Decoder().decode(first);
     const auto *header = frame ? std::get_if<HeaderFrame>(&frame->body) : nullptr;
     if (header && header->format > logFormat)
@@ -59,16 +60,16 @@ struct LogWriter::Impl {
     std::unique_ptr<AppendFile> file;
     int node = 0;
     std::uint64_t nextSeq = 0;
-    std::uint64_t writtenBytes = 0;  ///< the file should have these, in whole lines
-    std::uint64_t syncedBytes = 0;   ///< of them, safe on the disk
+    std::uint64_t writtenBytes = 0;  ///< what the file should contain, in whole lines
+    std::uint64_t syncedBytes = 0;   ///< of these, the bytes that are safe on the disk
     std::string unsynced;            ///< the bytes between the two
-    bool unsyncedWhole = true;       ///< false once `unsynced` grew too large to keep
-    std::deque<std::string> waiting; ///< lines with their newline that the disk refused
+    bool unsyncedWhole = true;       ///< false when `unsynced` grew too large and was dropped
+    std::deque<std::string> waiting; ///< lines, with their newlines, that could not be written
     std::size_t waitingBytes = 0;
     std::uint64_t lost = 0;
 
     void keep(std::string line) {
-        // The oldest are kept: the gap is then one, at the end, and exact.
+        // Keep the oldest lines: then there is one gap, at the end, of a known size.
         if (waitingBytes + line.size() > maxWaitingBytes) {
             ++lost;
             return;
@@ -78,7 +79,7 @@ struct LogWriter::Impl {
     }
 
     Result<void> flush() {
-        // A failed append that could not be undone left a piece of a line.
+        // A failed append that could not be undone has left part of a line.
         if (file->size() != writtenBytes)
             if (auto cut = file->truncate(writtenBytes); !cut)
                 return cut;
@@ -105,7 +106,7 @@ struct LogWriter::Impl {
             unsynced = std::string();
     }
 
-    /// After a failed fsync the kernel may have dropped the pages although it marks them clean: the lines must be written
+    /// After a failed fsync the kernel may have dropped pages although it marks them clean. The lines must be written
     /// again before the next sync means anything.
     void takeBackUnsynced() {
         if (!unsyncedWhole || unsynced.empty())

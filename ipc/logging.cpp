@@ -35,14 +35,14 @@ LogLevel fromSpdlog(spdlog::level::level_enum level) {
     return level == spdlog::level::info ? LogLevel::Info : LogLevel::Debug;
 }
 
-/// Hands each message, without the pattern, to a function.
+/// Passes each message, without the pattern, to a function.
 class FunctionSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
 public:
     explicit FunctionSink(std::function<void(LogLevel, std::string_view)> function) : m_function(std::move(function)) {}
 
 protected:
     void sink_it_(const spdlog::details::log_msg &message) override {
-        // A sink that logs itself (e.g. that it can't send) must not call itself.
+        // A sink that logs something itself (e.g. that it can't send) must not be called for that.
         thread_local bool inside = false;
         if (inside)
             return;
@@ -69,7 +69,7 @@ std::string pattern(const LoggingOptions &options) {
 }
 
 std::mutex loggerMutex;
-std::shared_ptr<spdlog::logger> logger; // under loggerMutex
+std::shared_ptr<spdlog::logger> logger; // guarded by loggerMutex
 
 std::shared_ptr<spdlog::logger> currentLogger() {
     const std::lock_guard guard(loggerMutex);
@@ -112,7 +112,7 @@ void setUpLogging(const LoggingOptions &options) {
         sinks.push_back(std::make_shared<FunctionSink>(options.sink));
     auto fresh = std::make_shared<spdlog::logger>(options.program, sinks.begin(), sinks.end());
     fresh->set_level(spdlogLevel(options.level));
-    fresh->flush_on(spdlog::level::debug);                // so that nothing is lost when the process is killed
+    fresh->flush_on(spdlog::level::debug);                // so that nothing is lost if the process is killed
     fresh->set_error_handler([](const std::string &) {}); // a full disk must not end a run
     {
         const std::lock_guard guard(loggerMutex);
@@ -123,7 +123,7 @@ void setUpLogging(const LoggingOptions &options) {
 }
 
 void log(LogLevel level, std::string_view message) {
-    // The message is text, never a format string.
+    // Passed as text, never as a format string.
     currentLogger()->log(spdlogLevel(level), spdlog::string_view_t(message.data(), message.size()));
 }
 

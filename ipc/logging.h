@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Every program's only logger. spdlog stays behind this header: it does not compile beside torch's fmt.
+// The only logger of every program. spdlog is hidden behind this header, since it does not compile beside torch's fmt.
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,16 +12,16 @@ enum class LogLevel { Debug, Info, Warning, Error };
 [[nodiscard]] std::string_view toString(LogLevel level); ///< debug, info, warning, error
 
 struct LoggingOptions {
-    std::string program;           ///< in the pattern
-    std::optional<int> rank, node; ///< in the pattern when set
+    std::string program;           ///< shown in each line
+    std::optional<int> rank, node; ///< shown in each line if set
     LogLevel level = LogLevel::Info;
     bool toStderr = true;
-    std::string file; ///< also to this file when not empty
-    /// Also to this function (the sink that makes `log` frames); called on the logging thread.
+    std::string file; ///< also log to this file; empty: none
+    /// Also call this function, on the thread that logs. It makes `log` frames.
     std::function<void(LogLevel, std::string_view)> sink;
 };
 
-/// Sets the process's logger up; call it first in main and again to change it. Thread safe against log().
+/// Sets up the process's logger. Call it first in main, and again to change it. Thread safe against log().
 void setUpLogging(const LoggingOptions &options);
 void log(LogLevel level, std::string_view message);
 inline void logDebug(std::string_view message) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Inside ipc only: a machine's record as JSON, in config.json and in what a joining node says.
+// Only for files in ipc. The record of a machine as JSON, for config.json and for a node's join message.
 #include "ipc/documents.h"
 #include "ipc/run_folder.h"
 

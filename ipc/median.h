@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-/// The middle value; of an even number the mean of the two in the middle. Absent of none.
+/// The middle value; for an even number of values the mean of the middle two. Absent if there are none.
 [[nodiscard]] std::optional<double> median(std::vector<double> values);
 
 } // namespace lockstep

@@ -17,11 +17,11 @@ std::string inQuotes(std::string_view text) {
     return "\"" + validUtf8(text.substr(0, 80)) + "\"";
 }
 
-/// The object on a line, its type checked. An error line from the peer becomes that error.
+/// Parses the object on a line and checks its type. An error line from the peer becomes that error.
 Result<json> parseMessage(std::string_view line, std::string_view type) {
     if (line.size() >= maxFrameBytes)
         return fail(Error::failed("a line of " + std::to_string(line.size()) + " bytes is no " + std::string(type)));
-    // Nesting is bounded before parsing: no message of ours is deeper than one object.
+    // Bound the nesting before parsing: no message of ours is deeper than one object.
     std::size_t depth = 0;
     const auto shallow = [&](int, json::parse_event_t event, json &) {
         if (event == json::parse_event_t::object_start || event == json::parse_event_t::array_start)

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What travels on a run's socket besides frames. None of it is logged.
+// The messages on a run's socket besides frames. None of them is logged.
 //
-// A connection opens with a hello both ways, the connecting side first:
+// A connection begins with a hello in both directions, the connecting side first:
 //   {"type":"hello","protocol":"1.0","role":"rank","rank":0,"next_seq":0}
 //   {"type":"hello","protocol":"1.0","role":"follower","next_seq":17,"pid":123,"name":"lockstep"}
-//   (… "owns_queue":true by the process that starts the queue's runs;
-//    … "next_seqs":{"1":40} in a run on several nodes: what it lacks of the other nodes' logs, 0 for those not named)
+//     "owns_queue":true is added by the process that starts the queue's runs;
+//     "next_seqs":{"1":40} is added in a run on several nodes: by node, the first line that it lacks of that log; others: 0
 //   {"type":"hello","protocol":"1.0","role":"agent","run":"…","node":0,"next_seq":4711,"live":true}
 // rank     sends frames; the agent may send control lines back.
-// follower is sent every log line from its next_seq on, byte for byte, then live ones as they are written; it may
-//          send control lines. One that says next_seqs (if only {}) is sent the logs of all nodes, each in its own order,
-//          interleaved as they come; one that does not gets node 0's alone. When the run is over and all is sent, the agent closes.
-// Only another major version closes, with {"type":"error","message":"…"} that says what to upgrade.
+// follower is sent every log line from its next_seq on, byte for byte, and then new lines as they are written; it may
+//          send control lines. With next_seqs (even {}) it is sent the logs of all nodes, each in its own order,
+//          interleaved as they arrive; without it only node 0's. When the run is over and everything is sent, the agent closes.
+// A connection is closed only if the major versions differ, with {"type":"error","message":"…"}, which says what to
+// upgrade.
 //   {"type":"control","command":"stop","by":"lockstepctl on box"}
 //   {"type":"control","command":"trace","steps":20,"by":"lockstepctl on box"}
 #include <cstdint>
@@ -32,19 +33,20 @@ struct Hello {
     int major = protocolMajor, minor = protocolMinor;
     std::string role; ///< rank | follower | agent
     std::optional<int> rank, node;
-    std::uint64_t nextSeq = 0; ///< follower: the first seq it lacks; agent: the seq its log will write next
-    std::optional<std::map<int, std::uint64_t>> nextSeqs; ///< follower: by node; agent: what each other log writes next
+    std::uint64_t nextSeq = 0; ///< follower: the first seq that it lacks; agent: the seq that its log writes next
+    /// By node. Follower: the first seq it lacks; agent: the seq that log writes next.
+    std::optional<std::map<int, std::uint64_t>> nextSeqs;
     std::string run, name;
-    std::string token;               ///< of an agent K > 0 that joins agent 0 (ipc/node_messages.h)
-    std::optional<std::int64_t> pid; ///< of a local follower, so that its cost can be measured
-    bool ownsQueue = false;          ///< follower: it keeps the queue that the run is of, and watches for nobody
-    bool live = false;               ///< agent: false when only the finished log speaks
+    std::string token;               ///< from agent K > 0, to join agent 0 (ipc/node_messages.h)
+    std::optional<std::int64_t> pid; ///< of a local follower, so that its CPU time can be measured
+    bool ownsQueue = false;          ///< follower: it owns the run's queue, and is not a viewer
+    bool live = false;               ///< agent: false if only the finished log is left
 };
 
 struct Control {
     std::string command;                    ///< stop | trace
-    std::string by;                         ///< who, for the log
-    std::optional<std::int64_t> steps = {}; ///< trace: how many
+    std::string by;                         ///< who requests it, for the log
+    std::optional<std::int64_t> steps = {}; ///< trace: the number of steps
 };
 
 [[nodiscard]] std::string encode(const Hello &hello);
@@ -52,8 +54,8 @@ struct Control {
 /// {"type":"error","message":…}
 [[nodiscard]] std::string encodeProtocolError(std::string_view message);
 
-/// Parses a hello and refuses another major version with a sentence that says which side to upgrade.
-/// An {"type":"error"} line becomes that error.
+/// Parses a hello. Another major version is an error that says which side to upgrade. A line {"type":"error"} becomes
+/// that error.
 [[nodiscard]] Result<Hello> decodeHello(std::string_view line);
 [[nodiscard]] Result<Control> decodeControl(std::string_view line);
 

@@ -15,7 +15,7 @@ MetricTotals::Part *MetricTotals::part(int epoch, int rank) {
     return &m_epochs[epoch][rank];
 }
 
-/// Learns new names as long as there is room, and drops the others.
+/// Accepts new names as long as there is room, and drops the others.
 void MetricTotals::keepKnown(Scalars &scalars) {
     std::erase_if(scalars, [this](const auto &scalar) {
         if (m_specs.contains(scalar.first))
@@ -39,7 +39,8 @@ void MetricTotals::take(int rank, const StepsFrame &frame, Scalars scalars) {
     Part *own = scalars.empty() ? nullptr : part(frame.epoch, rank);
     if (!own)
         return;
-    if (frame.firstStep <= own->lastStep) { // taken again after a restart: this epoch and those behind it begin anew
+    // Steps are repeated after a restart: forget this epoch's part and all later ones.
+    if (frame.firstStep <= own->lastStep) {
         *own = {};
         for (auto later = m_epochs.upper_bound(frame.epoch); later != m_epochs.end(); ++later)
             later->second.erase(rank);
@@ -54,7 +55,7 @@ void MetricTotals::take(int rank, const EpochFrame &frame) {
     Part *own = scalars.empty() ? nullptr : part(frame.epoch, rank);
     if (!own || own->whole)
         return;
-    for (const auto &[name, window] : own->windows) // told of the steps, not of the epoch
+    for (const auto &[name, window] : own->windows) // reported with the steps, but not with the epoch
         scalars.try_emplace(name, window);
     own->whole = std::move(scalars);
 }

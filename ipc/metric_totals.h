@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What a run's metrics come to, by epoch and over the whole run, from its ranks' frames.
+// Totals of a run's metrics by epoch and over the run, computed from its ranks' frames.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace lockstep {
 
-/// Adds up the frames of all ranks, in the order of each rank. An epoch counts by its own frame, until then by its windows.
-/// Bounded: 32 metrics, 10,000 epochs; what goes beyond is left out.
+/// Adds up the frames of all ranks; each rank's must come in order. An epoch's own frame replaces the sum of its
+/// windows. Memory is bounded: 32 metrics and 10,000 epochs; the rest is dropped.
 class MetricTotals {
 public:
     void take(int rank, const StepsFrame &frame) { take(rank, frame, scalarsOf(frame)); }
-    /// `scalars`: scalarsOf() the frame, where they are at hand.
+    /// `scalars` is scalarsOf(frame), for callers that have it already.
     void take(int rank, const StepsFrame &frame, Scalars scalars);
     void take(int rank, const EpochFrame &frame);
 
@@ -25,13 +25,13 @@ public:
 
 private:
     struct Part {
-        Scalars windows;              ///< the windows so far
-        std::optional<Scalars> whole; ///< as the epoch's frame tells it
+        Scalars windows;              ///< sum of the windows so far
+        std::optional<Scalars> whole; ///< from the epoch's frame
         std::int64_t lastStep = -1;   ///< of the windows
         [[nodiscard]] const Scalars &scalars() const { return whole ? *whole : windows; }
     };
     [[nodiscard]] Part *part(int epoch, int rank);
-    using RankWindows = std::map<std::string, std::vector<ScalarWindow>, std::less<>>; ///< by name, one window a rank
+    using RankWindows = std::map<std::string, std::vector<ScalarWindow>, std::less<>>; ///< by name, one window per rank
     void keepKnown(Scalars &scalars);
     [[nodiscard]] MetricValues valuesOf(const RankWindows &windows) const;
 

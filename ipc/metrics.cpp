@@ -32,7 +32,7 @@ std::optional<ScalarWindow> samplesPerSecond(const StepTotals &totals) {
 
 } // namespace
 
-/// To add one: its row here, and where it is measured (trainer/engine/training.cpp) unless it can be derived.
+/// To add one: add its row here, and measure it in trainer/engine/training.cpp unless it can be derived.
 std::span<const MetricSpec> metrics() {
     static const MetricSpec all[] = {
         MetricSpec{
@@ -72,7 +72,7 @@ MetricSpec metricSpec(std::string_view name) {
         return metrics()[place];
     MetricSpec invented;
     invented.name = invented.title = name;
-    invented.help = "Told by the script: the mean over ranks and over the steps of an epoch.";
+    invented.help = "Reported by the script: the mean over ranks and over the steps of an epoch.";
     return invented;
 }
 
@@ -115,7 +115,7 @@ ScalarWindow overRanks(const MetricSpec &spec, std::span<const ScalarWindow> ran
         switch (spec.overRanks) {
         case OverRanks::First:
             continue;
-        case OverRanks::Mean: // weighted, so that a rank of fewer steps counts less
+        case OverRanks::Mean: // weighted, so that a rank with fewer steps counts less
             out.sum = (out.sum * weight + value * rank.weight) / (weight + rank.weight);
             break;
         case OverRanks::Sum:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// The registry of metrics: what Lockstep's own programs measure besides the loss. Store, tables, filter, exports, TensorBoard
-// and Live take every metric from here, and every name that a script invents.
+// The registry of metrics: what Lockstep's own programs measure besides the loss. Store, tables, filter, exports,
+// TensorBoard and Live show every metric in this registry, and every one that a script invents.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,15 +15,16 @@ namespace lockstep {
 
 enum class Better { Neither, Lower, Higher };
 
-/// How the ranks' values of the same steps become one.
+/// How the values of several ranks for the same steps become one value.
 enum class OverRanks {
     Mean,
     Sum,
     Max,
-    First ///< the same on all ranks: the first rank's that tells it
+    First ///< the same on all ranks: taken from the first rank that reports it
 };
 
-/// How the values of many steps become one. Of a run, Mean and Last are the last epoch's; Rate and Max are of all steps.
+/// How the values of many steps become one value. For a whole run, Mean and Last are those of the last epoch; Rate and
+/// Max are taken over all steps.
 enum class OverSteps {
     Mean,
     Rate, ///< what was counted ÷ seconds
@@ -31,7 +32,7 @@ enum class OverSteps {
     Max
 };
 
-/// What some steps came to, for metrics that follow from it.
+/// Totals of some steps, from which some metrics are derived.
 struct StepTotals {
     std::int64_t samples = 0, steps = 0;
     double durationS = 0; ///< 0: unknown
@@ -46,27 +47,28 @@ struct MetricSpec {
     OverRanks overRanks = OverRanks::Mean;
     OverSteps overSteps = OverSteps::Mean;
     bool onLive = true; ///< Live offers to draw it
-    /// Known of any rank's steps without the rank's measuring it; nothing where the totals lack what it takes.
+    /// Computes the metric from totals if a rank did not measure it. Absent if the totals lack something.
     std::optional<ScalarWindow> (*derived)(const StepTotals &) = nullptr;
 
     [[nodiscard]] std::string head() const; ///< "Title (unit)"
 };
 
-/// The registered ones, in the order in which tables have them.
+/// The registered metrics, in the order of tables.
 [[nodiscard]] std::span<const MetricSpec> metrics();
 [[nodiscard]] bool isRegistered(std::string_view name);
-/// A registered one; otherwise a metric whose title is its name, the mean over ranks and steps.
+/// The spec of a registered metric. For any other name: the name as its title, the mean over ranks and steps.
 [[nodiscard]] MetricSpec metricSpec(std::string_view name);
-/// The names in the registry's order, then the rest in theirs.
+/// Order of names: first those in the registry, in its order, then the rest by name.
 [[nodiscard]] bool metricBefore(std::string_view a, std::string_view b);
 
-/// What the frame tells, and what follows from it.
+/// The metrics in the frame, and those derived from it.
 [[nodiscard]] Scalars scalarsOf(const StepsFrame &frame);
 [[nodiscard]] Scalars scalarsOf(const EpochFrame &frame);
 
-/// One value of some steps of one rank.
+/// The value of one rank over some steps.
 [[nodiscard]] double valueOf(const MetricSpec &spec, const ScalarWindow &window);
-/// One value, with lowest and highest, of the same steps of several ranks, each at most once, lowest rank first. Not empty.
+/// The value over several ranks for the same steps, with lowest and highest. `ranks` has at most one window per rank,
+/// the lowest rank first, and is not empty.
 [[nodiscard]] ScalarWindow overRanks(const MetricSpec &spec, std::span<const ScalarWindow> ranks);
 
 } // namespace lockstep

@@ -120,7 +120,7 @@ std::string encode(const NodeMessage &message) {
     std::string line = lineOf(message);
     if (line.size() < maxFrameBytes)
         return line;
-    NodeMessage shorter = message; // the only parts of any length
+    NodeMessage shorter = message; // these are the only parts that may be long
     if (shorter.machine)
         shorter.machine->devices.clear();
     shorter.reason.resize(std::min<std::size_t>(shorter.reason.size(), 1024));

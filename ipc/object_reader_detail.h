@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Inside ipc only: reading one JSON object's keys with simdjson, each checked, the first mistake kept.
+// Only for files in ipc. Reads the keys of one JSON object with simdjson, with each value checked; the first mistake is
+// kept.
 #include <simdjson.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace lockstep::detail {
 
 namespace dom = simdjson::dom;
 
-/// The first mistake found; reading goes on harmlessly after it.
+/// Keeps the first mistake. Reading may go on after it.
 struct Mistake {
     std::optional<Error> error;
     void set(std::string_view key, std::string expected) {
@@ -27,7 +28,8 @@ struct Mistake {
 };
 
 inline bool hasDoubledKey(const dom::object &object) {
-    // Frames' objects are small: each key against those before it costs no memory, and lengths alone tell most apart.
+    // A frame's objects are small: comparing each key with those before it needs no memory, and most keys differ in
+    // length.
     constexpr std::size_t few = 24;
     std::array<std::string_view, few> seen;
     if (object.size() <= few) {
@@ -80,7 +82,7 @@ inline bool readReal(const dom::element &element, double &value) {
     return element.is_number() && element.get_double().get(value) == simdjson::SUCCESS;
 }
 
-/// One object's keys, each read once. What nobody asked for is left over.
+/// The keys of one object, each read once; keys that were not asked for stay unread.
 class ObjectReader {
 public:
     ObjectReader(const dom::object &object, Mistake &mistake) : m_mistake(mistake) {
@@ -113,7 +115,7 @@ public:
             readInteger(key, *element, value.emplace(), low, high);
     }
 
-    /// rseq and seq use all 64 bits.
+    /// For rseq and seq, which use all 64 bits.
     void counter(std::string_view key, std::optional<std::uint64_t> &value) {
         if (const auto *element = find(key); element && element->get_uint64().get(value.emplace()))
             m_mistake.set(key, "a whole number from 0 on");

@@ -83,7 +83,8 @@ Result<std::vector<std::string>> devicesFrom(std::string_view text) {
 /// HOST[%INTERFACE]:DEVICES
 Result<void> readPlace(std::string_view text, NodePlace &node) {
     std::size_t from = 0;
-    if (const auto bracket = text.find('['); bracket < text.find(':')) // an IPv6 address keeps its colons
+    // The colons of an IPv6 address in brackets are skipped.
+    if (const auto bracket = text.find('['); bracket < text.find(':'))
         from = std::min(text.find(']', bracket), text.size());
     const std::size_t colon = text.find(':', from), percent = text.substr(0, colon).find('%', from);
     if (colon == std::string_view::npos)
@@ -124,7 +125,8 @@ Result<void> readOption(std::string_view text, NodePlace &node) {
         int cores = 0;
         const char *end = value->data() + value->size();
         if (std::from_chars(value->data(), end, cores).ptr != end || cores < 1 || cores > 4096)
-            return fail(Error::badArgument("its cores \"" + *value + "\" are no number", "give 1 to 4096"));
+            return fail(
+                Error::badArgument("its cores \"" + *value + "\" are not a number from 1 on", "give 1 to 4096"));
         node.coresPerDevice = cores;
     } else if (key == "agent") {
         node.agent = *value;
@@ -261,7 +263,7 @@ RunConfig configOfNode(const RunConfig &config, int node) {
     if (!place.dataDir.empty())
         own.dataDir = place.dataDir;
     if (const BackendRule rule = backendInEffect(config); rule.reason == BackendReason::SomeCpuDevices)
-        own.backend = rule.name; // this node's ranks alone would not see it
+        own.backend = rule.name; // the ranks of this node alone could not derive it
     return own;
 }
 
@@ -292,7 +294,8 @@ std::vector<Error> checkNodes(const RunConfig &config) {
             mistake("the host of " + numberOf(i) + " holds more than letters, digits and ._-@:[]%",
                     "give a host as ssh knows it");
         if (!node.interface.empty() && !isInterface(node.interface))
-            mistake(who + " names no network interface that can be", "give a name that `ip link` lists, like eth0");
+            mistake(who + " has an invalid name for its network interface",
+                    "give a name that `ip link` lists, like eth0");
         if (count > 1 && hosts.size() > 1 && node.interface.empty())
             mistake(who + " names no network interface, and over loopback no other host reaches it",
                     "write " + (node.host.empty() ? "." : node.host) + "%INTERFACE:…; lockstepctl doctor finds it");

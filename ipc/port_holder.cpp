@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What /proc/PID/fd shows of the sockets that listen on the port: "socket:[INODE]".
+/// The sockets that listen on the port, as /proc/PID/fd shows them: "socket:[INODE]".
 std::set<std::string> listeningSockets(int port) {
     std::set<std::string> sockets;
     for (const char *table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
@@ -34,7 +34,7 @@ std::set<std::string> listeningSockets(int port) {
 }
 
 bool holdsOneOf(const fs::path &process, const std::set<std::string> &sockets) {
-    std::error_code error; // another user's process, or one that has just ended
+    std::error_code error; // fails for another user's process, or one that has just ended
     for (fs::directory_iterator fd(process / "fd", error), end; !error && fd != end; fd.increment(error)) {
         std::error_code closed;
         if (sockets.contains(fs::read_symlink(fd->path(), closed).string()))

@@ -56,7 +56,7 @@ const FieldSpec *findField(std::string_view key) {
 }
 
 std::string_view nearestKey(std::string_view key) {
-    // Flags and keys are the same words.
+    // Flags and keys use the same words.
     std::string plain(key.substr(0, 64));
     std::replace(plain.begin(), plain.end(), '-', '_');
     std::string_view nearest;
@@ -84,7 +84,7 @@ std::vector<std::string> toArguments(const RunConfig &config) {
         const std::string value = field.get(config);
         if (field.key != "method" && value == field.get(defaults))
             continue;
-        // One argument a flag: a value may then begin with '-' or be empty.
+        // One argument per flag ("--key=value"), because a value may begin with '-' or be empty.
         if (field.type == FieldType::Switch)
             arguments.push_back(flagOf(field));
         else

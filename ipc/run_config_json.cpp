@@ -46,7 +46,7 @@ Result<Json> parseObject(std::string_view text, std::string_view what) {
         return fail(
             Error::badArgument(std::string(what) + " is not valid JSON from line " + std::to_string(lineNumber) + " on",
                                "correct it there", "line " + std::to_string(lineNumber)));
-    } catch (const Json::exception &) { // a number too large for any of its types
+    } catch (const Json::exception &) { // a number that is too large for any of JSON's types
         return fail(Error::badArgument(std::string(what) + " has a number that is out of range"));
     }
 }
@@ -65,12 +65,12 @@ Json fromConfig(const RunConfig &config) {
             value = text == "true";
             break;
         case FieldType::List:
-            value = config.devices; // the only list
+            value = config.devices; // the only field that is a list
             break;
         case FieldType::Integer:
         case FieldType::Real:
             value = Json::parse(text, nullptr, false);
-            if (value.is_discarded()) // empty, or a non-finite number that no validated config holds
+            if (value.is_discarded()) // empty, or non-finite, which no valid configuration contains
                 value = nullptr;
             break;
         }
@@ -97,7 +97,7 @@ std::string_view expectedOf(FieldType type) {
     return "a value";
 }
 
-/// The JSON value as the text that FieldSpec::set takes; nothing when its type is wrong.
+/// The JSON value as text for FieldSpec::set; absent if its type is wrong.
 std::optional<std::string> asText(const FieldSpec &field, const Json &value) {
     switch (field.type) {
     case FieldType::Text:
@@ -149,7 +149,7 @@ tl::expected<RunConfig, std::vector<Error>> toConfig(const Json &object, Unknown
     }
     for (const std::string &doubled : places.doubled)
         if (doubled.starts_with(path + "/") && doubled.find('/', path.size() + 1) == std::string::npos)
-            mistake(doubled.substr(path.size() + 1), "the key stands twice", "keep one of them");
+            mistake(doubled.substr(path.size() + 1), "the key is given twice", "keep one of them");
     if (!errors.empty())
         return tl::unexpected(std::move(errors));
     return config;

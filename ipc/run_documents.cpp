@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The JSON of a run's documents: what an agent is asked to do (LaunchRequest), config.json, summary.json, result.json.
-// Readers ignore keys they don't know, so that an older version reads a newer run; wrong types are refused.
+// The JSON of a run's documents: launch request, config.json, summary.json, result.json. Readers ignore unknown keys,
+// so that an older version can read a newer run; wrong types are errors.
 #include "ipc/document_keys_detail.h"
 #include "ipc/machine_document_detail.h"
 #include "ipc/run_folder.h"
@@ -170,7 +170,7 @@ template <class Keys, Is<RunResult> R> void describe(Keys &keys, R &result, cons
     keys("log_lines", result.logLines);
 }
 
-/// What only an agent of a run on several nodes is told.
+/// What only agents of a run on several nodes get.
 template <class Keys, class Request> void describeJoining(Keys &keys, Request &request) {
     keys("node", request.node);
     keys("join", request.join);
@@ -231,7 +231,7 @@ std::string toJson(const LaunchRequest &request) {
 }
 
 Result<LaunchRequest> launchRequestFromJson(std::string_view text) {
-    // An agent that doesn't know an option must not quietly run without it.
+    // An agent must not silently ignore an option that it does not know.
     return readDocument<LaunchRequest>(text, "the launch request", documents::UnknownKeys::Refuse);
 }
 

@@ -35,7 +35,7 @@ bool exists(const std::string &path) {
     return ::access(path.c_str(), F_OK) == 0;
 }
 
-/// K of the files node-K.SUFFIX in the folder, ascending.
+/// The K of all files node-K.SUFFIX in the folder, ascending.
 std::vector<int> nodesWith(const RunFolder &folder, std::string_view suffix) {
     std::vector<int> nodes;
     std::error_code error;
@@ -78,7 +78,7 @@ std::string environmentValue(const char *name) {
 std::string dataHome() {
     if (auto home = environmentValue("LOCKSTEP_HOME"); !home.empty())
         return home;
-    // The specification: a relative path there is to be ignored.
+    // The XDG specification: ignore a relative path.
     if (auto xdg = environmentValue("XDG_DATA_HOME"); xdg.starts_with('/'))
         return xdg + "/lockstep";
     return homeFolder() + "/.local/share/lockstep";
@@ -164,7 +164,7 @@ RunStatus readRunStatus(const RunFolder &folder) {
     const bool alive = FileLock::isHeld(folder.lock(own));
     if (alive)
         return exists(folder.log(own)) ? unfinished(Kind::Running, "running") : unfinished(Kind::Starting, "starting");
-    // The agent may have written its result and let go of the lock between our two looks.
+    // The agent may have written its result and released the lock since we checked.
     if (auto result = readResult())
         return finished(std::move(*result));
     if (!damaged.empty())

@@ -29,9 +29,9 @@ bool isFolder(const std::string &path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-constexpr int mostTries = 100; ///< whoever leaves the folder may remove it between any two steps
+constexpr int mostTries = 100; ///< other processes that leave may remove the folder between any two steps
 
-/// Another user could have made it first, or made it a link: then it isn't ours to use.
+/// Another user may have created the folder first, or made it a link: then it must not be used.
 Result<void> makePrivateFolder(const std::string &path) {
     struct stat status {};
     for (int tries = 1;; ++tries) {
@@ -53,12 +53,12 @@ Result<void> makePrivateFolder(const std::string &path) {
     return {};
 }
 
-/// Where it may be, the better place first.
+/// Possible folders, the best first.
 std::vector<std::string> places() {
     std::string name = "lockstep";
     if (auto home = environmentValue("LOCKSTEP_HOME"); !home.empty())
         name += "-" + crcText(crc32c(home));
-    // A socket's path has at most 107 bytes, so a deep runtime folder is of no use.
+    // A socket's path has at most 107 bytes, so a long runtime folder cannot be used.
     constexpr std::size_t longestFolder = 60;
     const std::string runtime = environmentValue("XDG_RUNTIME_DIR");
     std::vector<std::string> out;
@@ -72,7 +72,7 @@ Fd openFolder(const std::string &path) {
     return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/// Whether the path still leads to what was opened.
+/// Whether the path still leads to the open folder.
 bool isStill(const Fd &fd, const std::string &path) {
     struct stat there {
     }, opened{};
@@ -98,7 +98,7 @@ std::string presentSocketFolder() {
 }
 
 Result<Fd> holdSocketFolder() {
-    // By time, not by tries: where somebody leaves all the time about nine of ten are lost.
+    // Limited by time, not by tries: while others leave all the time, about nine of ten tries fail.
     const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(2);
     int refused = 0;
     while (std::chrono::steady_clock::now() < due) {
@@ -113,7 +113,8 @@ Result<Fd> holdSocketFolder() {
 }
 
 void leaveSocketFolder() {
-    constexpr int betweenUs = 5000; // another that leaves holds it for a moment; who binds, for longer
+    // Another process that leaves holds the folder for a moment, one that binds for longer.
+    constexpr int betweenUs = 5000;
     for (const std::string &path : places()) {
         const Fd fd = openFolder(path);
         bool ours = false;
@@ -123,7 +124,7 @@ void leaveSocketFolder() {
                 ::usleep(betweenUs);
         }
         if (ours && isStill(fd, path))
-            ::rmdir(path.c_str()); // only when it is empty
+            ::rmdir(path.c_str()); // fails unless it is empty
     }
 }
 

@@ -5,14 +5,15 @@
 
 namespace lockstep {
 
-/// The one that is there, or where it would be made; makes nothing.
+/// The existing socket folder, or where it would be created; creates nothing.
 [[nodiscard]] std::string presentSocketFolder();
-/// Makes socketFolder() and keeps it there while the descriptor lives, also while it is empty: from the path of a socket to its bind.
+/// Creates socketFolder() and keeps it in place, even while it is empty, as long as the descriptor lives. Hold it from
+/// taking a socket's path to binding it.
 [[nodiscard]] Result<Fd> holdSocketFolder();
-/// Removes it when it is empty and nobody holds it; whoever wants it next makes it anew.
+/// Removes the folder if it is empty and nobody holds it; it is created again when needed.
 void leaveSocketFolder();
 
-/// At the end of a program that may have made it.
+/// Calls leaveSocketFolder() at the end of a program that may have created the folder.
 class SocketFolderLeaver {
 public:
     SocketFolderLeaver() = default;

@@ -35,7 +35,7 @@ Result<PeerCredentials> peerCredentials(int fd) {
     ucred credentials{};
     socklen_t length = sizeof credentials;
     if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
-        return fail(Error::system("can't tell who is at the other end of a socket", errno));
+        return fail(Error::system("can't find out who is at the other end of a socket", errno));
     return PeerCredentials{credentials.pid, credentials.uid};
 }
 
@@ -61,7 +61,7 @@ int connectTo(int fd, const sockaddr_un &address) {
     return 0;
 }
 
-/// Nobody else may reach into the folder: a socket in it could be replaced.
+/// The folder must not be open to others, who could replace a socket in it.
 Result<void> checkFolder(const std::string &path) {
     const auto slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
@@ -93,11 +93,11 @@ Result<UnixListener> UnixListener::bind(const std::string &path) {
     listener.m_socket = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listener.m_socket.valid())
         return fail(Error::system("can't make a socket", errno));
-    // What is left of an earlier owner, who is dead since we hold the lock. Anything but a socket stays.
+    // A leftover socket of an earlier owner, which is dead, since we hold the lock. Anything but a socket is kept.
     struct stat status {};
     if (::lstat(path.c_str(), &status) == 0) {
         if (!S_ISSOCK(status.st_mode))
-            return fail(Error::failed(path + " is in the way and no socket", "remove it"));
+            return fail(Error::failed(path + " exists and is not a socket", "remove it"));
         const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         const int answer = connectTo(probe.get(), *address);
         if (answer == 0 || answer == EAGAIN)
@@ -115,7 +115,7 @@ Result<UnixListener> UnixListener::bind(const std::string &path) {
 }
 
 void UnixListener::remove() {
-    // Only while the lock is held are the names ours.
+    // The names are ours only while the lock is held.
     if (!m_lock.valid())
         return;
     ::unlink(m_path.c_str());
@@ -151,8 +151,8 @@ Result<Fd> UnixListener::accept() {
             continue;
         const int error = errno;
         if (error == EMFILE || error == ENFILE) {
-            // Else the connection would stay in the queue and the poll would spin on it for ever. The kernel says
-            // "no descriptors" before it looks whether anybody waits, so only now is it known.
+            // Otherwise the connection would stay in the queue, and poll would report it for ever. The kernel reports
+            // "no descriptors" before it checks whether a connection waits, so this is known only now.
             m_reserve.close();
             const Fd dropped(::accept4(m_socket.get(), nullptr, nullptr, SOCK_CLOEXEC));
             const bool nobody = !dropped.valid() && (errno == EAGAIN || errno == EWOULDBLOCK);

@@ -32,20 +32,21 @@ struct PeerCredentials {
 };
 [[nodiscard]] Result<PeerCredentials> peerCredentials(int fd); ///< SO_PEERCRED
 
-/// A listening local socket that can't be stolen: the path's lock file (PATH.lock, see FileLock) is held while it lives, the
-/// folder is ours and 0700, a stale socket is removed only under the lock. Non-blocking, close-on-exec.
+/// A listening local socket that nobody can take over. While it lives, it holds the path's lock file (PATH.lock, see
+/// FileLock). Its folder belongs to this user with mode 0700. A stale socket is removed only under the lock.
+/// Non-blocking, close-on-exec.
 class UnixListener {
 public:
-    /// Fails with the owner's pid when a live process holds the path.
+    /// The error names the owner's pid if a live process holds the path.
     static Result<UnixListener> bind(const std::string &path);
-    ~UnixListener(); ///< unlinks socket and lock
+    ~UnixListener(); ///< removes socket and lock file
     UnixListener(UnixListener &&) noexcept = default;
-    UnixListener &operator=(UnixListener &&other) noexcept; ///< unlinks what this one held
+    UnixListener &operator=(UnixListener &&other) noexcept; ///< removes those that this one held
 
     [[nodiscard]] int fd() const { return m_socket.get(); }
     [[nodiscard]] const std::string &path() const { return m_path; }
-    /// Invalid Fd when none waits. A peer of another uid is closed and returned as an error naming the uid. When
-    /// descriptors run out the waiting connection is dropped through a reserve descriptor and the listener lives on.
+    /// An invalid Fd if no connection waits. A peer of another user is closed; the error names its uid. If descriptors
+    /// run out, the waiting connection is dropped by means of a reserve descriptor, and the listener goes on.
     Result<Fd> accept();
 
 private:
@@ -55,17 +56,17 @@ private:
     Fd m_socket, m_lock, m_reserve;
 };
 
-/// Blocking connect; the fd is then non-blocking if asked.
+/// Connects, blocking; with `nonBlocking` the returned socket is non-blocking.
 [[nodiscard]] Result<Fd> connectUnix(const std::string &path, bool nonBlocking);
 
-/// An exclusive lock on a file, held while it lives; tells who holds it otherwise. Released by the kernel at any death.
+/// An exclusive lock on a file, held as long as this object lives. The kernel releases it however the process dies.
 class FileLock {
 public:
-    /// Error: "PATH is held by pid N". The holder's pid is written into the file.
+    /// The error is "PATH is held by pid N". Writes this process's pid into the file.
     static Result<FileLock> acquire(const std::string &path);
     FileLock(FileLock &&) noexcept = default;
     FileLock &operator=(FileLock &&) noexcept = default;
-    /// Whether some live process holds it; the file may be missing.
+    /// Whether a live process holds the lock. The file may be missing.
     static bool isHeld(const std::string &path);
 
 private:

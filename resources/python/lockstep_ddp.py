@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The name that `lockstep.ddp` had as a file of its own. Scripts that import lockstep_ddp go on working."""
+"""The older name of `lockstep.ddp`. Scripts that import lockstep_ddp still work."""
 from lockstep.ddp import watch
 
 __all__ = ["watch"]

@@ -205,7 +205,7 @@ class ThreeHosts(unittest.TestCase):
         # No connection was closed: packets just vanish, as when the power goes. What the ranks' peers see tells.
         wait_for(lambda: b'"kind":"node_gone"' in first.read_bytes(), 15, "the node to be called gone")
         print_figure("a node without power called gone", started, 10)
-        self.assertIn(b"hostB is gone without a word or cut off: ", first.read_bytes())
+        self.assertIn(b"hostB is down or cut off: ", first.read_bytes())
         self.assertIn(b"its training state unknown", first.read_bytes())
         self.assertNotIn(b'"state":"failed"', first.read_bytes())
         self.lab.restore("hostB")

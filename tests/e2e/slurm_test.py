@@ -265,7 +265,7 @@ class UnlikeNodes(SlurmTest):
         _, run = self.shared_out(2, "--nodes", "2")
         said = [frame["message"] for frame in self.frames(run, "log") if "found by trying" in frame["message"]]
         self.assertEqual(len(said), 1, self.told())
-        self.assertIn(f"n1 is reached by all at {self.lab.address('n1')} (eno1), n2 goes by ens5", said[0])
+        self.assertIn(f"n1 is reached by all at {self.lab.address('n1')} (eno1), n2 uses ens5", said[0])
         nodes = json.loads((self.run_folder(run) / "config.json").read_text())["config"]["nodes"]
         self.assertIn("n1%eno1:0", nodes)
         self.assertIn("n2%ens5:0", nodes)

@@ -25,7 +25,7 @@ void addRun(CLI::App &app, CommandOptions &options) {
     run->add_option("--nproc-per-node", options.processes, "Ranks to start on this node")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
-    run->add_option("--nnodes", options.nodes, "Nodes in the whole run; each keeps a run of its own here")
+    run->add_option("--nnodes", options.nodes, "Number of nodes; without --run-id each node keeps a run of its own")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
     run->add_option("--node-rank", options.nodeRank, "This node's number, from 0")->capture_default_str();
@@ -33,7 +33,7 @@ void addRun(CLI::App &app, CommandOptions &options) {
     run->add_option("--master-port", options.masterPort, "Port rank 0 listens on; left out: any free one")
         ->check(CLI::Range(1, 65535));
     run->add_option("--run-id", options.runId,
-                    "One run over all --nnodes, this id on each; it is given in the form 20260102T030405Z-89abcdef");
+                    "Makes one run of all --nnodes; give each node the same id, in the form 20260102T030405Z-89abcdef");
     run->add_option(
         "--join", options.join,
         "With --run-id: HOST:PORT where node 0 listens for the others' agents; left out: node 0 takes a free "
@@ -41,17 +41,17 @@ void addRun(CLI::App &app, CommandOptions &options) {
     run->add_option(
         "--interface", options.interface,
         "With --run-id: network interface of this node for rendezvous, gradients and the agents' link; left "
-        "out on all nodes, with --join: found by trying, by way of a LOCKSTEP_HOME that all nodes see");
+        "out on all nodes, as is --join: the agents find it, through a LOCKSTEP_HOME that all nodes see");
     run->add_option(
         "--token-file", options.tokenFile,
-        "With --run-id: file with the token that the agents show each other; LOCKSTEP_JOIN_TOKEN goes before");
+        "With --run-id: file with the token that the agents show each other; LOCKSTEP_JOIN_TOKEN overrides it");
     run->add_option("--join-limit", options.joinLimitS, "With --run-id: seconds to wait for the other nodes")
         ->check(CLI::Range(1, 86400))
         ->capture_default_str();
     run->add_option("--lease", options.leaseS, "With --run-id: seconds a node keeps its ranks without node 0")
         ->check(CLI::Range(1, 86400))
         ->capture_default_str();
-    run->add_option("--max-restarts", options.maxRestarts, "Start all ranks again this often after a failure")
+    run->add_option("--max-restarts", options.maxRestarts, "Restart all ranks up to so many times after a failure")
         ->check(CLI::Range(0, 1000))
         ->capture_default_str();
     run->add_option("--cores-per-rank", options.coresPerRank,
@@ -59,14 +59,14 @@ void addRun(CLI::App &app, CommandOptions &options) {
         ->check(CLI::Range(0, 4096))
         ->capture_default_str();
     run->add_option("--name", options.name, "The run's name on screen; left out: the command's");
-    run->add_option("--experiment", options.experiment, "Id of the experiment that the run is of, for its record");
-    run->add_option("--recipe", options.recipe, "Name of the recipe, likewise");
-    run->add_option("--repeat", options.repeat, "Which repeat, likewise")->check(CLI::Range(1, 1'000'000));
+    run->add_option("--experiment", options.experiment, "Id of the run's experiment, for its record");
+    run->add_option("--recipe", options.recipe, "Name of its recipe, for its record");
+    run->add_option("--repeat", options.repeat, "Which repeat it is, for its record")->check(CLI::Range(1, 1'000'000));
     run->add_option("command", options.command, "The command, after --")->required();
     run->footer(
         "Every rank gets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT and\n"
         "LOCKSTEP_FRAMES, the address to which it may report steps and epochs. Its console goes to stdout with\n"
-        "its rank in front, and whole into the run's folder. The exit code is that of the first rank that\n"
+        "its rank in front, and in full into the run's folder. The exit code is that of the first rank that\n"
         "failed (128 + signal when it was killed), 130 after a stop, 2 for bad arguments.");
 }
 
@@ -78,17 +78,17 @@ struct ListenWords {
 
 void addListen(CLI::App &app, ListenWords &words) {
     ListenPlan &plan = words.plan;
-    auto *listen =
-        app.add_subcommand("listen", "Take the frames of a run that was started elsewhere, from connections or from\n"
-                                     "growing files, and keep it as a run.");
+    auto *listen = app.add_subcommand(
+        "listen", "Receive the frames of a run that was started elsewhere, over connections or from\n"
+                  "growing files, and keep it as a run.");
     listen->add_option("--interface", plan.address, "Network interface or address to listen on; left out: loopback");
     listen->add_option("--port", plan.port, "TCP port; left out: any free one")->check(CLI::Range(1, 65535));
     auto *socket = listen->add_option("--socket", plan.socket, "Listen on this unix socket instead");
     auto *token = listen->add_option("--token-file", words.tokenFile,
                                      "File with the token that ranks must give; left out: a new one, which is printed");
     auto *files = listen->add_option("--files", plan.files, "Read frame files instead: a folder, or one file");
-    listen->add_flag("--import", plan.import, "Of files: take what is there, and end")->needs(files);
-    listen->add_option("--ranks", plan.ranks, "How many ranks will come; left out: as the first one says")
+    listen->add_flag("--import", plan.import, "With --files: read what is there, then end")->needs(files);
+    listen->add_option("--ranks", plan.ranks, "Number of ranks; left out: the number that the first one reports")
         ->check(CLI::Range(1, 65536));
     listen->add_option("--name", plan.name, "The run's name on screen");
     listen->add_option("--patience", words.patienceS, "Seconds without any rank before the run counts as failed")
@@ -97,7 +97,8 @@ void addListen(CLI::App &app, ListenWords &words) {
     socket->excludes(token)->excludes(files);
 }
 
-/// Descriptors for many followers. Ranks inherit it, which hurts none: only select() minds numbers past 1024.
+/// Raises the limit of descriptors, for many followers. Ranks inherit it; only programs that use select() cannot handle
+/// numbers above 1024.
 void raiseDescriptorLimit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -125,7 +126,7 @@ int main(int argc, char **argv) {
 
     app.add_subcommand("serve",
                        "Serve one run: a launch request (one JSON line) on stdin, a ready or error line on stdout.");
-    app.add_subcommand("check", "Say of launch requests on stdin, one a line, whether serve would start them.");
+    app.add_subcommand("check", "Check launch requests on stdin, one per line: would serve start them?");
     addRun(app, options);
     ListenWords listen;
     addListen(app, listen);
@@ -147,22 +148,22 @@ int main(int argc, char **argv) {
     auto *machine =
         app.add_subcommand("machine", "Print this machine's record as JSON: CPU, devices, driver, interfaces.");
     auto *devices =
-        app.add_subcommand("devices", "Print how this machine's devices stand now and who uses them, as JSON.");
+        app.add_subcommand("devices", "Print how much this machine's devices are used now and by whom, as JSON.");
     auto *node =
-        app.add_subcommand("node", "Print how this node stands as JSON: devices, load, disk, versions, interfaces, "
+        app.add_subcommand("node", "Print the state of this node as JSON: devices, load, disk, versions, interfaces, "
                                    "limits, clock.");
     for (CLI::App *command : {machine, devices, node})
         command->add_option("--cores-per-device", coresPerDevice, "Cores of a CPU device")
             ->check(CLI::Range(1, 4096))
             ->capture_default_str();
     double everySeconds = 1;
-    auto *every = node->add_option("--every", everySeconds, "Print it again so often (seconds) until stdin ends")
+    auto *every = node->add_option("--every", everySeconds, "Print it every so many seconds until stdin ends")
                       ->check(CLI::Range(0.1, 3600.0));
     auto *net = app.add_subcommand("net", "Try TCP between two nodes and measure it; requests are JSON on stdin.");
     net->require_subcommand(1);
-    net->add_subcommand("listen", "Bind, say where, and serve until stdin ends.");
-    net->add_subcommand("connect", "Connect, measure round trips and bandwidth, say what came of it.");
-    net->add_subcommand("resolve", "Say what names resolve to here.");
+    net->add_subcommand("listen", "Bind, print the addresses, and serve until stdin ends.");
+    net->add_subcommand("connect", "Connect, measure round trips and bandwidth, and print the results.");
+    net->add_subcommand("resolve", "Print what names resolve to on this machine.");
     app.add_subcommand("version", "Print the version.");
     try {
         app.parse(argc, argv);

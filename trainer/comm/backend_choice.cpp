@@ -27,14 +27,14 @@ std::string countsOf(const std::vector<std::string> &gpus) {
 
 Result<std::string> chooseBackend(Communicator &communicator, const std::string &wanted, c10::Device device,
                                   const std::string &deviceName) {
-    // Every rank asks, whatever its own device: one of several nodes may have CPU devices, and others GPUs.
+    // Every rank takes part, whatever its own device is: some nodes may have CPU devices and others GPUs.
     const auto gpus = communicator.exchange("gpus", device.is_cuda() ? deviceName : "");
     const BackendRule possible = backendFor("auto", gpus);
     if (wanted == "nccl" && possible.name != wanted) {
         communicator.part();
         return fail(
             Error::badArgument(possible.reason == BackendReason::SharedGpu
-                                   ? "nccl takes one rank a GPU, but " + countsOf(gpus)
+                                   ? "nccl allows one rank per GPU, but " + countsOf(gpus)
                                    : "nccl works on GPUs, and " +
                                          (possible.reason == BackendReason::CpuDevices ? "these ranks" : someOf(gpus)) +
                                          " have CPU devices",
@@ -43,7 +43,7 @@ Result<std::string> chooseBackend(Communicator &communicator, const std::string 
     if (possible.reason == BackendReason::SomeCpuDevices)
         logInfo("backend gloo: " + someOf(gpus) + " have CPU devices, which nccl does not reach");
     if (wanted == "auto" && possible.reason == BackendReason::SharedGpu)
-        logInfo("backend gloo: " + countsOf(gpus) + ", and nccl takes one rank a GPU");
+        logInfo("backend gloo: " + countsOf(gpus) + ", and nccl allows one rank per GPU");
     return wanted == "auto" ? possible.name : wanted;
 }
 

@@ -10,16 +10,17 @@
 
 namespace lockstep::trainer {
 
-/// Where Gloo listens (NCCL, too, where an interface is named): an interface by name, or else a host address.
+/// Where Gloo listens: on a named interface, else on a host address. NCCL uses the interface too, if one is named.
 struct GlooPlace {
     std::string interface, address;
-    std::optional<std::chrono::milliseconds> limit = {}; ///< of connecting and of each call; absent: c10d's own
+    /// Time-out of connecting and of each call; absent: c10d's default.
+    std::optional<std::chrono::milliseconds> limit = {};
 };
 
-/// Threads that run Gloo's collectives, in the order in which they were requested: c10d's own number.
+/// Number of threads that run Gloo's collectives, in the order of the requests; c10d's default.
 inline constexpr int glooThreads = 2;
 
-/// c10d's backends. Each is in a unit of its own because of the headers it needs. They throw what c10d throws.
+/// c10d's backends, each in a file of its own because of the headers it needs. They throw what c10d throws.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend> makeGloo(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                                                          int size, const GlooPlace &place);
 /// Throws when there is no CUDA (trainer/comm/gpus.cpp loads it).

@@ -22,7 +22,7 @@ void Communicator::connect(const std::string &backend, c10::Device device, const
     const auto gloo = makeGloo(c10::make_intrusive<c10d::PrefixStore>("gloo", m_store), rank, size, place);
     m_group->setBackend(c10::DeviceType::CPU, Group::BackendType::GLOO, gloo);
     if (backend == "nccl") {
-        if (!place.interface.empty()) // "=": by itself it takes every interface whose name begins like that
+        if (!place.interface.empty()) // "=": exactly this name; otherwise NCCL takes all that begin like it
             ::setenv("NCCL_SOCKET_IFNAME", ("=" + place.interface).c_str(), 1);
         const auto nccl = makeNccl(c10::make_intrusive<c10d::PrefixStore>("nccl", m_store), rank, size);
         m_group->setBoundDeviceId(
@@ -39,11 +39,11 @@ void Communicator::connect(const std::string &backend, c10::Device device, const
 }
 
 void Communicator::leave() {
-    barrier(); // nobody's numbers are under way any more
+    barrier(); // no rank's data is in transit any more
     if (!m_group || m_group->getBackendType() != c10d::ProcessGroup::BackendType::NCCL)
         return;
     m_group->getBackend(c10::DeviceType::CUDA)->shutdown();
-    barrier(); // rank 0 serves the store, which that asks
+    barrier(); // rank 0 stays until all have shut down, since it serves the store
 }
 
 void Communicator::part() {
@@ -57,7 +57,7 @@ void Communicator::part() {
             std::this_thread::sleep_for(often);
             parted = m_store->add("parted", 0);
         }
-    } catch (const std::exception &) { // somebody is gone already: so may this one be
+    } catch (const std::exception &) { // another rank has left already, so this one may leave too
     }
 }
 

@@ -14,12 +14,12 @@
 
 namespace lockstep::trainer {
 
-/// Communication between the ranks of a run. In a world of one without a store (baseline, DP) all calls
-/// return at once. Host numbers travel over Gloo whichever backend carries the gradients. Calls throw what c10d throws; every
-/// rank makes the same calls in the same order, from one thread.
+/// Communication between the ranks of a run. Numbers on the host are sent over Gloo, whichever backend carries the
+/// gradients. With one rank and no store (baseline, DP) all calls return at once. Calls throw what c10d throws. Every
+/// rank must make the same calls in the same order, from one thread.
 class Communicator {
 public:
-    /// Alone.
+    /// A world of one rank.
     Communicator() = default;
     Communicator(RankEnvironment env, c10::intrusive_ptr<c10d::Store> store);
 
@@ -39,13 +39,15 @@ public:
     [[nodiscard]] std::vector<torch::Tensor> gatherBytes(const torch::Tensor &own);
     [[nodiscard]] std::vector<double> sum(std::vector<double> own);
     void barrier();
-    /// Call before an exit that every rank decides on by itself from exchanged data. Rank 0 serves the store, so it leaves last;
-    /// otherwise the others would report a lost rank. Takes seconds at most.
+    /// Call it before an exit that every rank decides on by itself from exchanged data. Rank 0 serves the store, so it
+    /// waits to leave last; otherwise the others would report a lost rank. Takes at most 3 s.
     void part();
-    /// The last call, on all ranks: closes the backends in order. NCCL's destructor alone would abort what others still do.
+    /// The last call, on all ranks: closes the backends in order. NCCL's destructor alone would abort what other ranks
+    /// still do.
     void leave();
 
-    /// Known since connect(): whether any rank's device is a GPU. Use this, not the own device, for what all ranks must do alike.
+    /// Whether any rank's device is a GPU; valid after connect(). Use this, not the own device, for what all ranks must
+    /// do alike.
     [[nodiscard]] bool someOnGpu() const { return m_someOnGpu; }
 
     /// When the last collective ended here (CLOCK_MONOTONIC): a point in time that is nearly the same on all ranks.

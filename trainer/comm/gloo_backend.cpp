@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The only unit that includes Gloo's headers. PyTorch's wheel leaves them out, the distribution's are older than the Gloo
-// inside libtorch: only opaque pointers to Gloo's types are used here, nothing of it is constructed or called.
+// The only file that includes Gloo's headers. PyTorch's wheel does not contain them, and the distribution's are older
+// than the Gloo inside libtorch. So only opaque pointers to Gloo's types are used here; no function of Gloo is called.
 #include "trainer/comm/backends.h"
 
 #ifndef USE_C10D_GLOO

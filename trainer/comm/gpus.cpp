@@ -13,8 +13,8 @@ namespace lockstep::trainer {
 
 namespace {
 
-/// Loaded once, before torch is first asked for CUDA, which remembers that there was none. Never unloaded: torch isn't made
-/// for that. Null, with a line in the log, where it can't be loaded.
+/// Loads the CUDA library once. It must be loaded before torch is first asked for CUDA, since torch remembers the
+/// answer. It is never unloaded, which torch does not support. Null, with a line in the log, if it cannot be loaded.
 const CudaFunctions *cudaFunctions() {
     static const CudaFunctions *const functions = []() -> const CudaFunctions * {
         std::error_code error;

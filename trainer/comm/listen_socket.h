@@ -7,12 +7,12 @@
 
 namespace lockstep::trainer {
 
-/// A listening TCP socket on that address and port alone. A port in use is a BadArgument that names it and, where /proc
-/// shows it, the process that holds it. An address that is not this machine's (a service name) falls back to all addresses,
-/// and `everywhere` is set.
+/// A TCP socket that listens on this address and port only. If the port is in use, a BadArgument names it and, where
+/// /proc shows it, the process that has it. For an address that this machine does not have (a service name) the socket
+/// listens on all addresses, and `everywhere` is set.
 [[nodiscard]] Result<Fd> listenOn(const std::string &address, int port, bool &everywhere);
 
-/// The address this machine uses to reach `address`; empty when there is no route.
+/// The address of this machine from which `address` is reached; empty if there is no route.
 [[nodiscard]] std::string localAddressTowards(const std::string &address, int port);
 
 } // namespace lockstep::trainer

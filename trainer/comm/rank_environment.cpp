@@ -9,7 +9,7 @@ namespace lockstep::trainer {
 
 namespace {
 
-/// One launcher's names for the same four numbers.
+/// The names that one launcher gives to the same four numbers.
 struct Names {
     const char *launcher, *rank, *localRank, *worldSize, *localWorldSize;
 };
@@ -40,7 +40,7 @@ Result<void> take(const GetEnv &get, const char *name, int least, int &into) {
     return {};
 }
 
-/// Slurm's SLURM_STEP_NODELIST starts with the node of task 0: n[1-2], n1,n2, gpu-[003,007].
+/// The host of task 0, which is the first in SLURM_STEP_NODELIST: n[1-2], n1,n2, gpu-[003,007].
 std::string firstHost(const std::string &list) {
     const auto bracket = list.find('['), comma = list.find(',');
     if (bracket == std::string::npos || (comma != std::string::npos && comma < bracket))
@@ -51,7 +51,7 @@ std::string firstHost(const std::string &list) {
     return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
 }
 
-/// Of Slurm's SLURM_STEP_TASKS_PER_NODE, "2(x3),1", the entry of one node, counted from 0.
+/// The entry of a node (from 0) in SLURM_STEP_TASKS_PER_NODE, e.g. "2(x3),1".
 std::optional<int> tasksOfNode(std::string_view list, int node) {
     while (!list.empty() && node >= 0) {
         const std::string_view entry = list.substr(0, list.find(','));
@@ -70,7 +70,7 @@ std::optional<int> tasksOfNode(std::string_view list, int node) {
     return std::nullopt;
 }
 
-/// How many tasks srun started on this node. SLURM_NTASKS_PER_NODE says what was asked for, and only if it was.
+/// How many tasks srun started on this node. SLURM_NTASKS_PER_NODE holds only what was requested, if anything.
 void readTasksOfNode(RankEnvironment &env, const GetEnv &get) {
     int node = -1;
     if (const auto text = get("SLURM_NODEID"))
@@ -114,7 +114,7 @@ Result<void> readMaster(RankEnvironment &env, const GetEnv &get) {
         return ok;
     if (env.launcher == "Slurm" && env.masterAddress.empty()) {
         env.masterAddress = firstHost(get("SLURM_STEP_NODELIST").value_or(get("SLURM_NODELIST").value_or("")));
-        if (env.masterPort == 0) { // the same on every node, and another for another job
+        if (env.masterPort == 0) { // the same port on every node, but different ones for different jobs
             int job = 0;
             if (auto ok = take(get, "SLURM_JOB_ID", 0, job); !ok)
                 return ok;

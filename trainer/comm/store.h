@@ -9,8 +9,8 @@
 
 namespace lockstep::trainer {
 
-/// Opens the store through which the ranks find each other: in memory for one rank, a file, or TCP served by rank 0 on the
-/// master address alone (or by the launcher). Blocks until rank 0 serves it, at most `limit`.
+/// Opens the store through which the ranks find each other: in memory for one rank; a file; or TCP, served by rank 0 on
+/// the master address only, or by the launcher. Blocks until the store is served, at most `limit`.
 [[nodiscard]] Result<c10::intrusive_ptr<c10d::Store>> openStore(const RankEnvironment &env,
                                                                 std::chrono::milliseconds limit);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// What differs between the lines of PyTorch that the trainer is built against; no other file asks for its version.
+// The differences between the lines of PyTorch that the trainer supports. No other file tests PyTorch's version.
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 #include <torch/version.h>
 
@@ -9,10 +9,10 @@
 
 namespace lockstep::trainer {
 
-/// Whether TCPStore's libuv server can listen on a socket that it is given; in older versions only its older server can.
+/// Whether TCPStore's libuv server can listen on a given socket. In older versions only the older server can.
 inline constexpr bool libuvTakesListener = LOCKSTEP_TORCH_SINCE(2, 11);
 
-/// A reducer of dense gradients that all are used, in buckets that are views.
+/// A reducer for dense gradients, all of which are used. Gradients are views of the buckets.
 inline std::shared_ptr<c10d::Reducer> makeReducer(std::vector<at::Tensor> parameters,
                                                   std::vector<std::vector<std::size_t>> buckets,
                                                   c10::intrusive_ptr<c10d::ProcessGroup> group, std::int64_t capBytes,

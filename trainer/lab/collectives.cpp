@@ -22,7 +22,7 @@ bool sharesOut(const std::string &name) {
     return name == "reduce_scatter" || name == "all_gather" || name == "ring_all_reduce";
 }
 
-/// Whole numbers, small enough that every sum of them is exact in fp32, and different on every rank.
+/// Integers, small enough that all their sums are exact in fp32, and different on every rank.
 torch::Tensor pattern(std::int64_t count, int rank, c10::Device device) {
     return torch::arange(count, torch::dtype(torch::kFloat32).device(device)).remainder_(61).add_(rank + 1);
 }
@@ -33,7 +33,7 @@ std::optional<std::string> whyNotOffered(const std::string &collective, const st
     if (onGpu && collective == allReduceAfterWork)
         return "the host can't time a GPU's calls one by one";
     if (backend == "gloo" && onGpu && collective != "all_reduce" && collective != "broadcast")
-        return "gloo offers broadcast and all_reduce alone for tensors on GPUs";
+        return "for tensors on GPUs gloo offers only broadcast and all_reduce";
     return std::nullopt;
 }
 
@@ -77,7 +77,7 @@ void Exchange::run() {
     }
 }
 
-/// Between ranks 0 and 1; other ranks do nothing.
+/// A ping-pong between ranks 0 and 1; other ranks do nothing.
 void Exchange::sendReceive() {
     if (m_rank > 1)
         return;
@@ -92,7 +92,7 @@ void Exchange::sendReceive() {
     }
 }
 
-/// Sends and receives at the same time. NCCL needs both coalesced: one after the other, both neighbours would wait to receive.
+/// Sends and receives at the same time. NCCL needs both coalesced: otherwise both neighbours would wait to receive.
 void Exchange::passOn(std::vector<torch::Tensor> &leaving, int to, std::vector<torch::Tensor> &arriving, int from) {
     if (m_input.is_cuda()) {
         m_group->startCoalescing(c10::DeviceType::CUDA);
@@ -107,8 +107,8 @@ void Exchange::passOn(std::vector<torch::Tensor> &leaving, int to, std::vector<t
     sent->wait();
 }
 
-/// Our own ring, of sends and receives: N-1 steps in which each rank's share of the sum goes round (reduce-scatter), and N-1
-/// in which the finished shares do (all-gather). Each step carries K/N, so a link carries 2(N-1)K/N in all.
+/// A ring all-reduce made of sends and receives: N-1 steps for the reduce-scatter and N-1 for the all-gather. Each step
+/// carries K/N, so each link carries 2(N-1)K/N.
 void Exchange::ring() {
     const int right = (m_rank + 1) % m_size, left = (m_rank + m_size - 1) % m_size;
     const auto share = [this](int which) { return m_input.narrow(0, (which + m_size) % m_size * m_share, m_share); };
@@ -178,7 +178,7 @@ Result<void> Exchange::verify() {
         return {};
     return fail(Error::failed(m_name + " of " + std::to_string(bytes()) + " bytes gave wrong numbers on rank " +
                                   std::to_string(m_rank),
-                              "its time means nothing"));
+                              "its time is meaningless"));
 }
 
 double busFactor(const std::string &collective, int worldSize) {

@@ -19,7 +19,7 @@ int complain(const Error &error) {
     return exitCodeOf(error);
 }
 
-/// The lab's edge: where torch's exceptions end.
+/// Exceptions from torch are caught here.
 int measure(const LabOptions &options, const RankEnvironment &env, const Placement &placement, const LabWork &work) {
     std::string text;
     try {
@@ -46,7 +46,7 @@ Result<Placement> confine(LabOptions &options, const RankEnvironment &env) {
     auto placement = placeOnMachine(options.config, env);
     if (!placement)
         return placement;
-    pinThread(placement->cores); // before any thread exists: they inherit cores and scheduling
+    pinThread(placement->cores); // before any other thread starts, since threads inherit cores and scheduling
     if (options.config.scheduling == "batch")
         useBatchScheduling();
     return placement;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kib = 1024, mib = 1024 * kib, largest = 1024 * mib;
 
-/// Fields that mean the same as in a run.
+/// Fields that mean the same as in a training run.
 constexpr const char *sharedFields[] = {"device",    "devices",    "cores_per_device", "threads",    "backend",
                                         "interface", "scheduling", "oversubscribe",    "init_method"};
 
@@ -33,7 +33,7 @@ std::vector<std::int64_t> defaultSizes() {
     return sizes;
 }
 
-/// Sizes that a fit does not see, from 64 KiB to 16 MiB: each power of two plus a quarter.
+/// Sizes from 64 KiB to 16 MiB that are kept out of fits: each power of two plus a quarter.
 std::vector<std::int64_t> defaultHeldOut() {
     std::vector<std::int64_t> sizes;
     for (std::int64_t bytes = 80 * kib; bytes < 16 * mib; bytes *= 2)
@@ -92,7 +92,7 @@ const std::vector<std::string> &collectiveNames() {
 
 tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<std::string> &arguments) {
     LabOptions options;
-    options.config.method = Method::Ddp; // a rank a device
+    options.config.method = Method::Ddp; // one rank per device
     options.config.batchPerDevice = 1;   // nothing is trained, so no batch is split
     CLI::App app("Measures how fast the ranks of this launch talk to each other: start it as any rank, e.g.\n"
                  "lockstep-agent run --nproc-per-node 2 -- lockstep-trainer lab",
@@ -108,10 +108,10 @@ tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<st
     std::string sizes, heldOut, collectives;
     auto *sizesOption = app.add_option("--sizes", sizes, "Bytes, with commas; left out: 4 to 64 MiB");
     auto *heldOption =
-        app.add_option("--held-out", heldOut, "Bytes that are measured to check a fit and kept out of it");
-    app.add_option("--collectives", collectives, "Which, with commas; left out: all");
+        app.add_option("--held-out", heldOut, "Sizes in bytes that are measured to check a fit, but not used for it");
+    app.add_option("--collectives", collectives, "Collectives to measure, with commas; left out: all");
     app.add_option("--sweeps", options.sweeps,
-                   "Times everything is measured; up to twice as often while medians have not settled, from 6 on")
+                   "Sweeps over all sizes; from 6 on, up to twice as many until the medians have settled")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     double blockMs = options.blockS * 1e3;
@@ -119,16 +119,17 @@ tl::expected<LabOptions, std::vector<Error>> readLabOptions(const std::vector<st
         ->check(CLI::Range(0.1, 1000.0))
         ->capture_default_str();
     app.add_option("--most-s", options.mostS,
-                   "Leave out sizes of which one operation takes longer, in seconds; 0: none")
+                   "Skip sizes for which one operation takes longer than this many seconds; 0: none")
         ->check(CLI::Range(0.0, 3600.0))
         ->capture_default_str();
-    app.add_option("--limit-s", options.limitS, "Begin no sweep after so many seconds, but make three; 0: no limit")
+    app.add_option("--limit-s", options.limitS,
+                   "Begin no sweep after this many seconds, but make at least three; 0: no limit")
         ->check(CLI::Range(0.0, 86400.0))
         ->capture_default_str();
     app.add_flag("--progress", options.progress, "Report the progress on stdout even if rows go there too");
-    app.add_option("--out", options.out, "Where rank 0 writes the rows, a JSON object a line; - is stdout")
+    app.add_option("--out", options.out, "Where rank 0 writes the rows, one JSON object per line; - is stdout")
         ->capture_default_str();
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 takes them from the back
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 reads them from the back
     try {
         app.parse(reversed);
     } catch (const CLI::CallForHelp &) {

@@ -32,31 +32,31 @@ using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
 constexpr auto labRendezvousLimit = 300s;
 constexpr int leastRepeats = 3, mostRepeats = 400, mostParts = 12;
-constexpr double workS = 1e-3; ///< roughly; decides the number of repetitions, not their length
+constexpr double workS = 1e-3; ///< a rough estimate; it decides the number of repetitions, not their length
 
-/// One operation at one size, and what was measured of it.
+/// One operation at one size, with its measurements.
 struct Cell {
     std::string collective;
     std::int64_t bytes = 0;
     bool heldOut = false;
     int repeats = 1;
     std::vector<double> seconds;  ///< medians of the sweeps' blocks
-    std::vector<double> parts;    ///< of all blocks
-    std::vector<double> cpu = {}; ///< processor seconds of an operation, by sweep; of the rank that uses most
-    double trialS = 0;            ///< of the first one; 0: it was not tried
+    std::vector<double> parts;    ///< seconds of one operation, of all parts of all blocks
+    std::vector<double> cpu = {}; ///< CPU seconds of one operation, by sweep, on the rank that uses most
+    double trialS = 0;            ///< seconds of the first trial; 0: it was not tried
 };
 
-/// From this length on, neither caches nor single wake-ups matter, and each repetition is expensive.
+/// In seconds. From this duration on, neither caches nor single wake-ups matter, and each repetition is expensive.
 constexpr double longS = 0.02;
 constexpr int leastSweeps = 3;
-/// Stop when all but `mostUnsettled` of the medians are known within `settledTo`; else make up to `mostSweepsFactor` times the
-/// sweeps.
+/// Stop when all but a share of `mostUnsettled` of the medians are known within ±`settledTo`. Otherwise go on, to at
+/// most `mostSweepsFactor` times the sweeps.
 constexpr double settledTo = 0.05, mostUnsettled = 0.1;
 constexpr int mostSweepsFactor = 2;
 
 struct Timed {
     std::vector<double> parts; ///< seconds of one operation
-    double cpuS = 0;           ///< processor seconds of one
+    double cpuS = 0;           ///< CPU seconds of one operation
 };
 
 std::int64_t processNs() {
@@ -133,14 +133,14 @@ void LabRank::progress(std::size_t done, std::size_t of, const std::string &what
         std::cout << Json{{"type", "progress"}, {"done", done}, {"of", of}, {"what", what}}.dump() << std::endl;
 }
 
-/// The time of one repetition on the slowest rank, in each part of the block. A busy machine stalls for some milliseconds now and
-/// then: that spoils a part, not the whole block.
+/// Times the parts of a block: for each, the time of one repetition on the slowest rank. A busy machine stalls for some
+/// milliseconds now and then; that spoils one part, not the whole block.
 Timed LabRank::block(Exchange &exchange, int repeats) {
     const bool onGpu = m_device.is_cuda();
     const int parts = onGpu ? 1
                       : exchange.comesAfterWork()
                           ? repeats
-                          : std::min(repeats, mostParts); // only the host's calls can be timed one by one
+                          : std::min(repeats, mostParts); // calls can be timed one by one on the host only
     std::vector<double> own;
     std::int64_t cpu = 0;
     m_communicator->barrier();
@@ -174,7 +174,7 @@ Timed LabRank::block(Exchange &exchange, int repeats) {
     for (const auto &rank : m_communicator->gather(own)) {
         for (std::size_t part = 0; part + 1 < times.size(); ++part)
             times[part] = exchange.comesAfterWork()
-                              ? std::min(times[part], rank[part]) // the rank that came last waited for none
+                              ? std::min(times[part], rank[part]) // the rank that arrived last did not wait for others
                               : std::max(times[part], rank[part]);
         times.back() = std::max(times.back(), rank.back());
     }
@@ -183,8 +183,8 @@ Timed LabRank::block(Exchange &exchange, int repeats) {
     return {std::move(times), cpuS};
 }
 
-/// Estimates a size from the next smaller one: beyond some size, time grows with bytes. Of a short time, a wake-up or a stall may
-/// have been the greater part.
+/// Whether this size would take too long, estimated from the next smaller one: beyond some size, time is proportional
+/// to bytes. A short time says nothing, because a wake-up or a stall may be most of it.
 bool LabRank::tooLong(const Cell &cell, const Cell *smaller) {
     if (m_options.mostS <= 0 || !smaller || smaller->collective != cell.collective ||
         smaller->trialS < m_options.mostS / 4)
@@ -200,11 +200,11 @@ bool LabRank::tooLong(const Cell &cell, const Cell *smaller) {
     return true;
 }
 
-/// True when the result was right on all ranks; otherwise every rank learns which one was wrong. Sizes that take too long are
-/// removed: all ranks see the same times, so they remove the same sizes.
+/// True if the result was right on all ranks; otherwise every rank learns which one was wrong. Removes sizes that take
+/// too long: all ranks see the same times, so they remove the same sizes.
 Result<bool> LabRank::verifyAll() {
     std::vector<Cell> kept;
-    std::string done; ///< the collective whose larger sizes are left out
+    std::string done; ///< the collective whose larger sizes are skipped
     for (Cell &cell : m_cells) {
         if (cell.collective == done)
             continue;
@@ -232,11 +232,11 @@ Result<bool> LabRank::verifyAll() {
     return true;
 }
 
-/// Warms up connections, caches and the allocator, then chooses the repetitions that fill a block.
+/// Warms up connections, caches and the allocator, then chooses how many repetitions fill a block.
 void LabRank::chooseRepeats() {
     for (Cell &cell : m_cells) {
         if (cell.trialS > longS)
-            continue; // once a sweep
+            continue; // one repetition per sweep
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         exchange.clear();
         (void)block(exchange, 2);
@@ -252,7 +252,7 @@ void LabRank::sweep(int number) {
     for (Cell &cell : m_cells) {
         Exchange exchange(cell.collective, m_communicator->group(), *m_buffers, cell.bytes);
         if (cell.trialS <= longS)
-            (void)block(exchange, 1); // brings this size into the caches
+            (void)block(exchange, 1); // loads this size into the caches
         const auto [parts, cpuS] = block(exchange, cell.repeats);
         cell.seconds.push_back(*median(parts));
         cell.cpu.push_back(cpuS);
@@ -271,8 +271,8 @@ bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
            m_options.limitS;
 }
 
-/// Whether the requested sweeps are made and their medians are certain enough; rank 0's figures decide for all ranks. With too few
-/// sweeps nothing can be said about medians: then they are enough.
+/// Whether the requested sweeps were made and their medians are certain enough. Rank 0's figures decide for all ranks.
+/// With too few sweeps to tell, the answer is yes.
 bool LabRank::enough(int sweepsMade) {
     if (sweepsMade < m_options.sweeps || m_cells.empty())
         return m_cells.empty();
@@ -358,12 +358,12 @@ Result<void> LabRank::run() {
     if (!right)
         return fail(right.error());
     if (!*right)
-        return fail(Error::failed("another rank got wrong numbers", "see what it says"));
+        return fail(Error::failed("another rank got wrong numbers", "see its output"));
     chooseRepeats();
     for (int number = 0; !enough(number) && !limitReached(number, begunNs); ++number)
         sweep(number);
     writeRows();
-    m_communicator->leave(); // rank 0 serves the store: it goes last
+    m_communicator->leave(); // rank 0 leaves last, since it serves the store
     return {};
 }
 

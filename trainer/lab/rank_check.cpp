@@ -26,14 +26,15 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::ordered_json;
 
-/// Together below ten seconds: all ranks at once, then the rounds of pairs, and the answers of the others in each. On GPUs, the
-/// context and NCCL's communicator take seconds in addition, more on more GPUs; that is no fault of the network.
+/// Time-outs: together below ten seconds for all ranks at once, the rounds of pairs, and the answers of other ranks in
+/// each. On GPUs the context and NCCL's communicator take further seconds, more with more GPUs, which is not the
+/// network's fault.
 constexpr auto allLimit = 3000ms, pairsLimit = 5000ms, longestPair = 2000ms, restLimit = 6000ms,
                gpuStartLimit = 60'000ms;
 constexpr std::int64_t numbers = 256 * 1024; ///< 1 MiB
 constexpr int pairTag = 11;
 
-/// Whole numbers, different on every rank, whose sums are exact in fp32.
+/// Integers, different on every rank, whose sums are exact in fp32.
 torch::Tensor known(int rank, c10::Device device) {
     return torch::arange(numbers, torch::dtype(torch::kFloat32).device(device)).remainder_(61).add_(rank + 1);
 }
@@ -42,7 +43,7 @@ std::string oneLine(const std::string &text) {
     return text.substr(0, text.find('\n'));
 }
 
-/// What `body` returns as the reason of a failure, or what it threw; empty: nothing went wrong.
+/// The reason of a failure that `body` returned or threw; empty if all went well.
 template <class Body> std::string reasonOf(Body body) {
     try {
         return body();
@@ -53,8 +54,8 @@ template <class Body> std::string reasonOf(Body body) {
     }
 }
 
-/// The same with a time limit, since c10d and Gloo wait in places that have none. A thread that is past the limit is abandoned; the
-/// process ends without it.
+/// The same with a time limit, since c10d and Gloo have waits without one. A thread that exceeds the limit is
+/// abandoned; the process ends without it.
 template <class Body> std::string reasonWithin(std::chrono::milliseconds limit, Body body) {
     auto task = std::make_shared<std::packaged_task<std::string()>>([body] { return reasonOf(body); });
     auto reason = task->get_future();
@@ -64,18 +65,18 @@ template <class Body> std::string reasonWithin(std::chrono::milliseconds limit, 
     return "nothing came through within " + std::to_string(limit.count()) + " ms";
 }
 
-/// Everything that one attempt uses, so that its thread may outlive the caller. It has a store of its own, because a call that
-/// waits blocks the store.
+/// Everything that one attempt uses, so that its thread may outlive the caller. It has its own client of the store,
+/// because a call that waits blocks the client.
 struct Attempt {
     RankEnvironment env;
     GlooPlace place;
     std::string backend;
     c10::Device device;
-    std::chrono::milliseconds limit, storeLimit; ///< of the sum, of a call of the store
+    std::chrono::milliseconds limit, storeLimit; ///< time-outs of the all-reduce, and of a call of the store
 
     [[nodiscard]] c10::intrusive_ptr<c10d::Store> store() const {
         RankEnvironment client = env;
-        client.storeRuns = true; // rank 0 serves already
+        client.storeRuns = true; // rank 0's server already runs
         client.listenFd.reset();
         auto opened = openStore(client, storeLimit);
         if (!opened)
@@ -84,7 +85,7 @@ struct Attempt {
     }
 };
 
-/// All ranks, with the backend of the run.
+/// An all-reduce over all ranks with the backend of the run.
 std::string addUp(const Attempt &attempt) {
     const c10::OptionalDeviceGuard onDevice(attempt.device.is_cuda() ? std::optional(attempt.device) : std::nullopt);
     Communicator communicator(attempt.env, attempt.store());
@@ -101,7 +102,7 @@ std::string addUp(const Attempt &attempt) {
     return torch::equal(own.front(), sum) ? "" : "rank " + std::to_string(attempt.env.rank) + " got wrong sums";
 }
 
-/// One other rank alone, by a connection of its own over the chosen interface.
+/// Exchanges data with one other rank, over a connection of its own through the chosen interface.
 std::string talkTo(const Attempt &attempt, int other) {
     const int low = std::min(other, attempt.env.rank), high = std::max(other, attempt.env.rank);
     const int me = attempt.env.rank == low ? 0 : 1;
@@ -140,9 +141,10 @@ private:
     std::string m_backend;
 };
 
-/// Rounds in which each rank talks to one other (the circle method): N ranks need N - 1 rounds.
+/// Rounds in which each rank is paired with another (the circle method): N ranks need N - 1 rounds.
 std::vector<Json> PlaceCheck::tryPairs() {
-    const int ranks = m_env.worldSize + m_env.worldSize % 2, rounds = ranks - 1; // an odd one sits out
+    // With an odd number, one rank pauses in each round.
+    const int ranks = m_env.worldSize + m_env.worldSize % 2, rounds = ranks - 1;
     const auto limit = std::min<std::chrono::milliseconds>(longestPair, pairsLimit / rounds);
     std::vector<Json> failed;
     const auto begun = std::chrono::steady_clock::now();
@@ -153,7 +155,7 @@ std::vector<Json> PlaceCheck::tryPairs() {
             if ((a != m_env.rank && b != m_env.rank) || std::max(a, b) >= m_env.worldSize)
                 continue;
             const int other = a == m_env.rank ? b : a;
-            // Rounds begin together, so that a peer does not wait while this rank is still in an earlier round.
+            // Rounds begin together, so that a peer does not wait while this rank is still in an earlier one.
             const auto due = begun + round * limit;
             const auto left = std::max<std::chrono::milliseconds>(
                 200ms,
@@ -210,7 +212,7 @@ Result<void> PlaceCheck::run() {
         m_store->set(left(m_env.rank), std::string("1"));
         return {};
     }
-    std::vector<std::string> others; // rank 0 serves the store: it leaves last
+    std::vector<std::string> others; // rank 0 leaves last, since it serves the store
     for (int rank = 1; rank < m_env.worldSize; ++rank)
         others.push_back(left(rank));
     m_store->wait(others);
@@ -225,7 +227,7 @@ int checkMain(const std::vector<std::string> &arguments) {
             const c10::Device device = placement.devices.front().device;
             const c10::OptionalDeviceGuard onDevice(device.is_cuda() ? std::optional(device) : std::nullopt);
             const auto done = PlaceCheck(options, env, placement).run();
-            if (done) // a thread that waits for a peer that never came must not keep the process
+            if (done) // a thread that waits for a missing peer must not keep the process alive
                 std::_Exit(0);
             return done;
         });

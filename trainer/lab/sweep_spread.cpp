@@ -19,8 +19,8 @@ std::optional<double> medianUncertainty(std::vector<double> values) {
     const double middle = median(values).value_or(0);
     if (!(middle > 0))
         return std::nullopt;
-    // How many values lie below the true median is binomial: the interval from the k-th smallest to the k-th largest misses
-    // it with 2·P(fewer than k lie below).
+    // The number of values below the true median is binomial. So the interval from the k-th smallest to the k-th
+    // largest value misses the median with probability 2·P(fewer than k lie below).
     std::size_t k = 0;
     double term = std::pow(0.5, static_cast<double>(n)), below = term;
     while (2 * below <= 0.05) {

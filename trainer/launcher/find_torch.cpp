@@ -14,9 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view supported = LOCKSTEP_TORCH_SUPPORTED; ///< "2.11": the line it was built against
+constexpr std::string_view supported = LOCKSTEP_TORCH_SUPPORTED; ///< "2.11": the line it was built for
 
-/// find_spec imports nothing, so it takes milliseconds; the folder this runs in is no place to import from.
+/// find_spec imports nothing, so it takes milliseconds. The current folder is removed from the path: nothing may be
+/// imported from it.
 constexpr const char *askPython =
     "python3 -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; s = "
     "u.find_spec(\"torch\"); "
@@ -40,7 +41,7 @@ std::string versionOf(const std::string &torch) {
     return "of an unknown version";
 }
 
-/// Why the PyTorch in this folder can't be used; empty when it can.
+/// Why the PyTorch in this folder can't be used; empty if it can.
 std::string unfit(const std::string &torch) {
     const std::string version = versionOf(torch);
     if (!version.starts_with(std::string(supported) + "."))
@@ -118,7 +119,7 @@ std::vector<std::string> libraryFolders(const std::string &torch) {
         if (fs::is_directory(entry.path() / "lib"))
             folders.push_back((entry.path() / "lib").string());
     std::sort(folders.begin() + 1, folders.end());
-    // conda's packages: PREFIX/lib/python3.N/site-packages/torch, and CUDA's libraries in PREFIX/lib.
+    // conda: PREFIX/lib/python3.N/site-packages/torch, with CUDA's libraries in PREFIX/lib.
     const fs::path shared = fs::path(torch).parent_path().parent_path().parent_path();
     for (const auto &entry : fs::directory_iterator(shared, error))
         if (entry.path().filename().string().starts_with("libcudart.so")) {

@@ -7,20 +7,22 @@
 
 namespace lockstep::trainer {
 
-/// Where a PyTorch is looked for; tests name their own places.
+/// Where to look for PyTorch; tests pass their own places.
 struct TorchPlaces {
-    std::string named;        ///< LOCKSTEP_TORCH: a site-packages folder or the torch folder in it; empty: look on
-    std::string imported;     ///< the torch folder that python3 imports; empty: none
-    std::string own;          ///< what `lockstepctl setup-torch` makes for this line of PyTorch: a Python environment
-    std::string synced;       ///< what `lockstepctl nodes sync` brought: a site-packages folder
-    bool syncedFirst = false; ///< whoever synced wants that one rather than another that is here
+    /// LOCKSTEP_TORCH: a site-packages folder or the torch folder in it; empty: try the others.
+    std::string named;
+    std::string imported;     ///< the torch folder that python3 would import; empty: none
+    std::string own;          ///< the Python environment that `lockstepctl setup-torch` makes for this line of PyTorch
+    std::string synced;       ///< the site-packages folder that `lockstepctl nodes sync` copied
+    bool syncedFirst = false; ///< the sync wants its PyTorch preferred to others on this machine
 };
-/// This process's: asks python3 unless one is named.
+/// The places for this process. Runs python3 unless LOCKSTEP_TORCH is set.
 [[nodiscard]] TorchPlaces torchPlaces();
 
-/// The torch folder to use, in the order of TorchPlaces. The error names what was found instead and the way out.
+/// The torch folder to use: the first usable one in the order of TorchPlaces. The error says what was found instead,
+/// and what to do.
 [[nodiscard]] Result<std::string> findTorch(const TorchPlaces &places);
-/// Folders of libtorch and of the libraries that came beside it, in the order they are searched.
+/// Folders of libtorch and of the libraries that came with it, in search order.
 [[nodiscard]] std::vector<std::string> libraryFolders(const std::string &torch);
 
 } // namespace lockstep::trainer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is installed as lockstep-trainer: finds PyTorch's libraries, then becomes the trainer itself, which lies in
-// ../libexec/lockstep. A dynamic linker can't look in the places that findTorch() does. By exec, so that whoever started it
-// (agent, torchrun, srun) sees one process from the first moment to the last.
+// The program that is installed as lockstep-trainer. It finds PyTorch's libraries, sets the library path, and calls
+// exec on the real trainer in ../libexec/lockstep. A dynamic linker cannot search the places that findTorch() searches.
+// With exec, whoever started it (agent, torchrun, srun) sees one process from start to end.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,7 @@ using namespace lockstep::trainer;
 
 namespace {
 
-constexpr std::string_view line = "line"; ///< of LOCKSTEP_FACTS
+constexpr std::string_view line = "line"; ///< value of LOCKSTEP_FACTS that asks only for the line of PyTorch
 
 int refuse(const Error &error) {
     std::fprintf(stderr, "lockstep-trainer: %s\n", error.message().c_str());
@@ -38,13 +38,13 @@ void setLibraryPath(const std::vector<std::string> &folders) {
 
 int main(int argc, char **argv) {
     const auto arguments = readArguments({argv + 1, argv + argc});
-    if (arguments && !arguments->text.empty()) { // --help and --version need no PyTorch
+    if (arguments && !arguments->text.empty()) { // these options need no PyTorch
         std::cout << arguments->text;
         return exitDone;
     }
     if (const char *asked = std::getenv("LOCKSTEP_FACTS"); arguments && arguments->facts && asked && asked == line) {
         std::cout << R"({"version":")" LOCKSTEP_VERSION R"(","line":")" LOCKSTEP_TORCH_SUPPORTED "\"}" << std::endl;
-        return exitDone; // which PyTorch it is built for needs none either
+        return exitDone; // the line that it was built for; this needs no PyTorch either
     }
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     std::vector<std::string> folders = libraryFolders(*torch);
     if (const auto brought = self.parent_path().parent_path() / "lib/lockstep";
         std::filesystem::is_directory(brought, error))
-        folders.push_back(brought.string()); // by a sync, after torch's own
+        folders.push_back(brought.string()); // copied by a sync; searched after torch's own folders
     setLibraryPath(folders);
     ::execv(program.c_str(), argv);
     return refuse(Error::system(program + " can't be run", errno, "install Lockstep again"));

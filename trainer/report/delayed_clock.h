@@ -9,7 +9,7 @@
 
 namespace lockstep::trainer {
 
-/// One rank made slower in one phase, to test how slow ranks are reported: LOCKSTEP_TEST_DELAY=RANK:PHASE:FACTOR.
+/// Makes one rank slower in one phase, to test how slow ranks are reported: LOCKSTEP_TEST_DELAY=RANK:PHASE:FACTOR.
 struct TestDelay {
     int rank = 0;
     Phase phase = Phase::Backward;
@@ -17,7 +17,8 @@ struct TestDelay {
     /// "rank 1 is made 1.5 times slower in backward by LOCKSTEP_TEST_DELAY: its times are not real"
     [[nodiscard]] std::string sentence() const;
 };
-/// Of the variable's text. BadArgument when it is not RANK:PHASE:FACTOR, PHASE one of load, h2d, forward, backward, optimizer.
+/// Parses the variable. BadArgument unless it is RANK:PHASE:FACTOR, with PHASE one of load, h2d, forward, backward,
+/// optimizer.
 [[nodiscard]] Result<TestDelay> parseTestDelay(const std::string &text);
 
 /// A host clock that keeps its thread busy at the end of one phase until the phase has taken `factor` times as long.

@@ -51,7 +51,7 @@ StepTimes DeviceClock::resolve(Step step) {
         use(times, [this](const c10::Event &point) {
             return m_streamNs + static_cast<std::int64_t>(m_last->elapsedTime(point) * 1e6);
         });
-    step.uses.clear(); // and with them who else holds the points
+    step.uses.clear(); // releases the last references to the points
     m_spare.insert(m_spare.end(), step.points.begin(), step.points.end());
     for (const Mark &mark : step.marks) {
         const auto ns = static_cast<std::int64_t>(m_last->elapsedTime(*mark.event) * 1e6);

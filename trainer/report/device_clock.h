@@ -12,9 +12,9 @@
 
 namespace lockstep::trainer {
 
-/// Times phases by events in the device's current stream: a lap is the time between two points of that stream, including waiting
-/// for the host. So the phases add up to the stream's time, and no step has to be synchronised.
-/// Used from the training thread, and from autograd's device thread while that one waits for it.
+/// Times phases with events in the device's current stream. A lap is the time between two points of that stream, which
+/// includes waiting for the host. So the phases add up to the stream's time, and no step has to be synchronised. Used
+/// from the training thread, and from autograd's device thread while the training thread waits for it.
 class DeviceClock final : public PhaseClock {
 public:
     explicit DeviceClock(c10::Device device, Trace *trace = nullptr) : m_device(device), m_trace(trace) {}
@@ -45,7 +45,7 @@ private:
 
     c10::Device m_device;
     Trace *m_trace;
-    std::int64_t m_streamNs = 0;        ///< when m_last was reached, on the host's clock as of start()
+    std::int64_t m_streamNs = 0;        ///< when m_last was reached, on the host's clock as read in start()
     std::shared_ptr<c10::Event> m_last; ///< the last mark that was resolved
     Step m_step;
     std::deque<Step> m_done;

@@ -71,7 +71,7 @@ Result<Fd> connectTcp(const std::string &address, Deadline until) {
         ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
         if (error != 0)
             continue;
-        const int on = 1, seconds = 5, count = 3; // a listener whose machine vanished is noticed
+        const int on = 1, seconds = 5, count = 3; // detects that the listener's machine has vanished
         ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         ::setsockopt(fd.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
         ::setsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
@@ -82,7 +82,7 @@ Result<Fd> connectTcp(const std::string &address, Deadline until) {
     return fail(unreachable(address, std::strerror(error)));
 }
 
-/// Up to and without the newline, byte by byte: what follows is control. Empty when none came in time.
+/// Reads up to the newline, which is left out, byte by byte, since control lines follow. Empty if none came in time.
 std::string readLine(int fd, Deadline until) {
     std::string line;
     for (char byte = 0; line.size() < maxFrameBytes && waitFor(fd, POLLIN, until);) {

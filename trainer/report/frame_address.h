@@ -9,19 +9,20 @@
 
 namespace lockstep::trainer {
 
-/// Whether frames go to a listener elsewhere: tcp://HOST:PORT.
+/// Whether frames go to a listener over the network: tcp://HOST:PORT.
 [[nodiscard]] bool isListener(const std::string &address);
 
 struct ListenerLink {
-    Fd fd;                      ///< greeted, non-blocking
+    Fd fd;                      ///< non-blocking; the hello was exchanged
     std::uint64_t nextRseq = 0; ///< the first frame of this process that the listener lacks
 };
-/// Connects and says hello with the token of LOCKSTEP_FRAMES_TOKEN. Blocks for `limit` at most. BadArgument: an invalid
-/// address, nobody listening, or the listener's reason for refusing.
+/// Connects and sends a hello with the token of LOCKSTEP_FRAMES_TOKEN. Blocks for at most `limit`. BadArgument: an
+/// invalid address, no listener there, or the reason why the listener refuses.
 [[nodiscard]] Result<ListenerLink> connectToListener(const std::string &address, int rank,
                                                      std::chrono::milliseconds limit);
 
-/// The file for a rank's frames: the address itself, or rank-R.ndjson when that is a folder (one that ends in '/' is made).
+/// The file for a rank's frames: the address itself, or rank-R.ndjson in it if it is a folder. A folder that ends in
+/// '/' is created.
 [[nodiscard]] Result<std::string> frameFile(const std::string &address, int rank);
 
 } // namespace lockstep::trainer

@@ -29,7 +29,7 @@ void mergeInto(StepsFrame &earlier, const StepsFrame &later) {
         for (std::size_t i = 0; i < later.replicas.size(); ++i)
             add(earlier.replicas[i].phases, later.replicas[i].phases);
     else
-        earlier.replicas.clear(); // they would cover only a part of the merged steps
+        earlier.replicas.clear(); // they would cover only part of the merged steps
 }
 
 void FrameQueue::push(Frame frame) {
@@ -58,7 +58,7 @@ bool FrameQueue::merge(const Frame &frame) {
             return true;
         }
         if (std::holds_alternative<EpochFrame>(queued->body))
-            return false; // a window must not move before its epoch's end
+            return false; // a window must not be moved before its epoch's end
     }
     return false;
 }

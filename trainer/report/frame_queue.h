@@ -7,9 +7,9 @@
 
 namespace lockstep::trainer {
 
-/// Frames waiting to be sent. Bounded without losing what matters: when it fills up, a steps window is merged into the
-/// previous one, and log lines over the bound are counted instead of kept. State, epoch, eval, comm and alert frames are
-/// never dropped. Not thread safe.
+/// Frames that wait to be sent. The queue is bounded but loses nothing important: when it is full, a window of steps is
+/// merged into the previous one, and further log lines are counted instead of kept. State, epoch, eval, comm and alert
+/// frames are never dropped. Not thread safe.
 class FrameQueue {
 public:
     explicit FrameQueue(std::size_t softLimit = 64) : m_softLimit(softLimit) {}

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t heartbeatNs = 1'000'000'000;
 constexpr std::size_t chunkBytes =
-    256 * 1024; ///< encoded ahead of the kernel at most; the rest waits as mergeable frames
+    256 * 1024; ///< most bytes that are encoded ahead; the rest waits as frames, which can be merged
 
 constexpr std::size_t rememberedBytes = 1 << 20;
 constexpr std::chrono::seconds connectLimit{5}, againLimit{2}, againEvery{1};
@@ -112,7 +112,7 @@ void FrameSender::send(FrameBody body) {
         const std::lock_guard lock(m_mutex);
         if (m_finishing)
             return;
-        frame.monoNs = m_clock.monoNs(); // under the lock: the queue's order is the clock's order
+        frame.monoNs = m_clock.monoNs(); // inside the lock, so that frames are in the order of their times
         frame.wallUs = m_clock.wallUs();
         m_queue.push(std::move(frame));
     }
@@ -167,7 +167,7 @@ void FrameSender::run() {
     }
 }
 
-/// Encodes what waits, as far as the kernel keeps up, and writes it.
+/// Encodes waiting frames as fast as the kernel accepts them, and writes them.
 void FrameSender::pump(std::unique_lock<std::mutex> &lock) {
     while (!m_lost && !m_down) {
         while (!m_queue.empty() && m_bytes.size() < chunkBytes) {
@@ -249,7 +249,7 @@ void FrameSender::remember(std::uint64_t rseq, std::string line) {
     }
 }
 
-/// Sends the hello; the listener answers with the first frame that it lacks.
+/// Reconnects to the listener and sends the hello; the listener answers with the first frame that it lacks.
 void FrameSender::tryAgain() {
     if (std::chrono::steady_clock::now() < m_nextTry)
         return;
@@ -273,7 +273,7 @@ void FrameSender::lose(const std::string &why) {
         m_down = true;
         m_out.close();
         m_nextTry = std::chrono::steady_clock::now() + againEvery;
-        std::fprintf(stderr, "lockstep-trainer: the link to %s is lost: %s; training goes on, and it is tried again\n",
+        std::fprintf(stderr, "lockstep-trainer: the link to %s is lost: %s; training goes on, and it will reconnect\n",
                      m_tcp.c_str(), why.c_str());
         return;
     }

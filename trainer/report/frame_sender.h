@@ -18,23 +18,23 @@
 
 namespace lockstep::trainer {
 
-/// Sends a rank's frames from a thread of its own, so that training never waits for a reader: to a run's socket
-/// (unix:PATH), to a listener elsewhere (tcp://HOST:PORT, with the token of LOCKSTEP_FRAMES_TOKEN), to the end of a file, to
-/// rank-R.ndjson in a folder (a path that ends in '/' or is one), to stdout (-) or nowhere. Numbers them (rseq) as they
-/// leave, sends a heartbeat each second, reads control lines. When a run's own socket disappears, training continues and
-/// frames are dropped. A listener elsewhere is retried each second and sent what it lacks, from the last 1 MiB of frames.
-/// send() may be called from any thread.
+/// Sends a rank's frames on a thread of its own, so that training never waits for a reader. The destination is a run's
+/// socket (unix:PATH), a listener on the network (tcp://HOST:PORT, with the token of LOCKSTEP_FRAMES_TOKEN), the end of
+/// a file, rank-R.ndjson in a folder (a path that ends in '/' or is one), stdout (-) or nothing. Frames are numbered
+/// (rseq) when they are sent. The thread also sends a heartbeat each second and reads control lines. If a run's socket
+/// disappears, training goes on and frames are dropped. A listener is retried each second and sent what it lacks, from
+/// the last 1 MiB of frames. send() may be called from any thread.
 class FrameSender {
 public:
     using OnStop = std::function<void(const std::string &by)>; ///< called on the sender's thread
-    using OnTrace = std::function<void(std::int64_t steps)>;   ///< likewise
+    using OnTrace = std::function<void(std::int64_t steps)>;   ///< called on the sender's thread
 
-    /// Connects or opens. An empty address sends nowhere (no heartbeat either).
+    /// Connects, or opens the file. With an empty address nothing is sent, not even heartbeats.
     static Result<std::unique_ptr<FrameSender>> open(const std::string &address, int rank, const Clock &clock,
                                                      OnStop onStop);
     ~FrameSender(); ///< finish() with two seconds
 
-    /// Called when a trace is requested; nothing is called before it is set.
+    /// Sets the function that is called when a trace is requested; requests before that are ignored.
     void setOnTrace(OnTrace onTrace);
 
     FrameSender(const FrameSender &) = delete;
@@ -43,7 +43,7 @@ public:
     void send(FrameBody body);
     /// Sends the waiting frames, for at most `limit`, and ends the thread. Later frames are dropped.
     void finish(std::chrono::milliseconds limit);
-    /// Whether frames go to a run's socket (an agent keeps the log).
+    /// Whether frames go to a run's socket, i.e. an agent keeps the log.
     [[nodiscard]] bool toSocket() const { return m_socket; }
 
 private:
@@ -62,17 +62,18 @@ private:
     int m_rank;
     const Clock &m_clock;
     OnStop m_onStop;
-    OnTrace m_onTrace; ///< under m_mutex
+    OnTrace m_onTrace; ///< guarded by m_mutex
     bool m_socket = false;
     Fd m_out, m_wake;
     LineFramer m_framer;
-    std::string m_bytes; ///< encoded, not yet taken by the kernel
+    std::string m_bytes; ///< encoded, but not accepted by the kernel yet
     std::uint64_t m_rseq = 0;
     std::int64_t m_lastSentNs = 0;
 
-    // For a listener elsewhere:
-    std::string m_tcp;                                          ///< its address; empty: another kind
-    std::deque<std::pair<std::uint64_t, std::string>> m_recent; ///< lines with their rseq, for when it comes back
+    // For a listener on the network:
+    std::string m_tcp; ///< its address; empty: another kind of destination
+    /// Recent lines with their rseq, to be sent again after a reconnection.
+    std::deque<std::pair<std::uint64_t, std::string>> m_recent;
     std::size_t m_recentBytes = 0;
     bool m_down = false;
     std::chrono::steady_clock::time_point m_nextTry;

@@ -7,7 +7,7 @@
 
 namespace lockstep::trainer {
 
-/// Stamps by the host's clock: right where the host itself computes (CPU devices).
+/// Measures phases with the host's clock, for CPU devices, where the host itself computes.
 class HostClock final : public PhaseClock {
 public:
     explicit HostClock(Trace *trace = nullptr) : m_trace(trace) {}

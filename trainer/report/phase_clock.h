@@ -17,7 +17,7 @@ struct Event;
 
 namespace lockstep::trainer {
 
-/// The phases of a step as array indices; names are ipc's. The first seven add up to the epoch.
+/// The phases of a step as array indices; their names are in ipc/phases.h. The first seven add up to the epoch.
 enum class Phase : std::uint8_t {
     Load,
     H2d,
@@ -40,7 +40,7 @@ enum class Phase : std::uint8_t {
 inline constexpr std::size_t phaseCount = static_cast<std::size_t>(Phase::Count);
 [[nodiscard]] std::string_view nameOf(Phase phase);
 
-/// Nanoseconds of one step by phase; what was not measured is absent.
+/// Nanoseconds of one step by phase; a phase that was not measured is absent.
 class StepTimes {
 public:
     void add(Phase phase, std::int64_t ns);
@@ -55,12 +55,12 @@ private:
 class PhaseTotals {
 public:
     void add(const StepTimes &step);
-    /// Time outside a step (the loop's end): counts in the sum, not as a step.
+    /// Adds time outside a step (the end of the loop): it counts in the sum, but not as a step.
     void addTail(const StepTimes &tail);
     [[nodiscard]] PhaseTimes toFrame() const;
-    /// Adds another's sums; maxima are the larger ones.
+    /// Adds the other's sums; of the maxima it keeps the larger one.
     void merge(const PhaseTotals &other);
-    /// To numbers and back, for checkpoints. Absent phases are -1.
+    /// Converts to numbers and back, for checkpoints. Phases that were not measured are -1.
     [[nodiscard]] std::vector<double> toNumbers() const;
     [[nodiscard]] static PhaseTotals fromNumbers(std::span<const double> numbers);
     static constexpr std::size_t numbers = 2 * phaseCount;
@@ -71,32 +71,34 @@ private:
     std::uint32_t m_measured = 0;
 };
 
-/// Measures where a step's time goes: each lap assigns all the time since the previous one to one phase, so the phases add up to
-/// the loop's time without a remainder. `nested` names the finer phase inside it (DP's parts).
-/// One thread at a time.
+/// Measures where the time of a step goes. Each lap assigns the time since the previous lap to one phase, so the phases
+/// add up to the loop's time without a remainder. `nested` names the finer phase inside it (parts of DP). Used by one
+/// thread at a time.
 class PhaseClock {
 public:
     virtual ~PhaseClock() = default;
-    /// Discards the time before: the next lap counts from now.
+    /// Starts measuring now; earlier time is dropped.
     virtual void start() = 0;
     virtual void lap(Phase phase, std::optional<Phase> nested = {}) = 0;
-    /// Time that overlaps laps (comm, wait).
+    /// Adds time that overlaps laps (comm, wait).
     virtual void add(Phase phase, std::int64_t ns) = 0;
-    /// Closes the step.
+    /// Ends the step.
     virtual void endStep() = 0;
-    /// The oldest closed step whose times are known, or nothing. `wait`: block for it if one is closed.
+    /// The oldest ended step whose times are known; absent if there is none. `wait`: block until they are known if a
+    /// step has ended.
     virtual std::optional<StepTimes> takeStep(bool wait) = 0;
     /// Times since the last endStep().
     virtual StepTimes takeTail() = 0;
-    /// Laps by phase since the last call, while the step still runs; nothing where the host learns them later (GPUs).
+    /// Laps by phase since the last call, while the step still runs. Absent if the host learns them only later (GPUs).
     virtual std::optional<StepTimes> takeOwn() { return {}; }
 
-    /// GPUs: a point of the calling thread's current stream, whichever that is; it must come before the step's last lap.
-    /// Null elsewhere, where monotonicNs() is the point.
+    /// GPUs: a point in the calling thread's current stream, whichever that is. It must be taken before the step's last
+    /// lap. Null for other devices, where monotonicNs() is used instead.
     virtual std::shared_ptr<c10::Event> point() { return {}; }
-    /// When such a point was reached, nanoseconds on the scale of monotonicNs().
+    /// When such a point was reached, in ns on the scale of monotonicNs().
     using When = std::function<std::int64_t(const c10::Event &)>;
-    /// GPUs: called with the step's times when they are known, before takeStep() gives them. Not called elsewhere.
+    /// GPUs: `use` is called with the step's times when they are known, before takeStep() returns them. Never called
+    /// for other devices.
     virtual void whenKnown(std::function<void(StepTimes &, const When &)> /*use*/) {}
 };
 

@@ -35,8 +35,8 @@ void StepRecorder::addStep(std::int64_t step, std::int64_t samples, torch::Tenso
 
 void StepRecorder::flush(bool force) {
     const std::int64_t now = monotonicNs();
-    takeTimes(false); // a GPU's, bit by bit while it computes: all at a window's end would leave it idle
-    // The run's very first step is shown at once: a person is waiting for the first point.
+    takeTimes(false); // read a GPU's times while it computes: reading all at the end of a window would leave it idle
+    // Send the run's very first step at once, because a person is waiting for the first point.
     if (!force && !m_firstWindow && now - m_windowStartNs < m_windowNs)
         return;
     take(force || m_firstWindow);
@@ -65,7 +65,7 @@ void StepRecorder::takeTimes(bool wait) {
         m_known.push_back(*times);
 }
 
-/// Without `wait`, a GPU's steps that are still under way come with the next window: waiting for them would leave it idle.
+/// Without `wait`, a GPU's unfinished steps come with the next window: waiting for them would leave the GPU idle.
 void StepRecorder::take(bool wait) {
     takeTimes(wait);
     readTensors(m_known.size());
@@ -78,9 +78,9 @@ void StepRecorder::take(bool wait) {
     }
 }
 
-/// Of the oldest `count` steps, which are over: losses and metrics become numbers. From a GPU in one copy, by a stream of its own:
-/// in the training's it would wait for all that is queued there. The same one each time: the pool goes round, and would come to
-/// training's.
+/// Converts losses and metrics of the oldest `count` steps, which have ended, to numbers. From a GPU they come in one
+/// copy, on a stream of its own: in the training's stream the copy would wait for everything that is queued there. The
+/// stream is taken from the pool once only, since the pool would hand out the training's stream after a while.
 void StepRecorder::readTensors(std::size_t count) {
     std::vector<torch::Tensor> tensors;
     std::vector<double *> numbers;
@@ -114,7 +114,7 @@ void StepRecorder::readTensors(std::size_t count) {
 
 void StepRecorder::accountLoss(const Pending &step) {
     const double loss = step.lossValue;
-    if (step.samples > 0) { // padded duplicates alone have no loss that counts
+    if (step.samples > 0) { // padded duplicates alone have no loss
         if (!m_window->loss)
             m_window->loss = LossWindow{loss, loss, loss, loss};
         LossWindow &window = *m_window->loss;

@@ -25,34 +25,34 @@ struct StepMetric {
     std::variant<double, torch::Tensor> value;
 };
 
-/// Collects steps into windows (of about 100 ms) and into the epoch. Losses on a GPU are read once per window,
-/// never once per step. Used from the training thread.
+/// Collects steps into windows of about 100 ms and into epochs. Losses on a GPU are read once per window, never once
+/// per step. Used from the training thread.
 class StepRecorder {
 public:
     struct Outputs {
         std::function<void(StepsFrame)> window;
-        std::function<void(std::int64_t step, double loss)> nonFinite; ///< first step of a non-finite stretch
+        std::function<void(std::int64_t step, double loss)> nonFinite; ///< first step of a stretch of non-finite losses
     };
-    /// `window`: how long steps are gathered before they are sent; 0: each step is sent on its own.
-    /// `devices`: names of DP's devices, in the order of addStep()'s times.
+    /// `window`: for how long steps are collected before they are sent; 0: each step is sent alone. `devices`: names of
+    /// DP's devices, in the order of addStep()'s times.
     StepRecorder(PhaseClock &clock, Outputs outputs, std::chrono::nanoseconds window = std::chrono::milliseconds(100),
                  std::vector<std::string> devices = {});
 
-    /// `before`: the totals of the epoch when it was interrupted (resume).
+    /// `before`: the epoch's totals from before an interruption (resume).
     void startEpoch(int epoch, const EpochTotals &before);
-    /// After the step's last lap; `loss` is the mean over `samples`, on any device.
-    /// `devices`: each device's own times in DP's parallel parts, when they are known.
-    /// Whether the next step is the first of its window: for metrics that are too dear to be measured at each step.
+    /// Whether the next step is the first of its window: for metrics that are too expensive to measure at each step.
     [[nodiscard]] bool beginsWindow() const { return m_beginsWindow; }
+    /// Adds a step. Call it after the step's last lap. `loss` is the mean over `samples`, on any device. `devices` are
+    /// each device's own times in DP's parallel parts, if they are known.
     void addStep(std::int64_t step, std::int64_t samples, torch::Tensor loss, std::span<const StepTimes> devices = {},
                  std::vector<StepMetric> metrics = {});
-    /// Sends the window if it is full (or `force`).
+    /// Sends the window if it is full, or if `force`.
     void flush(bool force);
-    /// Ends the epoch's time here and gives its totals.
+    /// Ends the epoch now and returns its totals.
     EpochTotals finishEpoch();
-    /// Each device's share in the epoch that ended; empty where it is not known for all of it.
+    /// Each device's times in the epoch that ended; empty if they are not known for all of it.
     [[nodiscard]] std::vector<ReplicaTime> epochReplicas() const;
-    /// The metrics over the epoch that ended; where it was taken up, over the steps since.
+    /// The metrics over the epoch that ended; after a resume, over the steps since then.
     [[nodiscard]] const Scalars &epochScalars() const { return m_epochScalars; }
 
 private:
@@ -61,7 +61,7 @@ private:
         torch::Tensor loss;
         std::vector<StepTimes> devices;
         std::vector<StepMetric> metrics;
-        double lossValue = 0; ///< once readTensors() has been there
+        double lossValue = 0; ///< set by readTensors()
     };
     void takeTimes(bool wait);
     void take(bool wait);

@@ -9,13 +9,13 @@ namespace lockstep::trainer {
 
 namespace {
 
-const double slower = std::log(1.25); ///< what a phase's own lag is, at least
-constexpr double matters = 0.05;      ///< of the others' whole own time: less than that nobody waits for
-constexpr std::size_t outliers = 6;   ///< steps of the window in which a slow phase may have been quick
-/// The power to which a disturbed core lags in one phase against the rest. Where it is the rank's own, more is taken off than most
-/// records show; where it is the others', less is added: a disturbance rather explains too much.
+const double slower = std::log(1.25); ///< log of the least lag of a slow phase
+constexpr double matters = 0.05;      ///< share of the others' own time below which a lag does not matter
+constexpr std::size_t outliers = 6;   ///< in how many steps of the window a slow phase may have been quick
+/// A disturbed core's lag in one phase is this power of its lag in the other phases. For the rank itself the power is
+/// higher than in most records, for the others lower: rather attribute too much to a disturbance than too little.
 constexpr double ownPower = 1.75, othersPower = 0.4;
-constexpr double least = 1; ///< ns: for logarithms
+constexpr double least = 1; ///< ns; keeps logarithms finite
 
 double valueOf(const OwnTimes &times, std::size_t what) {
     return what == 0 ? times.ready : times.phases.at(what - 1);

@@ -10,29 +10,30 @@
 
 namespace lockstep::trainer {
 
-/// The phases of a rank's own work, before it has to wait for others.
+/// The phases of a rank's own work, before it must wait for others.
 inline constexpr std::array ownPhases = {Phase::Load, Phase::H2d, Phase::Forward, Phase::Backward, Phase::Optimizer};
 
-/// What one rank needed from the end of one all-reduce until its own last gradient of the next step was ready,
-/// nanoseconds. All-reduce makes every rank's step equally long; these are not.
+/// What one rank needed from the end of an all-reduce until its own last gradient of the next step was ready, in ns.
+/// All-reduce makes every rank's step equally long, but these times differ.
 struct OwnTimes {
     double ready = 0;
     std::array<double, ownPhases.size()> phases{};
     static constexpr std::size_t numbers = 1 + ownPhases.size();
 };
 
-/// Names the rank that makes the others wait, and the phase in which it loses time, from the own times of all ranks.
+/// From the own times of all ranks, names the rank that makes the others wait, and the phase in which it loses time.
 ///
-/// A disturbance by another tenant of the host looks much like a slow phase: it lasts 20 to 200 steps, and slows
-/// backward by up to a half (measured, tests/trainer/jitter). But it slows everything the core does: where a rank's other phases
-/// take longer by a factor of s, backward takes longer by s to the power of 1.4 to 1.9. So, step by step, what the lag of the other
-/// phases explains is subtracted from the lag of a phase. Over `window` steps, a rank is named for one phase only if
-///  - in two thirds of the steps the rest of the phase's lag is over 25 %: steady, unlike a disturbance;
+/// A disturbance by another program on the host resembles a slow phase: it lasts 20 to 200 steps and slows backward by
+/// up to a half (measured, tests/trainer/jitter). But it slows everything that the core does: if a rank's other phases
+/// take longer by a factor of s, backward takes longer by s to the power of 1.4 to 1.9. So in each step, the lag that
+/// the other phases explain is subtracted from the lag of a phase. Over `window` steps, a rank is named for one phase
+/// only if
+///  - in two thirds of the steps the rest of the phase's lag is over 25 %, i.e. steady, unlike a disturbance; and
 ///  - the phase costs the others 5 % of their own time, and they wait as long.
-/// A rank that lags by those 5 % in all phases for `lasting` steps is named with the phase of its largest share: then its core is
-/// slow, not a phase. A named rank is not named again until it has kept up for `calm` steps.
+/// A rank that lags by those 5 % in all phases for `lasting` steps is named with the phase of its largest share: then
+/// its core is slow, not a phase. A named rank is not named again until it has kept up for `calm` steps.
 ///
-/// A pure function of what add() is given: ranks that learn the same numbers come to the same verdict.
+/// add() depends only on its arguments so far: ranks that get the same numbers come to the same verdict.
 class StragglerDetector {
 public:
     static constexpr std::size_t window = 20, every = 5, lasting = 500, calm = 200;
@@ -41,12 +42,12 @@ public:
         int rank = 0;
         Phase phase = Phase::Backward;
         bool over = false;       ///< the rank keeps up again
-        double readyLaterNs = 0; ///< median of the window
+        double readyLaterNs = 0; ///< median over the window
         std::int64_t step = 0;
     };
     explicit StragglerDetector(int ranks);
 
-    /// Every rank's times of one step, in rank order; nothing when there are none.
+    /// Adds every rank's times of one step, in rank order. Absent if there is no new verdict.
     [[nodiscard]] std::optional<Verdict> add(std::int64_t step, std::span<const OwnTimes> ranks);
 
 private:
@@ -56,13 +57,13 @@ private:
     };
     struct Slow {
         Phase phase;
-        bool alone; ///< this phase, not the whole rank
+        bool alone; ///< only this phase is slow, not the whole rank
         double readyLaterNs;
     };
     using Window = std::array<double, window>;
-    /// One number of a rank in each step of the window; `what`: 0 is ready, else 1 + an index in ownPhases.
+    /// One number of a rank in each step of the window; `what` is 0 for `ready`, else 1 + an index in ownPhases.
     [[nodiscard]] Window timesOf(std::size_t rank, std::size_t what) const;
-    /// The same of the ranks it is compared with: the lower median of the other ranks, step by step.
+    /// The same for the ranks it is compared with: the lower median of the other ranks in each step.
     [[nodiscard]] Window othersOf(std::size_t rank, std::size_t what) const;
     /// The rest of a phase's lag in each step of the window, as a logarithm.
     [[nodiscard]] Window ownLagOf(std::size_t rank, std::size_t phase) const;
@@ -73,7 +74,7 @@ private:
     std::size_t m_ranks;
     std::vector<OwnTimes> m_ring; ///< window × ranks
     std::size_t m_next = 0, m_filled = 0;
-    std::size_t m_sinceJudged = every - 1; ///< the first full window is judged at once
+    std::size_t m_sinceJudged = every - 1; ///< so that the first full window is judged at once
     std::vector<State> m_states;
     mutable std::vector<double> m_scratch;
 };

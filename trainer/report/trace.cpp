@@ -71,7 +71,7 @@ std::string Trace::trackName(int track) const {
 }
 
 std::string Trace::toJson(const std::vector<Span> &spans) const {
-    // One event a line: traces of several ranks are put together by their lines.
+    // One event per line: traces of several ranks are merged line by line.
     std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
     char line[320];
     const auto put = [&](int length) { out.append(line, static_cast<std::size_t>(std::clamp(length, 0, 319))); };

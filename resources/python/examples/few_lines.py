@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A training loop of its own and one process: the lines marked `# +` show it in Lockstep.
+"""A simple training loop in one process. The lines marked `# +` report it to Lockstep.
 
     lockstep-agent run -- python3 few_lines.py
     python3 few_lines.py

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The published LeNet study on PyTorch's own tools: DistributedDataParallel, DataLoader, torchvision's transforms of
-PIL images. The lines that mention `run` are all that Lockstep needs; without it they do nothing.
+"""The published LeNet study, written with PyTorch's own tools: DistributedDataParallel, DataLoader, torchvision's
+transforms of PIL images. Only the lines that mention `run` are for Lockstep; without it they do nothing.
 
     lockstep-agent run --nproc-per-node 2 -- python3 lenet_study.py --mode DDP      shown in Lockstep
-    python3 lenet_study.py --num-workers 4                                          as it is
-    torchrun --nproc-per-node 2 lenet_study.py --mode DDP --no-affine               as it is
+    python3 lenet_study.py --num-workers 4                                          without Lockstep
+    torchrun --nproc-per-node 2 lenet_study.py --mode DDP --no-affine               without Lockstep
 
 Data: the four IDX files (plain or .gz) of Fashion-MNIST or MNIST in --data-dir.
 """
@@ -67,7 +67,7 @@ def read_idx(folder, name):
 
 
 class Images(Dataset):
-    """An image at a time through PIL, as torchvision's own data sets do it."""
+    """Loads images one at a time through PIL, as torchvision's own data sets do."""
 
     def __init__(self, folder, split, transform, samples=0):
         limit = samples or None
@@ -113,7 +113,7 @@ def loaders(args, rank, world):
 
 @torch.no_grad()
 def evaluate(model, loader, device):
-    """Right and all by class, over all ranks: each test image once."""
+    """Correct and all predictions by class, over all ranks. Each test image counts once."""
     model.eval()
     counts = torch.zeros(2, 10, device=device)
     for images, labels in loader:
@@ -127,7 +127,7 @@ def evaluate(model, loader, device):
 
 
 def all_stop(run, device):
-    """Whether any rank was asked to stop: all leave the loop at the same step, so that none waits for another."""
+    """Whether any rank was asked to stop. All leave the loop at the same step, so that none waits for another."""
     flag = torch.tensor([float(run.stopped)], device=device)
     if dist.is_initialized():
         dist.all_reduce(flag)
@@ -143,7 +143,7 @@ def train(args, run, rank, world):
         model = DistributedDataParallel(model)
         lockstep_ddp.watch(run, model)
     loader, test_loader = loaders(args, rank, world)
-    followed = "LOCKSTEP_FRAMES" in os.environ  # the same on every rank, also when one of them is no longer shown
+    followed = "LOCKSTEP_FRAMES" in os.environ  # the same on every rank, even if one of them is no longer shown
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=args.momentum)
     for epoch in range(1, args.epochs + 1):

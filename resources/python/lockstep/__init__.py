@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shows any training script in Lockstep.
+"""Reports any training script to Lockstep, the monitor for distributed training.
 
     import lockstep
 
@@ -15,8 +15,8 @@
             run.step(loss, len(x))
     sys.exit(run.close())
 
-Start the script with `lockstep-agent run -- python3 train.py`, or with the two variables that `lockstepctl listen` prints.
-Without LOCKSTEP_FRAMES in the environment, nothing is measured and nothing is sent. When nobody reads what is sent,
+Start the script with `lockstep-agent run -- python3 train.py`, or with the two variables that `lockstepctl listen`
+prints. Without LOCKSTEP_FRAMES in the environment, nothing is measured and nothing is sent. If the receiver disappears,
 training goes on.
 
 `lockstep.ddp.watch` also times the gradient buckets of PyTorch's DistributedDataParallel.
@@ -25,5 +25,5 @@ The package needs Python 3.8 or newer and nothing else.
 """
 from lockstep.run import Run
 
-__version__ = "0.1.0"  # of Lockstep itself: CMakeLists.txt has the same
+__version__ = "0.1.0"  # the version of Lockstep, as in CMakeLists.txt
 __all__ = ["Run"]

@@ -3,15 +3,15 @@
 
     lockstep.ddp.watch(run, ddp_model)    # once, before training; needs run.phase("backward") around loss.backward()
 
-DDP sums gradients over all ranks in buckets. Each bucket is timed from when its gradients are ready to when their sum is
-there. `backward` ends when the last gradient is ready, and what is left of it is `exposed`. `comm` is the time in which any
-bucket was under way; a part of it lies inside `backward`.
+DDP sums gradients over all ranks in buckets. Each bucket is timed from the moment when its gradients are ready until
+their sum has arrived. The phase `backward` ends when the last gradient is ready; waiting for the remaining sums is
+`exposed`. `comm` is the time in which at least one bucket was being summed; part of it lies inside `backward`.
 
 The hook averages as DDP itself does, so results are the same in every bit. With gradient_as_bucket_view and a number of
 ranks that is not a power of two, the last bit may differ.
 
-On CUDA the host sees when sums are launched, not when they are done. All of it stays `backward` there; `exposed` and `comm`
-are unknown.
+On CUDA the host sees when sums are launched, not when they are done. There all of this time is `backward`, and
+`exposed` and `comm` are unknown.
 """
 from __future__ import annotations
 
@@ -33,30 +33,31 @@ LAST_CALLBACK_S = 0.1
 def watch(run: Run, ddp: DistributedDataParallel, wait: bool = False) -> None:
     """Times the buckets of this model. Call it on every rank, once, before training.
 
-    With `wait=True` the part of `exposed` in which slower ranks were waited for is shown, too. For that the ranks exchange one
-    number each with the last bucket, one more small sum a step. The number is the time since the end of the last sum, because
-    the ranks' clocks may differ. Without it, and in the first step, `wait` is unknown.
+    With `wait=True`, the part of `exposed` that was spent waiting for slower ranks is shown too, as `wait`. For this
+    the ranks exchange one number each together with the last bucket, which costs one more small all-reduce per step.
+    The number is the time since the end of the previous sum, because the ranks' clocks may differ. Otherwise, and in
+    the first step, `wait` is unknown.
     """
     # Not `run.on`: a rank whose connection has failed must take part in the exchange, or the others would wait for it.
     if not run.to:
         return
     buckets = BucketTimes(run, ddp.process_group, wait)
-    # The backend's threads release their last callback a moment after the sum is there. A Python that ends in that moment is
-    # aborted. This is so with every hook in Python, PyTorch's own too.
+    # The backend's threads release their last callback a moment after the sum has arrived. If Python ends in that
+    # moment, the process is aborted. This happens with every hook in Python, PyTorch's own too.
     atexit.register(sleep, LAST_CALLBACK_S)
     ddp.register_comm_hook(None, lambda _, bucket: buckets.start(bucket))  # DDP refuses annotations that are not its own
     run.rest_of = buckets.rest_of
 
 
 class BucketTimes:
-    """When the buckets of the present step were ready, and when their sums were there."""
+    """The times at which the buckets of the current step were ready, and at which their sums arrived."""
 
     def __init__(self, run: Run, group: Any, wait: bool) -> None:
         self._run = run
         self._group = group
         self._wait = wait
-        self._stamps: List[List[int]] = []  # ready and done, in the order the buckets started
-        self._exchanges: List[Tuple[Tensor, Any, int]] = []  # slots, work, what they count from
+        self._stamps: List[List[int]] = []  # of each bucket: when it was ready and done; in starting order
+        self._exchanges: List[Tuple[Tensor, Any, int]] = []  # slots, work, start of the measured time
         self._previous_end_ns = 0  # of the previous step's last sum; 0 before the first
 
     def start(self, bucket: GradBucket) -> Future:
@@ -77,9 +78,9 @@ class BucketTimes:
         return self._group.allreduce([gradients.mul_(1 / self._group.size())]).get_future().then(done)
 
     def rest_of(self, phase: str) -> str:
-        """At the end of a phase: which phase its rest is. After backward that is `exposed`."""
+        """At the end of a phase: the phase of the time since the last lap. After backward it is `exposed`."""
         comm_ns = end_ns = 0
-        for ready, done in self._stamps:  # their union: time in which two were under way counts once
+        for ready, done in self._stamps:  # their union: time that two buckets share counts once
             comm_ns += max(0, done - max(ready, end_ns))
             end_ns = max(end_ns, done)
         self._stamps.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lines that a rank sends: one JSON object each, in UTF-8. ipc/frames.h in Lockstep's source describes the format."""
+"""The lines that a rank sends: JSON objects in UTF-8. ipc/frames.h in Lockstep's source describes them."""
 from __future__ import annotations
 
 import json
@@ -18,16 +18,17 @@ def hello(rank: int, pid: int, host: str, token: str) -> bytes:
 
 
 def frame(kind: str, stamp: Mapping[str, int], body: Mapping[str, Any]) -> bytes:
-    """One frame. A key of the body whose value is None is unknown and left out.
+    """One frame. Keys of the body whose value is None are unknown and left out.
 
-    Raises TypeError, ValueError or whatever a value's own conversion to a number raises, for what JSON cannot hold.
+    For a value that JSON cannot hold it raises TypeError, ValueError, or what the value's own conversion to a number
+    raises.
     """
     known = {key: json_value(value) for key, value in body.items() if value is not None}
     return _line({"type": kind, **stamp, **known})
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON can hold it: scalars of NumPy and PyTorch become numbers, and numbers that JSON lacks become text."""
+    """A value that JSON can hold: scalars of NumPy and PyTorch become numbers; NaN and infinities become text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -43,7 +44,7 @@ def json_value(value: Any) -> Any:
 
 
 def descriptive_values(about: Mapping[str, Any]) -> Dict[str, Any]:
-    """What a script says about itself. A value that is neither text nor a number, such as a path, is given as its text."""
+    """What a script reports about itself. A value that is neither text nor a number, e.g. a path, becomes text."""
     return {key: _descriptive(value) for key, value in about.items()}
 
 

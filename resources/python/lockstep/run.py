@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run: what a training script uses to be shown in Lockstep."""
+"""Run: the class with which a training script reports to Lockstep."""
 from __future__ import annotations
 
 import contextlib
@@ -22,21 +22,22 @@ def _no_sync() -> None:
 class Run:
     """One rank of a training run, as Lockstep shows it.
 
-    `about` says what is known of the run: method, backend, model, workers, batch_size, epochs, lr and so on. What is left
-    out, or None, is shown as unknown.
+    `about` describes the run: method, backend, model, workers, batch_size, epochs, lr and so on. What is left out or
+    None is shown as unknown.
 
-    On CUDA the host's clock sees when kernels are launched, not when they run. Their time falls to whatever waits for them
-    next: `other`, where the losses are read every 100 ms. `Run(sync=torch.cuda.synchronize)` waits at the end of each phase,
-    which gives true times but forbids overlap.
+    On CUDA the host's clock sees when kernels are launched, not when they run. Their time counts in the phase that
+    waits for them next: usually `other`, where the losses are read every 100 ms. `Run(sync=torch.cuda.synchronize)`
+    waits at the end of each phase, which gives true times but forbids overlap.
 
-    A lost connection, or a value that cannot be sent, never raises: one line on stderr says why the rank is no longer shown,
-    and training goes on. Exceptions from the script's own code are not caught: from its loader, the body of a phase, `sync`.
+    A lost connection, or a value that cannot be sent, never raises: one line on stderr says why the rank is no longer
+    shown, and training goes on. Exceptions from the script's own code are not caught: from its loader, the body of a
+    phase, `sync`.
 
     Use one Run per process, from one thread.
     """
 
     rest_of: Callable[[str], str]
-    """Which phase the time at the end of a phase belongs to: itself, unless `lockstep.ddp.watch` has replaced this."""
+    """The phase for the time at the end of a phase: normally the same one. `lockstep.ddp.watch` replaces this."""
 
     def __init__(self, sync: Callable[[], object] = _no_sync, **about: Any) -> None:
         self.rest_of = str
@@ -47,7 +48,7 @@ class Run:
         self._steps = 0  # of all epochs
         rank = _number("RANK", 0)
         self._sender = Sender(os.environ.get("LOCKSTEP_FRAMES", ""), rank or 0, os.environ.get("LOCKSTEP_FRAMES_TOKEN", ""))
-        if rank is None:  # under another rank's number the two would be shown as one
+        if rank is None:  # with another rank's number, the two would be shown as one rank
             self._sender.give_up(ValueError(f"RANK is {os.environ['RANK']!r}, which is not a number"))
         self._sender.connect()
         with self._harmless():
@@ -57,12 +58,12 @@ class Run:
 
     @property
     def on(self) -> bool:
-        """Whether the run is followed. While it is not, nothing is measured."""
+        """Whether frames are sent. If not, nothing is measured."""
         return self._sender.on
 
     @property
     def stopped(self) -> bool:
-        """Whether the run was asked to stop. The script looks at it and ends; it may also set it."""
+        """Whether the run was asked to stop. The script should check it and then end; it may also set it."""
         return self._stopped or self._sender.stop_requested
 
     @stopped.setter
@@ -76,12 +77,12 @@ class Run:
 
     @property
     def to(self) -> str:
-        """Where frames are sent, from LOCKSTEP_FRAMES; empty when nowhere. It stays when the connection is lost."""
+        """The address for frames, from LOCKSTEP_FRAMES; empty: none. It stays the same when the connection is lost."""
         return self._sender.address
 
     @property
     def times(self) -> Dict[str, int]:
-        """Nanoseconds of the present step by phase. Phases inside others, such as `comm`, may be added."""
+        """Nanoseconds of the current step by phase. Phases that lie inside others, such as `comm`, may be added."""
         return self._clock.times
 
     @times.setter
@@ -89,7 +90,7 @@ class Run:
         self._clock.times = times
 
     def epoch(self, epoch: int, loader: Iterable[Batch]) -> Generator[Batch, None, None]:
-        """Gives the loader's batches. The time in the loader is the phase `load`. Epochs count from 1."""
+        """Yields the loader's batches. The time in the loader is the phase `load`. Epochs count from 1."""
         log = self._begin_epoch(epoch, loader)
         for batch in loader:
             self.lap("load")
@@ -100,7 +101,7 @@ class Run:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """The time in the `with` block is this phase: h2d, forward, backward, optimizer. What is in no phase is `other`."""
+        """Assigns the `with` block's time to a phase: h2d, forward, backward, optimizer. Time outside is `other`."""
         self.lap("other")
         yield
         with self._harmless():
@@ -108,7 +109,7 @@ class Run:
         self.lap(name)
 
     def lap(self, name: str, *sums: PhaseSums) -> None:
-        """Gives all time since the last lap to a phase. With `sums` it is the last lap of a step, which is added to them."""
+        """Assigns the time since the last lap to a phase. With `sums` it ends a step, whose times are added to them."""
         if not self.on:
             return
         self._sync()
@@ -118,7 +119,7 @@ class Run:
                 self._clock.end_step(*sums)
 
     def step(self, loss: Any, samples: int) -> None:
-        """Call it after each batch. The loss, a number or a tensor with one element, is the mean over the samples."""
+        """Call it after each batch. `loss` is the mean over the samples: a number, or a tensor with one element."""
         if not self.on:
             return
         self._sync()
@@ -134,11 +135,11 @@ class Run:
                 self._report_steps(log)
 
     def send(self, kind: str, **body: Any) -> None:
-        """Sends a frame, e.g. `send("eval", epoch=1, accuracy=0.9, samples=10000)`. What is None is left out."""
+        """Sends a frame, e.g. `send("eval", epoch=1, accuracy=0.9, samples=10000)`. None values are left out."""
         self._sender.send(kind, body)
 
     def close(self) -> int:
-        """Call it at the end. Gives the script's exit code: 130 when the run was stopped, else 0."""
+        """Call it at the end. Returns the script's exit code: 130 if the run was stopped, else 0."""
         self._report_rest()
         self._sender.send_last("state", {"state": "stopped" if self.stopped else "done"})
         return 130 if self.stopped else 0
@@ -159,20 +160,20 @@ class Run:
         self.send("epoch", **log.summary(self._clock.last_ns))
 
     def _report_rest(self) -> None:
-        """Reports the last steps of an epoch that the script left before its end."""
+        """Reports the last steps of an epoch that the script left early."""
         if self.on and self._epoch:
             with self._harmless():
                 self._report_steps(self._epoch, force=True)
 
     def _report_steps(self, log: EpochLog, force: bool = False) -> None:
-        """Without `force`, steps wait while the last frame has not left: the window grows instead of the buffer."""
+        """Reports steps. Without `force` they wait until the last frame was sent: the window grows, not the buffer."""
         log.read()
         if log.window.count and (force or not self._sender.pending):
             self.send("steps", **log.report())
 
     @contextlib.contextmanager
     def _harmless(self) -> Iterator[None]:
-        """What goes wrong in here must not end the training."""
+        """An exception in this block ends reporting, not training."""
         try:
             yield
         except Exception as error:
@@ -180,7 +181,7 @@ class Run:
 
 
 def _number(variable: str, default: int) -> Optional[int]:
-    """The number in an environment variable, or the default when it is not set; None when it is not a number."""
+    """The number in an environment variable; the default if it is not set; None if it is not a number."""
     text = os.environ.get(variable, "")
     try:
         return int(text) if text else default
@@ -189,14 +190,14 @@ def _number(variable: str, default: int) -> Optional[int]:
 
 
 def _cores() -> Optional[str]:
-    """The CPU cores that this process may use; unknown where the system does not say."""
+    """The CPU cores that this process may use, "0,1"; None if the system does not say."""
     if not hasattr(os, "sched_getaffinity"):
         return None
     return ",".join(map(str, os.sched_getaffinity(0)))
 
 
 def _length(loader: Any) -> Optional[int]:
-    """How many batches an epoch has; unknown for a loader without a length."""
+    """The number of batches per epoch; None for a loader without a length."""
     try:
         return len(loader)
     except Exception:  # PyTorch's DataLoader has a length that raises, when its data set has none

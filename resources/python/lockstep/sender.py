@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The connection of a rank to whoever follows the run."""
+"""The connection of a rank to its run's agent or to a listener."""
 from __future__ import annotations
 
 import contextlib
@@ -18,25 +18,25 @@ HEARTBEAT_S = 1.0
 CONNECT_S = 0.5  # longest wait for a connection
 FAREWELL_S = 2.0  # longest wait for the last frame to leave
 RETRY_NS = 5 * 10**9  # between two attempts to reach a listener
-HEARD_BYTES = 4096  # of what was received, the newest that are kept
+HEARD_BYTES = 4096  # how many of the received bytes are kept, the newest
 
 
 class Sender:
     """Sends frames to LOCKSTEP_FRAMES, an address `unix:PATH` or `tcp://HOST:PORT`.
 
-    No method raises. Sending never waits: what the socket does not take stays in a buffer until the next frame. Only the
-    first connection and the last frame may wait, for CONNECT_S and FAREWELL_S. When a frame cannot be sent, one line on
-    stderr says why. After that a Unix socket is given up. A listener on the network is tried again by the heartbeat's
-    thread; frames in between are dropped, which their reader sees from the gap in their numbers.
+    No method raises. Sending never waits: bytes that the socket does not accept stay in a buffer until the next frame.
+    Only the first connection and the last frame may wait, for CONNECT_S and FAREWELL_S seconds. If a frame cannot be
+    sent, one line on stderr says why. After that a Unix socket is not used again. The heartbeat's thread reconnects to
+    a listener on the network; frames in between are dropped, and the gap in their numbers shows it to the reader.
     """
 
     def __init__(self, address: str, rank: int, token: str = "") -> None:
         self.address = address
         self.rank = rank
-        self.on = bool(address)  # False: frames are ignored, because nobody follows or the connection was given up
+        self.on = bool(address)  # False: frames are ignored: there is no address, or the connection was given up
         self.stop_requested = False
         self._token = token
-        self._lock = threading.Lock()  # guards what follows: the heartbeat's thread sends, too
+        self._lock = threading.Lock()  # guards the members below, because the heartbeat's thread sends too
         self._socket: Optional[socket.socket] = None
         self._unsent = bytearray()
         self._heard = b""
@@ -48,11 +48,11 @@ class Sender:
 
     @property
     def pending(self) -> int:
-        """How many bytes wait for the socket to take them."""
+        """How many bytes the socket has not accepted yet."""
         return len(self._unsent)
 
     def connect(self) -> None:
-        """Connects, when frames are wanted and there is no connection."""
+        """Connects if frames are to be sent and there is no connection."""
         if not self.on or self._socket or monotonic_ns() < self._retry_at_ns:
             return
         try:
@@ -65,7 +65,7 @@ class Sender:
             self._socket, self._unsent, self._heard = opened, bytearray(greeting), b""
 
     def start_heartbeat(self) -> None:
-        """Sends a heartbeat each second from a thread, so that a stop is noticed while the script does something long."""
+        """Sends a heartbeat each second from a thread, so that a stop is noticed even while the script is busy."""
         if not self.on:
             return
         try:
@@ -76,11 +76,11 @@ class Sender:
             self.give_up(error)
 
     def send(self, kind: str, body: Mapping[str, Any]) -> None:
-        """Sends a frame, or keeps it until the socket takes it."""
+        """Sends a frame, or keeps it until the socket accepts it."""
         self._send(kind, body, wait=False)
 
     def send_last(self, kind: str, body: Mapping[str, Any]) -> None:
-        """Sends the last frame and waits a moment for it to leave. Heartbeats end."""
+        """Sends the last frame and waits up to FAREWELL_S until it is sent. Ends the heartbeats."""
         self._ended.set()
         if self._heartbeat:
             self._heartbeat.join(CONNECT_S)
@@ -88,12 +88,12 @@ class Sender:
         self._send(kind, body, wait=True)
 
     def give_up(self, error: BaseException) -> None:
-        """Says on stderr that the rank is no longer shown, and why."""
+        """Prints to stderr that the rank is no longer shown, and why."""
         with self._lock:
             self._give_up(error)
 
     def _refusal(self) -> str:
-        """Why the other side has closed the connection, as far as it said so."""
+        """The reason that the other side gave for closing the connection; empty if it gave none."""
         if not self._socket:
             return ""
         with contextlib.suppress(OSError):
@@ -118,7 +118,7 @@ class Sender:
 
     def _queue(self, kind: str, body: Mapping[str, Any]) -> None:
         stamp = {"rank": self.rank, "rseq": self._next_number, "mono_ns": monotonic_ns(), "wall_us": time_ns() // 1000}
-        self._next_number += 1  # also without a connection: a gap in the numbers says that frames are missing
+        self._next_number += 1  # also without a connection, so that a gap shows that frames are missing
         if self._socket:
             self._unsent += frames.frame(kind, stamp, body)
 
@@ -147,14 +147,14 @@ class Sender:
             self._socket.close()
         self._socket, self._unsent = None, bytearray()
         self._retry_at_ns = monotonic_ns() + RETRY_NS
-        if reason != self._last_reason:  # a listener that is away is tried again and again, and named once
+        if reason != self._last_reason:  # print each reason once, although a listener is tried repeatedly
             self._last_reason = reason
             with contextlib.suppress(Exception):  # stderr may be closed
                 print(f"lockstep: rank {self.rank} is no longer shown ({reason}); training goes on", file=sys.stderr)
 
 
 def _error_in(heard: bytes) -> str:
-    """The message of the error line in what was received; empty when there is none."""
+    """The message of the error line in the received bytes; empty if there is none."""
     for line in heard.splitlines():
         with contextlib.suppress(ValueError):
             received = json.loads(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known about the steps of an epoch: what was not reported yet, and the sums over the epoch."""
+"""The steps of an epoch: those not reported yet, and the sums over the epoch."""
 from __future__ import annotations
 
 import math
@@ -8,11 +8,11 @@ from typing import Any, Dict, List, Tuple
 
 from lockstep.phases import PhaseSums
 
-WINDOW_NS = 10**8  # steps are reported together, ten times a second
+WINDOW_NS = 10**8  # steps are reported in groups, ten times a second
 
 
 class Window:
-    """Steps that are reported in one frame."""
+    """The steps that one frame reports."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -31,7 +31,7 @@ class Window:
         self.samples += samples
 
     def loss(self) -> Dict[str, float]:
-        """Lowest, mean, highest and last loss. Lowest and highest of losses that have no mean are unknown, too."""
+        """Lowest, mean, highest and last loss. If the mean is NaN, so are the lowest and the highest."""
         mean = self._weighted_sum / max(self.samples, 1)
         known = not math.isnan(mean)
         return {"min": self._lowest if known else mean, "mean": mean, "max": self._highest if known else mean,
@@ -49,20 +49,20 @@ class EpochLog:
         self.samples = 0
         self.phases: PhaseSums = {}
         self.window = Window()
-        self._unread: List[Tuple[Any, Any]] = []  # loss and samples as given: to read a loss may wait for a GPU
+        self._unread: List[Tuple[Any, Any]] = []  # loss and samples as given; reading a loss may wait for a GPU
         self._read_ns = 0  # so that the first step is reported at once
 
     def add(self, loss: Any, samples: Any) -> None:
-        """Adds a step. Its loss is read later, and without the graph that made it."""
+        """Adds a step. Its loss is detached from the autograd graph, and read later."""
         self._unread.append((loss.detach() if hasattr(loss, "detach") else loss, samples))
         self.steps += 1
 
     def due(self) -> bool:
-        """Whether it is time to report the steps."""
+        """Whether it is time to report."""
         return monotonic_ns() - self._read_ns > WINDOW_NS
 
     def read(self) -> None:
-        """Reads the losses of the steps that were added. Raises what their conversion to numbers raises."""
+        """Reads the losses of the added steps. Raises what their conversion to numbers raises."""
         self._read_ns = monotonic_ns()
         unread, self._unread = self._unread, []
         for loss, samples in unread:
@@ -71,7 +71,7 @@ class EpochLog:
             self.samples += count
 
     def report(self) -> Dict[str, Any]:
-        """The body of a frame about the steps that were read since the last report; a new window begins."""
+        """The body of a frame about the steps since the last report. Begins a new window."""
         window, self.window = self.window, Window()
         end = self.first_step + self.steps
         return {"epoch": self.epoch, "first_step": end - window.count, "last_step": end - 1, "count": window.count,

@@ -34,7 +34,7 @@ bool writeAll(int fd, std::string_view bytes) {
     return true;
 }
 
-/// Up to and without the newline, byte by byte: what follows is somebody else's to read. Empty at the end.
+/// Reads up to the newline, which is left out, byte by byte: what follows is left for others to read. Empty at the end.
 std::string readLine(int fd) {
     std::string line;
     for (char byte = 0; line.size() < maxFrameBytes;) {
@@ -48,11 +48,11 @@ std::string readLine(int fd) {
     return line;
 }
 
-/// Agent to stdout until either is gone. True when the agent closed, that is, all was sent.
+/// Copies from the agent to stdout until one of them closes. True when the agent closed, i.e. everything was sent.
 bool copyToStdout(int socket) {
     char buffer[65536];
     for (;;) {
-        pollfd fds[] = {{socket, POLLIN, 0}, {STDOUT_FILENO, 0, 0}}; // the second only for a reader that has gone
+        pollfd fds[] = {{socket, POLLIN, 0}, {STDOUT_FILENO, 0, 0}}; // the second one detects that the reader has gone
         if (::poll(fds, 2, -1) < 0 && errno != EINTR)
             return false;
         if (fds[1].revents & (POLLERR | POLLNVAL))
@@ -69,8 +69,8 @@ bool copyToStdout(int socket) {
     }
 }
 
-/// Whatever else the viewer says goes to the agent. The thread ends with the process: a viewer that never closes its
-/// end must not keep us.
+/// Passes everything else that the viewer sends to the agent. The thread ends with the process: a viewer that never
+/// closes its end must not keep this process alive.
 void forwardStdin(int socket) {
     std::thread([socket] {
         char buffer[4096];
@@ -91,7 +91,7 @@ Result<std::uint64_t> nextSeqIn(const std::string &path) {
     return next;
 }
 
-/// No agent lives: the logs themselves answer; those of other nodes only to who asks for them.
+/// Without a living agent the logs themselves are sent; those of other nodes only if the hello asks for them.
 int speakForLog(const RunFolder &folder, const std::string &runId, const Hello &hello, bool sayHello) {
     const int own = ownNode(folder);
     Hello answer;
@@ -141,7 +141,7 @@ std::string ownHello(std::uint64_t fromSeq, std::string name) {
     return encode(hello);
 }
 
-/// Says hello as a follower that wants nothing of the log, and asks.
+/// Sends a follower's hello that asks for no log lines, then the control line.
 void sendControl(const AttachTarget &target, const Control &control) {
     const std::string lines =
         ownHello(std::uint64_t(1) << 62, "lockstep-agent " + control.command) + "\n" + encode(control) + "\n";
@@ -153,7 +153,7 @@ int refuse(const Error &error, int code) {
     return code;
 }
 
-/// The agent's answer to the hello; empty when it was just dying.
+/// The agent's answer to the hello; empty if the agent was just ending.
 std::string introduce(int socket, const std::string &hello) {
     const std::string line = hello + "\n";
     if (::send(socket, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
@@ -177,7 +177,7 @@ int attachCommand(const std::string &runId, std::optional<std::uint64_t> fromSeq
     }
     while (target && target->socket.valid()) {
         const std::string answer = introduce(target->socket.get(), helloLine);
-        if (answer.empty()) { // it died between our connecting and its answering: look again
+        if (answer.empty()) { // the agent ended before it answered: find out again
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             target = AttachTarget::find(runId);
             continue;
@@ -207,7 +207,7 @@ int stopCommand(const std::string &runId, const std::string &by) {
     };
     if (!target->socket.valid())
         return ended();
-    sendControl(*target, {"stop", by}); // the agent closes when all is over
+    sendControl(*target, {"stop", by}); // the agent closes the connection when the run is over
     constexpr auto patience = std::chrono::seconds(20);
     const auto until = std::chrono::steady_clock::now() + patience;
     char buffer[4096];
@@ -217,7 +217,7 @@ int stopCommand(const std::string &runId, const std::string &by) {
             return ended();
     }
     std::fprintf(stderr,
-                 "run %s did not end within 20 s of the stop; its agent may hang: end it and its ranks go too\n",
+                 "run %s did not end within 20 s of the stop; its agent may hang: if you kill it, its ranks end too\n",
                  runId.c_str());
     return 1;
 }
@@ -229,12 +229,12 @@ int traceCommand(const std::string &runId, std::int64_t steps, const std::string
     if (!target->socket.valid())
         return refuse(Error::failed("run " + runId + " does not run: " + readRunStatus(target->folder).sentence), 1);
     sendControl(*target, {"trace", by, steps});
-    // The agent closes when it has read all that we said, so its closing is its answer.
+    // The agent closes the connection when it has read everything: that is its answer.
     ::shutdown(target->socket.get(), SHUT_WR);
     if (const auto hello = decodeHello(readLine(target->socket.get())); !hello)
         return refuse(Error::failed("the agent of run " + runId + " does not answer: " + hello.error().message()), 1);
     if (const std::string more = readLine(target->socket.get()); !more.empty())
-        if (const auto refused = decodeHello(more); !refused) // a protocol error is decoded as one
+        if (const auto refused = decodeHello(more); !refused) // decodeHello() also decodes a protocol error
             return refuse(refused.error(), 1);
     return 0;
 }

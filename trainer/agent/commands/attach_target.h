@@ -7,12 +7,12 @@
 
 namespace lockstep::agent {
 
-/// A run by its id, and its agent's socket when it lives.
+/// A run found by its id, with a connection to its agent if that is alive.
 struct AttachTarget {
     RunFolder folder;
-    Fd socket; ///< invalid: the run has ended, or its agent has died
+    Fd socket; ///< invalid: the run has ended or its agent has died
 
-    /// Waits a moment for an agent that is just starting or ending. Unknown ids are a BadArgument error.
+    /// Waits a moment for an agent that is just starting or ending. An unknown id is a BadArgument error.
     static Result<AttachTarget> find(const std::string &runId);
 };
 

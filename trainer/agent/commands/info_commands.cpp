@@ -20,7 +20,7 @@ std::string oneLine(const Json &json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The document in a file; null when it is missing or no JSON.
+/// The document in a file; null if the file is missing or not JSON.
 Json documentIn(const std::string &path) {
     const auto text = realFileSystem().readAll(path);
     Json document = text ? Json::parse(*text, nullptr, false) : Json();
@@ -64,7 +64,7 @@ int statusCommand(const std::string &runId) {
 }
 
 int machineCommand(int coresPerDevice) {
-    // A RunRecord's JSON holds machines as everybody reads them; this prints one of those.
+    // Machines are encoded only as part of a RunRecord: encode a record with this machine and print that part.
     const auto nvml = Nvml::load();
     RunRecord record;
     record.machines = {takeMachineRecord(0, coresPerDevice, nvml.get())};

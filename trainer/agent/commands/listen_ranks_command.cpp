@@ -30,7 +30,7 @@ Result<std::string> tokenFrom(const std::string &file) {
 std::string newToken() {
     unsigned char bytes[16];
     if (::getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes))
-        std::abort(); // never on Linux for so few
+        std::abort(); // cannot happen on Linux for so few bytes
     std::string token;
     for (const unsigned char byte : bytes) {
         constexpr char digits[] = "0123456789abcdef";
@@ -60,7 +60,7 @@ int listenCommand(const ListenPlan &asked, const std::string &tokenFile) {
             return refuse(token.error());
         plan.token = *token;
     }
-    const std::string shown = tokenFile.empty() ? plan.token : std::string(); // a file's is its owner's to give away
+    const std::string shown = tokenFile.empty() ? plan.token : std::string(); // a token from a file is not printed
     auto session = ListenSession::start(
         std::move(plan), {[&](const std::string &address) {
                               nlohmann::ordered_json line = {{"type", "listening"}, {"address", address}};

@@ -40,7 +40,7 @@ double secondsBetween(SteadyClock::time_point from, SteadyClock::time_point to) 
     return std::chrono::duration<double>(to - from).count();
 }
 
-/// To the interface by the kernel's own bind where that is allowed, else by its source address.
+/// Binds the socket to the interface if the kernel allows that, else to the interface's address.
 std::string leaveThrough(int fd, const Target &target) {
     if (!target.interface.empty() &&
         ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, target.interface.c_str(),
@@ -57,7 +57,7 @@ std::string leaveThrough(int fd, const Target &target) {
     return {};
 }
 
-/// Connects within the patience; 0, or the errno (ETIMEDOUT when nothing came back).
+/// Connects within `patience`. Returns 0 or the errno; ETIMEDOUT if no answer came.
 int connectWithin(int fd, const NetAddress &where, Milliseconds patience) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
     if (::connect(fd, where.get(), where.length) != 0) {
@@ -108,7 +108,8 @@ bool measureRoundTrips(int fd, int pings, Json &said) {
     return true;
 }
 
-/// Sends for so long; the other side says what came and how long it took. "stalled": small messages pass, large do not.
+/// Sends for `forS` seconds; the other side reports how many bytes came in which time. "stalled": small messages pass,
+/// large ones do not.
 void measureBandwidth(int fd, double forS, Json &said) {
     const std::string block(netBlockBytes, 'x');
     setSocketPatience(fd, 4s);
@@ -119,7 +120,7 @@ void measureBandwidth(int fd, double forS, Json &said) {
     while (!stalled && SteadyClock::now() < end)
         stalled = !writeAll(fd, block);
     ::shutdown(fd, SHUT_WR);
-    setSocketPatience(fd, 8s); // what stands in buffers may take long on a slow link
+    setSocketPatience(fd, 8s); // buffered bytes may take long on a slow link
     const auto got = stalled ? std::nullopt : readNetLine(fd);
     unsigned long long bytes = 0, ns = 0;
     if (!got || std::sscanf(got->c_str(), "GOT %llu %llu", &bytes, &ns) != 2 || ns == 0) {
@@ -150,7 +151,7 @@ Json talkTo(const Target &target) {
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setSocketPatience(fd.get(), target.patience);
     if (!writeAll(fd.get(), std::string(netGreeting) + target.token + "\n") || readNetLine(fd.get()) != "HELLO") {
-        said["error"] = "somebody_else"; // a listener, but not the one that was started for this
+        said["error"] = "somebody_else"; // something listens there, but not the one that was started for this test
         return said;
     }
     int segment = 0;

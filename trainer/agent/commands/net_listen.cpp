@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using namespace std::chrono_literals;
 
-/// Compares in a time that tells nothing of how much was right.
+/// Compares in constant time: how long it takes does not reveal how many characters match.
 bool sameToken(std::string_view said, std::string_view token) {
     unsigned char differs = said.size() == token.size() ? 0 : 1;
     for (std::size_t i = 0; i < std::min(said.size(), token.size()); ++i)
@@ -32,7 +32,7 @@ bool sameToken(std::string_view said, std::string_view token) {
     return differs == 0;
 }
 
-/// Takes bytes to the end of the stream; says how many in how long.
+/// Reads bytes to the end of the stream; answers how many came in which time.
 void takeBulk(int fd) {
     std::vector<char> block(netBlockBytes);
     std::uint64_t bytes = 0;
@@ -71,7 +71,7 @@ void serveOne(Fd connection, const std::string &token) {
 
 struct Listener {
     Fd fd;
-    Json said; ///< what is announced of it
+    Json said; ///< its part of the announcement
 };
 
 Listener listenAt(const std::string &address, int port) {
@@ -100,7 +100,7 @@ Listener listenAt(const std::string &address, int port) {
     return out;
 }
 
-/// Serves until stdin ends or the time is over: whoever asked may be gone without a word.
+/// Serves until stdin ends or the time is up, since the caller may disappear without notice.
 void serve(const std::vector<Listener> &listeners, const std::string &token) {
     constexpr std::size_t mostConnections = 256;
     std::vector<pollfd> waits = {{STDIN_FILENO, POLLIN, 0}};
@@ -150,7 +150,7 @@ int netListenCommand() {
     std::erase_if(listeners, [](const Listener &one) { return !one.fd.valid(); });
     serve(listeners, token);
     std::fflush(stdout);
-    ::_exit(0); // connections that still talk have nobody who listens
+    ::_exit(0); // nobody needs the connections that are still open
 }
 
 } // namespace lockstep::agent

@@ -22,7 +22,7 @@ bool say(const std::string &line) {
     return std::fputs((line + "\n").c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
 }
 
-/// Answers `ping N` at once with the clock; whoever asks derives the offset from the round trip.
+/// Answers `ping N` at once with this machine's clock; the caller derives the offset from the round trip.
 bool answer(const std::string &line) {
     if (!line.starts_with("ping "))
         return true;
@@ -30,7 +30,7 @@ bool answer(const std::string &line) {
     return say(pong.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-/// Reads what stdin has. False at its end: whoever asked is gone, and nobody else would end this process.
+/// Reads what stdin has. False at its end: the caller is gone, and nobody else would end this process.
 bool takeInput(std::string &buffer) {
     char bytes[512];
     const ssize_t size = ::read(STDIN_FILENO, bytes, sizeof bytes);
@@ -65,7 +65,7 @@ int nodeCommand(int coresPerDevice, std::optional<std::chrono::milliseconds> eve
             continue;
         if (!say(facts.line()))
             return 0;
-        next = std::max(next + *every, SteadyClock::now()); // after a sleep no lines are made up for
+        next = std::max(next + *every, SteadyClock::now()); // after a suspend, missed lines are skipped
     }
     return 0;
 }

@@ -51,7 +51,7 @@ int runCommand(const CommandOptions &given) {
                                   });
     if (!session)
         return refuse({session.error()});
-    LoggingOptions logging; // stderr is for the one sentence at the end
+    LoggingOptions logging; // keep stderr for the one sentence at the end
     logging.program = "lockstep-agent";
     logging.toStderr = false;
     logging.file = (*session)->folder().agentConsole((*session)->node());

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t longestRequest = 1 << 20;
 
-/// What the serving process tells the one that was called: a line for stdout, and for errors sentences for stderr.
+/// What the serving process reports to the one that was called: a line for stdout, and error messages for stderr.
 struct Answer {
     int exitCode = 0;
     std::string line, sentences;
@@ -53,7 +53,7 @@ Answer readyAnswer(Session &session) {
     json["socket"] = session.socketPath();
     json["pid"] = ::getpid();
     const JoinPoint join = session.joinPoint();
-    if (!join.address.empty()) { // for the agents of the other nodes, and nobody else
+    if (!join.address.empty()) { // only for the agents of the other nodes
         json["join"] = join.address;
         json["token"] = join.token;
     }
@@ -86,10 +86,10 @@ void say(const Answer &answer) {
     std::fflush(stdout);
 }
 
-/// Everything up to running ranks. The session is empty when the answer is a refusal.
+/// Does everything up to running ranks. Returns null when the answer is a refusal.
 std::unique_ptr<Session> startSession(
     LaunchRequest request, Answer &answer, Session::OnConsoleLine onConsoleLine = [](auto &&...) {}) {
-    auto keeper = GroupKeeper::start(); // first: it must inherit neither locks nor sockets
+    auto keeper = GroupKeeper::start(); // first, so that it inherits neither locks nor sockets
     if (!keeper) {
         answer = refusal({keeper.error()});
         return nullptr;
@@ -114,7 +114,7 @@ std::unique_ptr<Session> startSession(
     plan->nodes.joinLimit = milliseconds(request.joinLimitS);
     plan->nodes.lease = milliseconds(request.leaseS);
     if (request.node > 0 && !isRunId(plan->record.run)) {
-        answer = refusal({Error::badArgument("node " + std::to_string(request.node) + " was not told the run's id",
+        answer = refusal({Error::badArgument("node " + std::to_string(request.node) + " has no run id",
                                              "give the one that agent 0 answered")});
         return nullptr;
     }
@@ -138,7 +138,7 @@ void leaveTerminal(const std::string &console) {
         ::close(log);
 }
 
-/// The answer travels as: exit code line, answer line, sentences.
+/// Sends the answer as: a line with the exit code, the answer line, error messages.
 void sendAnswer(int pipe, const Answer &answer) {
     const std::string text = std::to_string(answer.exitCode) + "\n" + answer.line + "\n" + answer.sentences;
     std::string_view left = text;
@@ -160,11 +160,11 @@ Answer receiveAnswer(int pipe) {
     }
     const auto first = text.find('\n'), second = first == std::string::npos ? first : text.find('\n', first + 1);
     if (second == std::string::npos)
-        return refusal({Error::failed("the agent died before its ranks had started", "look into the system's log")});
+        return refusal({Error::failed("the agent died before its ranks had started", "see the system's log")});
     return {std::atoi(text.c_str()), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
 }
 
-/// The detached agent's life, in a process whose parent is already gone.
+/// The detached agent's main function, in a process whose parent has already ended.
 [[noreturn]] void serveDetached(LaunchRequest request, int pipe) {
     Answer answer;
     auto session = startSession(std::move(request), answer);
@@ -174,7 +174,7 @@ Answer receiveAnswer(int pipe) {
     ::close(pipe);
     const int code = session ? session->run().resultCode : answer.exitCode;
     session.reset();
-    leaveSocketFolder(); // main()'s own comes to no end here
+    leaveSocketFolder(); // main() does not return in this process
     ::_exit(code);
 }
 
@@ -185,7 +185,8 @@ int serveInForeground(LaunchRequest request) {
     return session ? session->run().resultCode : answer.exitCode;
 }
 
-/// With its launcher at the other end of stdin and stdout: it hears the ranks, and its end is the run's.
+/// Serves with the launcher at the other end of stdin and stdout: the launcher gets the ranks' output, and the run ends
+/// with it.
 int serveAttended(LaunchRequest request) {
     Answer answer;
     StdoutPump out;
@@ -196,7 +197,7 @@ int serveAttended(LaunchRequest request) {
     say(answer);
     if (!session)
         return answer.exitCode;
-    LoggingOptions logging; // stderr is for the one sentence at the end
+    LoggingOptions logging; // keep stderr for the one sentence at the end
     logging.program = "lockstep-agent";
     logging.toStderr = false;
     logging.file = session->folder().agentConsole(session->node());
@@ -209,7 +210,7 @@ int serveAttended(LaunchRequest request) {
         if (n > 0 || (n < 0 && errno == EINTR))
             return;
         loop.unwatch(input);
-        session->stop("whoever started it, who has gone");
+        session->stop("the end of the process that started it");
     });
     const RunEnd ending = session->run();
     out.finish();
@@ -227,7 +228,7 @@ int detach(LaunchRequest request) {
     if (middle == 0) {
         ::close(ends[0]);
         ::setsid();
-        // Forked again, so that no session leader is left that could catch a terminal.
+        // The second fork leaves no session leader, which could acquire a controlling terminal.
         if (::fork() == 0)
             serveDetached(std::move(request), ends[1]);
         ::_exit(0);

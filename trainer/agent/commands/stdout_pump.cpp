@@ -11,7 +11,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::size_t mostKept = 4u << 20;
-/// A pipe that polls writable takes this much without blocking (PIPE_BUF).
+/// A pipe that polls as writable takes this much without blocking (PIPE_BUF).
 constexpr std::size_t safeWrite = 4096;
 } // namespace
 
@@ -38,7 +38,7 @@ bool StdoutPump::writeSome(int waitMs) {
         m_buffer.erase(0, static_cast<std::size_t>(n));
         return true;
     }
-    if (n < 0 && errno != EINTR && errno != EAGAIN) { // the reader has gone; the run has not
+    if (n < 0 && errno != EINTR && errno != EAGAIN) { // the reader has gone, but the run goes on
         m_closed = true;
         m_buffer.clear();
     }

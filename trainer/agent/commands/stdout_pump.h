@@ -6,13 +6,13 @@
 
 namespace lockstep::agent {
 
-/// Writes to stdout without ever waiting for its reader: what does not fit now is kept, up to 4 MiB, then left out and
-/// counted. The ranks' console files have everything.
+/// Writes to stdout without ever waiting for its reader. What does not fit is kept, up to 4 MiB; further lines are
+/// dropped and counted. The ranks' console files have everything.
 class StdoutPump {
 public:
     void put(std::string_view line); ///< adds the newline
-    void flush();                    ///< writes what goes without waiting; call now and then
-    void finish();                   ///< waits for the reader, two seconds at most
+    void flush();                    ///< writes what fits without waiting; call regularly
+    void finish();                   ///< waits for the reader, at most 2 s
 
 private:
     bool writeSome(int waitMs);

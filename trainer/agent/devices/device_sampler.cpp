@@ -53,7 +53,8 @@ DeviceSample Sampler::sampleCpu(const DevicePlan &plan, const CoreTimesByCore &t
     sample.name = plan.model;
     sample.cores = formatCores(plan.cores);
     sample.utilization = busyShare(m_coreTimes, times, plan.cores);
-    for (const ProcessSample &rank : ranks) // what the rank on it holds; a share of a shared process is unknown
+    // Only a rank that has the device for itself: the device's part of a shared process's memory is unknown.
+    for (const ProcessSample &rank : ranks)
         if (plan.rank && rank.rank == plan.rank)
             sample.memoryUsedBytes = rank.rssBytes;
     return sample;
@@ -65,7 +66,7 @@ void Sampler::addGpus(std::vector<DeviceSample> &samples) {
     for (GpuWatch::Sample &sample : m_gpus->latest()) {
         std::int64_t &seen = m_gpuSampleNs[sample.device.device];
         if (sample.monoNs <= seen)
-            continue; // NVML is late: nothing new is known
+            continue; // NVML is late: no new sample
         seen = sample.monoNs;
         samples.push_back(std::move(sample.device));
     }

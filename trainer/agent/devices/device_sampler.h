@@ -16,16 +16,16 @@
 
 namespace lockstep::agent {
 
-/// One device of the run, as it is sampled.
+/// A device of the run, as the sampler sees it.
 struct DevicePlan {
     std::string name; ///< "cpu:0", or the GPU's UUID
     std::string kind; ///< cpu | cuda
     std::string model;
-    CoreList cores;          ///< of a CPU device
-    std::optional<int> rank; ///< the one rank that has this device for itself, if so
+    CoreList cores;          ///< CPU devices
+    std::optional<int> rank; ///< the rank that uses this device alone; absent when the device is shared
 };
 
-/// Measures devices, ranks, followers and the agent itself; called at 5 Hz from the agent's loop.
+/// Measures devices, ranks, followers and the agent itself. Called five times a second, on the agent's loop.
 class Sampler {
 public:
     struct Watched {
@@ -35,11 +35,11 @@ public:
 
     Sampler(const Clock &clock, std::vector<DevicePlan> devices, std::unique_ptr<Nvml> nvml);
 
-    /// Everything since the last call.
+    /// What happened since the last call. Shares are fractions (0..1); memory is in bytes.
     [[nodiscard]] Frame sample(const std::vector<Watched> &ranks, const std::vector<Watched> &viewers);
 
     [[nodiscard]] std::int64_t lastSampleNs() const { return m_lastNs; }
-    /// Mean and largest use of every device in that time.
+    /// Mean and largest use of every device between two times (CLOCK_MONOTONIC, ns).
     [[nodiscard]] std::vector<DeviceEpochUse> over(std::int64_t fromNs, std::int64_t toNs) const;
 
 private:

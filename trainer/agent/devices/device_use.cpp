@@ -26,10 +26,10 @@ constexpr std::size_t mostUsers = 8;
 
 struct ProcessTimes {
     std::uint64_t ticks = 0;
-    int core = -1; ///< where it last ran
+    int core = -1; ///< where the process last ran
 };
 
-/// Fields 14, 15 and 39 of proc(5)'s stat, counted behind the program's name.
+/// Fields 14, 15 and 39 of /proc/PID/stat (see proc(5)). They are counted from the end of the program's name.
 std::optional<ProcessTimes> timesOf(const std::string &pid) {
     const std::string text = readSmallFile("/proc/" + pid + "/stat");
     const auto name = text.rfind(')');
@@ -69,12 +69,13 @@ std::string nameOfProcess(int pid) {
     return name;
 }
 
-/// Ourselves, and the window that asks: gone, or idle, when a run uses the device.
+/// This process and its parent, which asked for the measurement: neither will use the device while a run does.
 bool isAsking(int pid) {
     return pid == ::getpid() || pid == ::getppid();
 }
 
-/// The processes that took a share of these cores between two looks; those that ask add to `asking` instead.
+/// The processes that used these cores between two readings. What this process and its parent used is added to `asking`
+/// instead.
 std::vector<DeviceUser> usersOf(const CoreList &cores, const std::map<int, ProcessTimes> &before,
                                 const std::map<int, ProcessTimes> &after, double seconds, double &asking) {
     std::vector<DeviceUser> users;

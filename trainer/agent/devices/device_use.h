@@ -12,22 +12,22 @@ namespace lockstep::agent {
 /// A program that uses a device now.
 struct DeviceUser {
     int pid = 0;
-    std::string name;                  ///< as /proc/PID/comm has it; empty when it is gone or of another machine
-    std::optional<double> share;       ///< of the device's cores, 0..1 (CPU devices)
+    std::string name;            ///< as in /proc/PID/comm; empty if the process has ended or belongs to another machine
+    std::optional<double> share; ///< 0..1, of the time of the device's cores (CPU devices)
     std::optional<double> memoryBytes; ///< on the device (GPUs)
 };
 
-/// How a device stands now, before a run is put on it.
+/// How much a device is used now, before a run starts on it.
 struct DeviceUse {
     DeviceRecord record;
-    std::optional<double> busy; ///< CPU: busy share of its cores; GPU: share of time in which a kernel ran. 0..1
+    std::optional<double> busy; ///< 0..1. CPU: busy share of its cores. GPU: share of time in which a kernel ran
     std::optional<double> memoryUsedBytes; ///< GPUs
-    std::vector<DeviceUser> users;         ///< those with the largest share first
+    std::vector<DeviceUser> users;         ///< the largest share first
 };
 
-/// Looks for about a third of a second at this machine's devices, its GPUs through `nvml` (may be null). Blocks so long.
-/// A CPU device's users are the processes that took at least 2 % of its cores; a process that moved among cores counts
-/// where it last ran. This process and its parent, which ask, are left out of both.
+/// Measures the devices of this machine for about a third of a second, and blocks for so long. `nvml` gives the GPUs;
+/// it may be null. A CPU device's users are the processes that took at least 2 % of its cores. A process that moved
+/// between cores counts where it last ran. This process and its parent are left out of both figures.
 [[nodiscard]] std::vector<DeviceUse> lookAtDevices(int coresPerDevice, Nvml *nvml);
 
 } // namespace lockstep::agent

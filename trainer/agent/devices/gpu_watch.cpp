@@ -13,12 +13,12 @@
 
 namespace lockstep::agent {
 
-/// Owned by both sides: the thread may outlive the watch when the driver does not answer.
+/// Owned by the watch and by its thread: the thread may outlive the watch when the driver does not answer.
 struct GpuWatch::Shared {
     std::mutex mutex;
     std::condition_variable wake;
     bool stop = false, over = false;
-    std::unique_ptr<Nvml> nvml; ///< the thread's alone
+    std::unique_ptr<Nvml> nvml; ///< used by the thread only
     std::map<std::string, Sample> samples;
 
     void run(const std::vector<std::size_t> &gpus, std::chrono::milliseconds interval);

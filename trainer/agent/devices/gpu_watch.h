@@ -15,15 +15,15 @@ namespace lockstep::agent {
 class GpuWatch {
 public:
     struct Sample {
-        std::int64_t monoNs = 0; ///< when it was taken
+        std::int64_t monoNs = 0; ///< CLOCK_MONOTONIC, when it was taken
         DeviceSample device;
     };
 
-    /// Watches those of `nvml`'s GPUs whose UUID is in `uuids`; takes nvml over.
+    /// Watches those GPUs of `nvml` whose UUID is in `uuids`.
     GpuWatch(std::unique_ptr<Nvml> nvml, const std::vector<std::string> &uuids, std::chrono::milliseconds interval);
-    ~GpuWatch(); ///< waits for the thread briefly; one stuck inside the driver is left behind
+    ~GpuWatch(); ///< waits for the thread briefly; a thread that is stuck in the driver is left running
 
-    [[nodiscard]] std::vector<Sample> latest() const; ///< one a GPU that has been sampled
+    [[nodiscard]] std::vector<Sample> latest() const; ///< the newest sample of each GPU that has one
 
 private:
     struct Shared;

@@ -21,7 +21,7 @@ namespace lockstep::agent {
 
 namespace {
 
-/// The value of the first `key` line in "key<separator>value" text, quotes taken off.
+/// The value of the first line "key<separator>value" in `text`, without quotes.
 std::string valueOf(const std::string &text, std::string_view key, char separator) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {

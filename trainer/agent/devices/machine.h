@@ -12,14 +12,15 @@ namespace lockstep::agent {
 
 [[nodiscard]] std::string hostName();
 
-/// What this process may use here, for validation.
+/// The devices that this process may use, for checking a configuration.
 [[nodiscard]] MachineFacts machineFacts(const Nvml *nvml);
 
-/// The record of this machine. CPU devices are listed as blocks of `coresPerDevice` of the allowed cores. Data sets'
-/// checksums and torch's version are the trainer's to know and stay empty; of several nodes the session asks for the latter.
+/// The record of this machine. CPU devices are blocks of `coresPerDevice` of the allowed cores. The checksums of data
+/// sets and the version of torch stay empty, since only the trainer knows them. With several nodes the session asks the
+/// trainer for the version.
 [[nodiscard]] MachineRecord takeMachineRecord(int node, int coresPerDevice, const Nvml *nvml);
 
-/// Name and numeric address of every interface that is up; IPv4 before IPv6.
+/// Name and numeric address of every interface that is up, IPv4 before IPv6.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> networkInterfaces();
 
 } // namespace lockstep::agent

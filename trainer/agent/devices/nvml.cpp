@@ -14,8 +14,9 @@
 
 namespace lockstep::agent {
 
-// What nvml.h declares (ABI-stable, versioned names), no more than is used. Not in an anonymous namespace: GCC 13 crashes over
-// function pointers that name such types, where the unit is put together with others.
+// The part of nvml.h that is used here. NVML's functions carry their version in their names, so the ABI is stable.
+// These types are not in an anonymous namespace: GCC 13 crashes in unity builds on function pointers that name such
+// types.
 namespace nvml_abi {
 using Return = int; ///< 0 is success
 using Handle = void *;
@@ -44,7 +45,7 @@ struct GpmMetric {
 struct GpmMetricsGet {
     unsigned version, count;
     Handle sample1, sample2;
-    GpmMetric metrics[512]; ///< nvml.h has fewer; only `count` of them are looked at
+    GpmMetric metrics[512]; ///< nvml.h has fewer; NVML reads only `count` of them
 };
 } // namespace nvml_abi
 
@@ -90,7 +91,7 @@ struct Nvml::Impl {
     struct Device {
         Handle handle = nullptr;
         bool gpm = false;
-        Handle previous = nullptr, current = nullptr; ///< GPM samples
+        Handle previous = nullptr, current = nullptr; ///< samples of GPM (GPU performance monitoring)
         bool hasPrevious = false;
     };
     std::vector<Gpu> gpus;
@@ -108,11 +109,11 @@ struct Nvml::Impl {
 };
 
 namespace {
-/// Whether device files let this process in: a cgroup hides a GPU from CUDA, not from NVML.
+/// Whether the device files allow this process to use a GPU. A cgroup hides a GPU from CUDA, but not from NVML.
 bool mayOpen(unsigned minor) {
     const std::string path = "/dev/nvidia" + std::to_string(minor);
     if (::access(path.c_str(), F_OK) != 0)
-        return true; // WSL and the like have no such files
+        return true; // e.g. WSL has no such files
     const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
     return fd.valid();
 }
@@ -188,7 +189,7 @@ void Nvml::Impl::listGpus() {
             if (migByIndex(handle, k, &slice) == 0)
                 addDevice(slice, i, true);
     }
-    // Keep what CUDA_VISIBLE_DEVICES leaves, and the handles in step with it.
+    // Keep the GPUs that CUDA_VISIBLE_DEVICES leaves, and their handles in the same order.
     const std::vector<Gpu> all = std::move(gpus);
     const std::vector<Device> allDevices = std::move(devices);
     gpus = visibleGpus(all, ::getenv("CUDA_VISIBLE_DEVICES"));
@@ -240,7 +241,7 @@ std::unique_ptr<Nvml> Nvml::load() {
         return nullptr;
     Return (*init)() = nullptr;
     if (!impl.find(init, "nvmlInit_v2") || !impl.findAll() || init() != 0) {
-        impl.shutdown = nullptr; // nothing was started
+        impl.shutdown = nullptr; // nvmlInit failed, so nothing must be shut down
         return nullptr;
     }
     impl.listGpus();

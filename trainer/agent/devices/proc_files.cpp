@@ -33,7 +33,7 @@ CoreTimesByCore parseProcStat(std::string_view text) {
         std::string_view line = text.substr(0, end);
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         if (!line.starts_with("cpu"))
-            break; // the cores come first
+            break; // the lines of the cores come first
         if (line.size() < 4 || line[3] == ' ')
             continue; // the sum over all cores
         std::istringstream fields{std::string(line.substr(3))};
@@ -43,7 +43,7 @@ CoreTimesByCore parseProcStat(std::string_view text) {
             continue;
         fields >> iowait >> irq >> softirq >> steal;
         CoreTimes &core_times = times[core];
-        core_times.busy = user + nice + system + irq + softirq; // user holds guest
+        core_times.busy = user + nice + system + irq + softirq; // user includes guest
         core_times.total = core_times.busy + idle + iowait + steal;
         core_times.stolen = steal;
     }
@@ -56,7 +56,7 @@ std::optional<double> busyShare(const CoreTimesByCore &before, const CoreTimesBy
         const auto a = before.find(core), b = after.find(core);
         if (a == before.end() || b == after.end())
             return std::nullopt;
-        // A kernel may step these back by a tick: never below zero.
+        // Some kernels decrease these counters by a tick: the difference must not become negative.
         busy += b->second.busy > a->second.busy ? b->second.busy - a->second.busy : 0;
         total += b->second.total > a->second.total ? b->second.total - a->second.total : 0;
     }
@@ -82,7 +82,7 @@ std::map<pid_t, double> threadsWaitedSeconds(pid_t pid) {
     while (const dirent *entry = ::readdir(threads)) {
         if (entry->d_name[0] == '.')
             continue;
-        // sched-stats: time on a core, time waiting for one, both in ns, and how often it ran
+        // schedstat: time on a core and time waiting for one, both in ns, and how often it ran
         const std::string text = readSmallFile(folder + "/" + entry->d_name + "/schedstat");
         unsigned long long ran = 0, waitedNs = 0;
         if (std::sscanf(text.c_str(), "%llu %llu", &ran, &waitedNs) == 2)
@@ -96,14 +96,14 @@ std::optional<double> processRssBytes(pid_t pid) {
     const std::string text = readSmallFile("/proc/" + std::to_string(pid) + "/statm");
     unsigned long long size = 0, resident = 0;
     if (std::sscanf(text.c_str(), "%llu %llu", &size, &resident) != 2 ||
-        resident == 0) // it has ended, and is not reaped yet
+        resident == 0) // the process has ended and is not reaped yet
         return std::nullopt;
     return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
 std::optional<pid_t> parentOf(pid_t pid) {
     const std::string text = readSmallFile("/proc/" + std::to_string(pid) + "/stat");
-    const auto name_end = text.rfind(')'); // a process may be named anything, ')' included
+    const auto name_end = text.rfind(')'); // a process's name may contain anything, ')' included
     char state = 0;
     int parent = 0;
     if (name_end == std::string::npos || std::sscanf(text.c_str() + name_end + 1, " %c %d", &state, &parent) != 2)
@@ -141,7 +141,7 @@ std::optional<double> parseQuotaWaited(std::string_view cpuStat) {
 }
 
 std::optional<double> quotaWaitedSeconds() {
-    // Lines "0::/path" (version 2) and "N:cpu,cpuacct:/path" (version 1).
+    // Lines are "0::/path" (cgroup version 2) or "N:cpu,cpuacct:/path" (version 1).
     std::istringstream lines(readSmallFile("/proc/self/cgroup"));
     for (std::string line; std::getline(lines, line);) {
         const auto first = line.find(':'), second = line.find(':', first + 1);
@@ -155,7 +155,7 @@ std::optional<double> quotaWaitedSeconds() {
             root += "/cpu";
         }
         for (const std::string &folder :
-             {root + line.substr(second + 1), root}) // in a container the mount is the group
+             {root + line.substr(second + 1), root}) // in a container the mount point is the group itself
             if (const auto waited = parseQuotaWaited(readSmallFile(folder + "/cpu.stat")))
                 return waited;
     }

@@ -53,7 +53,7 @@ void SurroundingsMeter::addSince(const Look &before, const Look &now) {
         known = known && a != before.cores.end() && b != now.cores.end();
         if (!known)
             break;
-        // A kernel may step these back by a tick.
+        // Some kernels decrease these counters by a tick.
         busyS += (static_cast<double>(b->second.busy) - static_cast<double>(a->second.busy)) * tickSeconds();
         stolenS += (static_cast<double>(b->second.stolen) - static_cast<double>(a->second.stolen)) * tickSeconds();
     }
@@ -61,7 +61,7 @@ void SurroundingsMeter::addSince(const Look &before, const Look &now) {
         double oursS = 0;
         for (const auto &[pid, used] : now.treeCpuS) {
             const auto then = before.treeCpuS.find(pid);
-            oursS += used - (then == before.treeCpuS.end() ? 0 : then->second); // a new one began in this run
+            oursS += used - (then == before.treeCpuS.end() ? 0 : then->second); // new: it began in this run
         }
         for (const auto &[pid, used] : now.guestsCpuS)
             if (const auto then = before.guestsCpuS.find(pid); then != before.guestsCpuS.end())

@@ -12,22 +12,22 @@
 
 namespace lockstep::agent {
 
-/// Adds up over a run what others took of its cores and how long clocks were held down. Called at 5 Hz; the kernel's files
-/// are read once a second.
+/// Adds up over a run how much of its cores other programs used and how long clocks were throttled. Called five times a
+/// second; it reads the kernel's files once a second.
 class SurroundingsMeter {
 public:
     /// `cores`: those the run may use.
     explicit SurroundingsMeter(CoreList cores) : m_cores(std::move(cores)) {}
-    /// A sample as it goes into the log, and who keeps the run's queue.
+    /// `sample` as it goes into the log; `queueOwners` are the processes that own the run's queue.
     void take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners);
-    /// Absent until two looks were taken.
+    /// Absent until the kernel's files were read twice.
     [[nodiscard]] std::optional<Surroundings> total() const;
 
 private:
     struct Look { ///< what was read at one moment
         CoreTimesByCore cores;
-        std::map<pid_t, double> treeCpuS;   ///< the agent, its ranks, what they started
-        std::map<pid_t, double> guestsCpuS; ///< viewers and the queue's owner: older than the run
+        std::map<pid_t, double> treeCpuS;   ///< CPU s of the agent, its ranks, what they started
+        std::map<pid_t, double> guestsCpuS; ///< CPU s of viewers and the queue's owner, which may be older than the run
         std::optional<double> quotaWaitedS;
         std::optional<std::uint64_t> heatThrottles;
     };
@@ -39,7 +39,7 @@ private:
     CoreList m_cores;
     std::optional<Look> m_before;
     double m_sinceLookS = 0, m_measuredS = 0;
-    std::optional<double> m_otherCpuS; ///< signed: ticks and processor clocks differ by a little to both sides
+    std::optional<double> m_otherCpuS; ///< may be slightly negative: ticks and CPU clocks differ a little
     std::optional<double> m_stolenS, m_quotaS;
     std::map<std::string, double> m_gpuThrottledS;
     std::vector<std::string> m_reasons;

@@ -9,24 +9,24 @@
 
 namespace lockstep::agent {
 
-/// What one device did over the run, for the epochs' mean and maximum. Memory is bounded: past `limit` samples the older
-/// half is merged pairwise, which keeps sums and maxima exact and only blurs where an old epoch began.
+/// The use of one device over a run, for the mean and maximum of each epoch. Memory is bounded: past `limit` samples
+/// the older half is merged in pairs. Sums and maxima stay exact; only the borders of old epochs blur.
 class UseHistory {
 public:
     explicit UseHistory(std::size_t limit = 20'000) : m_limit(limit) {}
 
-    /// A sample that speaks for [fromNs, toNs); absent values are unknown.
+    /// A sample that holds for [fromNs, toNs). Absent values are unknown.
     void add(std::int64_t fromNs, std::int64_t toNs, std::optional<double> utilization,
              std::optional<double> memoryBytes);
 
-    /// Means weighted by overlap with [fromNs, toNs], largest of the samples that lie mostly inside (of any that
-    /// overlap when the window is shorter than a sample). Absent when nothing overlaps.
+    /// Means are weighted by overlap with [fromNs, toNs]. The maximum is taken over the samples that lie mostly inside,
+    /// or over all that overlap when the window is shorter than a sample. Absent when nothing overlaps.
     [[nodiscard]] DeviceEpochUse over(const std::string &device, std::int64_t fromNs, std::int64_t toNs) const;
 
     [[nodiscard]] std::size_t size() const { return m_samples.size(); }
 
 private:
-    struct Mean { ///< over time
+    struct Mean { ///< a mean over time
         double sum = 0, seconds = 0, max = 0;
         void add(const Mean &other, double share = 1);
     };

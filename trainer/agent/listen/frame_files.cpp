@@ -14,7 +14,7 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::size_t chunkBytes = 1 << 20;
-constexpr int mostChunksALook = 64; ///< then the others get their turn
+constexpr int mostChunksALook = 64; ///< then it is the next file's turn
 } // namespace
 
 Result<FrameFiles> FrameFiles::open(const std::string &path, Handlers handlers) {
@@ -47,7 +47,8 @@ bool FrameFiles::look() {
 }
 
 bool FrameFiles::readFile(const std::string &file, Place &place) {
-    const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)); // anew each time: over NFS that asks for what is new
+    // Opened for every read: over NFS that makes new data visible.
+    const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat info {};
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
         return false;
@@ -66,7 +67,7 @@ bool FrameFiles::readFile(const std::string &file, Place &place) {
         const auto last = left.rfind('\n');
         if (last == std::string_view::npos) {
             if (left.size() < maxFrameBytes)
-                return any; // the rest of the line is still to come
+                return any; // the rest of the line has not been written yet
             place.offset += left.size();
             place.endless = true;
             continue;

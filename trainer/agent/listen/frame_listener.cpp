@@ -22,9 +22,9 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::seconds helloTimeout{5};
-constexpr std::size_t mostPeers = 8192; ///< strangers must not take all descriptors
+constexpr std::size_t mostPeers = 8192; ///< strangers must not use up all descriptors
 
-/// Equal in a time that does not tell how much of it was.
+/// Compares in constant time: how long it takes does not reveal how many characters match.
 bool sameToken(const std::string &a, const std::string &b) {
     unsigned char differs = a.size() == b.size() ? 0 : 1;
     for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
@@ -39,7 +39,7 @@ struct FrameListener::Peer {
     Fd fd;
     EventLoop::Token token = 0, helloTimer = 0;
     LineFramer framer;
-    std::optional<int> rank; ///< once it has said hello
+    std::optional<int> rank; ///< set by the hello
     std::string from;
     bool gone = false;
 };
@@ -121,7 +121,7 @@ void FrameListener::acceptAll() {
         }
         auto peer = std::make_unique<Peer>();
         if (m_tcp.valid()) {
-            const int on = 1; // a rank whose machine vanished is noticed
+            const int on = 1; // detects that a rank's machine has vanished
             ::setsockopt(fd->get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
             const int idle = 10, interval = 5, count = 3;
             ::setsockopt(fd->get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
@@ -173,9 +173,9 @@ void FrameListener::takeHello(Peer &peer, std::string_view line) {
         return refuse(peer, hello.error());
     if (m_tcp.valid() && !sameToken(hello->token, m_token))
         return refuse(peer, Error::failed(hello->token.empty() ? "no token was given" : "the token is wrong",
-                                          "set LOCKSTEP_FRAMES_TOKEN to the one that lockstepctl listen told"));
+                                          "set LOCKSTEP_FRAMES_TOKEN to the one that lockstepctl listen printed"));
     if (hello->role != "rank" || !hello->rank)
-        return refuse(peer, Error::failed("role '" + hello->role + "' can't connect here", "say rank"));
+        return refuse(peer, Error::failed("role '" + hello->role + "' can't connect here", "use the role rank"));
     const auto next = m_handlers.onHello(*hello->rank, *hello);
     if (!next)
         return refuse(peer, next.error());
@@ -206,7 +206,7 @@ void FrameListener::refuse(Peer &peer, const Error &why) {
 void FrameListener::close(Peer &peer) {
     if (peer.gone)
         return;
-    peer.gone = true; // swept after the batch: somebody up the stack may still hold it
+    peer.gone = true; // removed after the batch, since a caller may still use it
     m_loop.cancel(peer.helloTimer);
     m_loop.unwatch(peer.token);
     peer.fd.close();

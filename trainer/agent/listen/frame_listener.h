@@ -14,21 +14,23 @@
 
 namespace lockstep::agent {
 
-/// Takes connections of ranks that somebody else started: over TCP, each with the token, or on a unix socket of one's own.
-/// A rank may come late, go, and come again; its newer connection takes the place of the older one. All calls from the
+/// Accepts connections of ranks that somebody else started: over TCP, where each needs the token, or on a unix socket.
+/// A rank may connect late, leave and connect again; its newer connection replaces the older one. All calls on the
 /// loop's thread.
 class FrameListener {
 public:
     struct Handlers {
-        /// What the rank's process is to send from (its next rseq); an error is told to it, and the connection ends.
+        /// Returns the rseq from which the rank's process must send. An error is sent to the rank, and the connection
+        /// ends.
         std::function<Result<std::uint64_t>(int rank, const Hello &hello)> onHello;
         std::function<void(int rank, std::string_view line)> onLine;
         std::function<void(int rank)> onGone;
-        std::function<void(int rank, const Error &why)> onCut; ///< closed by us: an endless line
+        std::function<void(int rank, const Error &why)> onCut; ///< this side closed it: a line without end
         std::function<void(const std::string &message)> onRefused;
     };
 
-    /// `address`: of this machine, or the name of an interface; nothing is listened on besides. Port 0: any free one.
+    /// `address` is an address of this machine or the name of an interface; it listens nowhere else. Port 0: any free
+    /// one.
     static Result<std::unique_ptr<FrameListener>> onTcp(EventLoop &loop, const std::string &address, int port,
                                                         std::string token);
     static Result<std::unique_ptr<FrameListener>> onUnix(EventLoop &loop, const std::string &path);
@@ -41,7 +43,7 @@ public:
     [[nodiscard]] bool connected(int rank) const;
     [[nodiscard]] bool anyConnected() const;
     void drain(); ///< reads all that ranks have sent so far
-    void sweep(); ///< forgets the connections that are gone; call after each batch of the loop
+    void sweep(); ///< removes closed connections; call after each batch of the loop
     std::set<int> sendControl(const Control &control);
 
 private:

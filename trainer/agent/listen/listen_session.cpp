@@ -39,7 +39,7 @@ Result<void> ListenSession::openFiles() {
     FrameFiles::Handlers handlers;
     handlers.onLine = [this](std::string_view line) { takeFileLine(line); };
     handlers.onBegunAnew = [this](const std::string &file) {
-        const std::string sentence = file + " was written anew";
+        const std::string sentence = file + " was rewritten";
         if (m_run)
             m_run->alert("frames_begun_anew", sentence);
         else
@@ -79,8 +79,8 @@ Result<void> ListenSession::openListener() {
 void ListenSession::onSignal(int number) {
     const std::string name = signalName(number);
     if (!m_run)
-        return quit({exitStopped, "nothing came before " + name});
-    m_run->end(RunState::Stopped, "nobody listens any more (" + name + "); the ranks go on by themselves");
+        return quit({exitStopped, "no frame came before " + name});
+    m_run->end(RunState::Stopped, "the listener was stopped (" + name + "); the ranks go on without it");
 }
 
 void ListenSession::quit(ListenEnding ending) {
@@ -113,7 +113,7 @@ Result<void> ListenSession::openRun(const Frame &first) {
 
 // --- connections -------------------------------------------------------------------------------------------------
 
-/// The next rseq that the rank's process is to send from.
+/// Returns the rseq from which the rank's process must send.
 Result<std::uint64_t> ListenSession::greet(int rank, const Hello &hello) {
     const int worldSize = m_run ? m_run->worldSize() : m_plan.ranks;
     if (m_run && m_run->over())
@@ -131,7 +131,7 @@ Result<std::uint64_t> ListenSession::greet(int rank, const Hello &hello) {
         return m_run->nextRseq(rank);
     if (!before.empty()) {
         m_run->startOver(rank);
-        m_run->note("rank " + std::to_string(rank) + " came again as another process");
+        m_run->note("rank " + std::to_string(rank) + " reconnected as another process");
     }
     return 0;
 }
@@ -140,7 +140,7 @@ void ListenSession::takeLine(int rank, std::string_view line) {
     if (!m_run) {
         const auto frame = m_decoder.decode(line);
         if (!frame || frame->rank != rank)
-            return m_told.onNote("rank " + std::to_string(rank) + " sent something else than a frame of its own");
+            return m_told.onNote("rank " + std::to_string(rank) + " sent a line that is not one of its own frames");
         if (const auto opened = openRun(*frame); !opened)
             return quit({exitCodeOf(opened.error()), opened.error().message()});
     }
@@ -161,7 +161,7 @@ void ListenSession::takeFileLine(std::string_view line) {
     const auto frame = m_decoder.decode(line);
     if (!frame || !frame->rank || !frame->rseq || *frame->rank < 0 || *frame->rank >= mostListenedRanks) {
         if (m_strays++ == 0)
-            m_told.onNote("a line of the files is no rank's frame and is left out");
+            m_told.onNote("a line in the files is not a rank's frame and is ignored");
         return;
     }
     if (!m_run)
@@ -169,12 +169,13 @@ void ListenSession::takeFileLine(std::string_view line) {
             return quit({exitCodeOf(opened.error()), opened.error().message()});
     const int rank = *frame->rank;
     if (!m_begun.insert(rank).second && *frame->rseq == 0)
-        m_run->startOver(rank); // a rank that was started again appends to its file
+        m_run->startOver(rank); // a restarted rank appends to its file
     m_run->extendTo(frame->wallUs);
     deliver(rank, line);
 }
 
-/// Whether the run is over is not asked within a file: it has one rank's frames, and others have not been read yet.
+/// Does not check whether the run is over within a file: that file has only one rank's frames, and others may be
+/// unread.
 void ListenSession::readFiles() {
     if (m_run && m_run->over())
         return;
@@ -209,7 +210,7 @@ void ListenSession::checkPatience() {
         return;
     const auto patience = std::chrono::duration_cast<std::chrono::seconds>(m_plan.patience);
     m_run->end(RunState::Failed,
-               "nothing came for " + std::to_string(patience.count()) + " s, and not every rank has told its end");
+               "nothing came for " + std::to_string(patience.count()) + " s, and not every rank has reported its end");
 }
 
 ListenEnding ListenSession::run() {

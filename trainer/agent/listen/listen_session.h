@@ -19,29 +19,29 @@
 
 namespace lockstep::agent {
 
-/// What `lockstep-agent listen` was told.
+/// The options of `lockstep-agent listen`.
 struct ListenPlan {
     std::string address; ///< interface or address; empty: loopback
     int port = 0;        ///< 0: any free one
-    std::string socket;  ///< a unix socket instead
+    std::string socket;  ///< listen on this unix socket instead
     std::string token;
     std::string files;                           ///< frame files instead of connections: a folder or a file
-    bool import = false;                         ///< of files: take what is there, and end
-    int ranks = 0;                               ///< 0: as the first rank says
-    std::string name;                            ///< empty: made of what the ranks say of themselves
-    std::chrono::milliseconds patience{600'000}; ///< without any rank, before a run counts as failed
+    bool import = false;                         ///< with files: read what is there, then end
+    int ranks = 0;                               ///< 0: the number that the first rank reports
+    std::string name;                            ///< empty: made from what the ranks report
+    std::chrono::milliseconds patience{600'000}; ///< how long a run may be without any rank before it counts as failed
 };
 
-/// Where the frames of a run that somebody else started (torchrun, Kubernetes, a shell) come from: connections of its ranks, or
-/// files. The run (ListenedRun) begins with the first frame. It is over when every rank has reported its end, or nothing came
-/// for too long. Everything is on the calling thread.
+/// Receives the frames of a run that somebody else started (torchrun, Kubernetes, a shell), from connections of its
+/// ranks or from files. The run (ListenedRun) begins with the first frame. It is over when every rank has reported its
+/// end, or when no frame has come for `patience`. All calls on the calling thread.
 ///   Waiting → (first frame) Running → Over
 class ListenSession {
 public:
     struct Told {
         std::function<void(const std::string &address)> onListening;
-        std::function<void(const std::string &run)> onReady;     ///< the run's folder is there
-        std::function<void(const std::string &sentence)> onNote; ///< for stderr: refused connections
+        std::function<void(const std::string &run)> onReady;     ///< the run's folder exists
+        std::function<void(const std::string &sentence)> onNote; ///< for stderr, e.g. refused connections
     };
     static Result<std::unique_ptr<ListenSession>> start(ListenPlan plan, Told told);
 
@@ -62,7 +62,7 @@ private:
     void everySecond();
     void checkPatience();
     void onSignal(int number);
-    void quit(ListenEnding ending); ///< there never was a run
+    void quit(ListenEnding ending); ///< ends before a run began
 
     ListenPlan m_plan;
     Told m_told;
@@ -70,15 +70,15 @@ private:
     EventLoop m_loop;
     std::optional<SignalWatch> m_signals;
     EventLoop::Token m_second = 0, m_filesTimer = 0;
-    std::unique_ptr<FrameListener> m_listener; ///< or m_files
+    std::unique_ptr<FrameListener> m_listener; ///< set, or m_files is
     std::optional<FrameFiles> m_files;
-    Decoder m_decoder; ///< of the first frame, and of file lines, which name their ranks themselves
-    std::map<int, std::string> m_processes; ///< host and pid of each rank that has connected: another one counts from 0
-    std::set<int> m_begun;                  ///< ranks whose lines of files have been read
+    Decoder m_decoder; ///< decodes the first frame, and lines of files, which name their rank themselves
+    std::map<int, std::string> m_processes; ///< host and pid by rank, once connected; a new process sends from 0
+    std::set<int> m_begun;                  ///< ranks with lines read from files
     std::unique_ptr<ListenedRun> m_run;     ///< from the first frame on
     std::int64_t m_aloneSinceNs = 0;
     std::uint64_t m_strays = 0;
-    ListenEnding m_ending; ///< without a run
+    ListenEnding m_ending; ///< if no run began
 };
 
 } // namespace lockstep::agent

@@ -13,10 +13,10 @@
 namespace lockstep::agent {
 
 namespace {
-/// Without a number of ranks: so long after the last known one ended another one may still come.
+/// If the number of ranks is unknown: a further rank may still come this long after the last known one ended.
 constexpr std::int64_t lateNs = 3'000'000'000;
 
-/// A lockstep-trainer reports its whole config. What a script reports is not enough to make one.
+/// A lockstep-trainer reports its whole configuration. What a script reports may not be enough to make one.
 std::optional<RunConfig> configFrom(const About &about, int worldSize) {
     if (!about.contains("method") || !about.contains("model") || !about.contains("batch_size"))
         return std::nullopt;
@@ -24,7 +24,7 @@ std::optional<RunConfig> configFrom(const About &about, int worldSize) {
     for (const auto &[key, value] : about)
         if (const FieldSpec *field = findField(key); !field || field->perProcess || !field->set(config, value))
             return std::nullopt;
-    if (isDistributed(config.method) && deviceCount(config) != worldSize) { // each node names its own
+    if (isDistributed(config.method) && deviceCount(config) != worldSize) { // each node names its own devices
         config.devices.clear();
         for (int i = 0; i < worldSize; ++i)
             config.devices.push_back(std::to_string(i));
@@ -70,7 +70,7 @@ Result<std::unique_ptr<ListenedRun>> ListenedRun::open(EventLoop &loop, const Cl
     if (!folder)
         return fail(folder.error());
     if (options.fromFiles)
-        record.startWallUs = first.wallUs; // it may have begun long ago
+        record.startWallUs = first.wallUs; // the run may have begun long ago
     std::unique_ptr<ListenedRun> run(
         new ListenedRun(loop, clock, std::move(options), std::move(handlers), std::move(record), std::move(*folder)));
     run->m_firstWallUs = run->m_lastWallUs = first.wallUs;
@@ -95,7 +95,7 @@ Result<void> ListenedRun::openLog() {
     if (!socket)
         return fail(socket.error());
     m_socket = std::move(*socket);
-    RunSocket::Handlers handlers; // its ranks connect elsewhere
+    RunSocket::Handlers handlers; // this run's ranks connect to FrameListener
     handlers.onRankConnected = [](int) {};
     handlers.onRankLine = [](int, std::string_view) {};
     handlers.onRankCut = [](int, const Error &) {};
@@ -110,7 +110,8 @@ void ListenedRun::openIntake() {
     for (int rank = 0; rank < m_record.processes; ++rank)
         ranks.insert(rank);
     FrameIntake::Handlers handlers;
-    handlers.deviceUse = [](std::int64_t, std::int64_t) { return std::vector<DeviceEpochUse>(); }; // not on this node
+    // The devices are not on this node.
+    handlers.deviceUse = [](std::int64_t, std::int64_t) { return std::vector<DeviceEpochUse>(); };
     handlers.onTrainerLog = [this](int rank, std::string_view text) {
         const Fd file(::open(folder().console(rank).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
         const std::string line = std::string(text) + "\n";
@@ -160,7 +161,7 @@ void ListenedRun::onState(int rank, const StateFrame &state) {
                     (state.detail.empty() ? "" : ": " + state.detail);
 }
 
-/// What a rank reports of itself goes into the run's record, as the agent of a run of our own would write it.
+/// Writes what a rank reports about itself into the run's record, as the agent does for runs that it starts.
 void ListenedRun::describe(const StateFrame &init, int rank) {
     if (m_options.worldSize == 0 && init.worldSize && *init.worldSize <= mostListenedRanks)
         m_options.worldSize = *init.worldSize;
@@ -172,7 +173,7 @@ void ListenedRun::describe(const StateFrame &init, int rank) {
     const bool known = std::any_of(m_record.machines.begin(), m_record.machines.end(),
                                    [&](const MachineRecord &machine) { return machine.host == init.host; });
     if (!init.host.empty() && !known) {
-        MachineRecord machine; // nothing more is known of it
+        MachineRecord machine; // nothing more is known about the machine
         machine.node = static_cast<int>(m_record.machines.size());
         machine.host = init.host;
         m_record.machines.push_back(std::move(machine));
@@ -186,7 +187,9 @@ void ListenedRun::onRankGone(int rank) {
         return;
     if (!m_ranks[rank].final)
         alert("rank_gone",
-              "the connection of rank " + std::to_string(rank) + " ended without a word; it may come again", rank);
+              "the connection of rank " + std::to_string(rank) +
+                  " closed before its end was reported; the rank may reconnect",
+              rank);
     checkOver();
 }
 
@@ -200,7 +203,7 @@ void ListenedRun::everySecond() {
         return checkOver();
     m_outcome = RunState::Failed;
     m_ending = {exitFailed, "the run's folder " + folder().path + " was removed while it went on"};
-    m_handlers.onServed(); // nothing is left that could be served
+    m_handlers.onServed(); // no log is left to serve
 }
 
 void ListenedRun::checkOver() {
@@ -248,7 +251,7 @@ Result<void> ListenedRun::writeResult() {
     result.runTimeS =
         m_options.fromFiles ? double(m_lastWallUs - m_firstWallUs) * 1e-6 : double(m_clock.monoNs() - m_startNs) * 1e-9;
     for (const auto &[rank, known] : m_ranks) {
-        RankExit exit; // how its process ended is not known here
+        RankExit exit; // how the rank's process ended is not known here
         exit.rank = rank;
         exit.host = known.host;
         result.ranks.push_back(std::move(exit));

@@ -21,24 +21,24 @@ namespace lockstep::agent {
 
 inline constexpr int mostListenedRanks = 65536;
 
-/// How a run that somebody else started has ended.
+/// How a run that somebody else started ended.
 struct ListenEnding {
     int exitCode = 1;
     std::string reason;
 };
 
-/// A run that somebody else started, from its first frame on: its folder, log and socket, its ranks as far as they report, and
-/// its result. Ranks may come late, leave and come again. All calls on the loop's thread.
+/// A run that somebody else started, from its first frame on: its folder, log, socket and result, and its ranks as far
+/// as they report. Ranks may connect late, leave and connect again. All calls on the loop's thread.
 ///   Running → (every rank has reported its end, or end() is called) Over → followers have everything: onServed
 class ListenedRun {
 public:
     struct Options {
-        std::string name;       ///< empty: made of what the ranks report
-        int worldSize = 0;      ///< 0: as the first rank says
-        bool fromFiles = false; ///< frames may be old: times come from them
+        std::string name;       ///< empty: made from what the ranks report
+        int worldSize = 0;      ///< 0: the number that the first rank reports
+        bool fromFiles = false; ///< frames may be old: times are taken from them
     };
     struct Handlers {
-        std::function<std::set<int>(const Control &control)> sendControl; ///< gives the ranks that it reached
+        std::function<std::set<int>(const Control &control)> sendControl; ///< returns the ranks that it reached
         std::function<void(const std::string &sentence)> onNote;          ///< for stderr
         std::function<void()> onServed;
     };
@@ -52,11 +52,11 @@ public:
     [[nodiscard]] const ListenEnding &ending() const { return m_ending; } ///< once over
     [[nodiscard]] std::int64_t lastLineNs() const { return m_lastLineNs; }
 
-    void expect(int rank) { m_ranks.try_emplace(rank); } ///< it has connected, so its end is waited for
-    void startOver(int rank);                            ///< another process is that rank now
+    void expect(int rank) { m_ranks.try_emplace(rank); } ///< the rank has connected, so the run waits for its end
+    void startOver(int rank);                            ///< another process is this rank now
     [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_intake->nextRseq(rank); }
     void takeLine(int rank, std::string_view line);
-    void extendTo(std::int64_t wallUs); ///< the run was going on at that time
+    void extendTo(std::int64_t wallUs); ///< the run was still going on at that time
     void onRankCut(int rank, const Error &why) { m_intake->onRankCut(rank, why); }
     void onRankGone(int rank);
 
@@ -93,7 +93,7 @@ private:
     std::map<int, Rank> m_ranks;
     std::int64_t m_startNs, m_lastLineNs = 0;
     std::int64_t m_firstWallUs = 0, m_lastWallUs = 0;
-    std::string m_failure; ///< of the first rank that reported one
+    std::string m_failure; ///< of the first rank that failed
     std::optional<RunState> m_outcome;
     ListenEnding m_ending;
 };

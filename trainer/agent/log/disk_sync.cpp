@@ -49,7 +49,7 @@ void DiskSync::loop() {
         m_wake.wait(lock, [this] { return m_wanted || m_stop; });
         m_wanted = false;
         for (std::size_t i = 0; i < m_files.size() && !m_stop; ++i) {
-            File &file = m_files[i]; // a deque's elements stay where they are
+            File &file = m_files[i]; // a deque's elements do not move
             if (!file.asked)
                 continue;
             file.asked = false;

@@ -12,19 +12,20 @@
 
 namespace lockstep::agent {
 
-/// fdatasync of some files on a thread of its own ("lockstep-sync"): a busy disk takes long, and nobody may wait for it.
+/// Calls fdatasync for some files on a thread of its own ("lockstep-sync"): a busy disk takes long, and nobody must
+/// wait for it. Thread safe.
 class DiskSync {
 public:
     DiskSync();
-    ~DiskSync(); ///< what was asked for and not begun is not done
+    ~DiskSync(); ///< drops requests that have not begun
     DiskSync(const DiskSync &) = delete;
     DiskSync &operator=(const DiskSync &) = delete;
 
-    /// A file that is there; the number it goes by.
+    /// Adds an existing file; returns its number.
     std::size_t add(const std::string &path);
-    /// Soon. `mark`: how much has been written by now, in the caller's own count.
+    /// Asks for a sync soon. `mark` says how much was written so far, in a unit that the caller chooses.
     void request(std::size_t file, std::uint64_t mark = 0);
-    /// The mark of the newest request that is safe on the disk.
+    /// The mark of the newest request that has reached the disk.
     [[nodiscard]] std::uint64_t durable(std::size_t file) const;
 
 private:
@@ -35,7 +36,7 @@ private:
     };
     void loop();
 
-    mutable std::mutex m_mutex; ///< guards all below
+    mutable std::mutex m_mutex; ///< guards all members below
     std::condition_variable m_wake;
     std::deque<File> m_files;
     bool m_wanted = false, m_stop = false;

@@ -18,7 +18,7 @@ void DiskWatch::check() {
         alertAndLog(m_journal, m_logBehind ? "error" : "warning", m_logBehind ? "log_behind" : "log_caught_up",
                     m_logBehind ? "the log " + m_folder.log(0) +
                                       " can't be written; training goes on and its lines wait in memory"
-                                : "the log " + m_folder.log(0) + " is whole again");
+                                : "the log " + m_folder.log(0) + " is complete again");
     }
     if (m_journal.linesLost() != m_linesLost) {
         m_linesLost = m_journal.linesLost();

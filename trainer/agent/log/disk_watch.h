@@ -7,7 +7,8 @@
 
 namespace lockstep::agent {
 
-/// Watches the disk under a run's folder and what the run's log loses to it. Each change is one alert in the log.
+/// Watches the free space under a run's folder and whether the run's log can be written. Each change is one alert in
+/// the log.
 class DiskWatch {
 public:
     DiskWatch(RunJournal &journal, RunFolder folder) : m_journal(journal), m_folder(std::move(folder)) {}
@@ -19,7 +20,7 @@ private:
     RunJournal &m_journal;
     RunFolder m_folder;
     bool m_logBehind = false, m_spaceLow = false;
-    std::uint64_t m_linesLost = 0; ///< as last alerted
+    std::uint64_t m_linesLost = 0; ///< reported so far
     int m_checks = 0;
 };
 

@@ -7,7 +7,7 @@ namespace lockstep::agent {
 
 namespace {
 
-/// `,"node":…,"seq":…,"crc":"…"` with the longest numbers.
+/// `,"node":…,"seq":…,"crc":"…"` with the longest possible numbers.
 constexpr std::size_t roomForSeal = 80;
 
 Result<void> checkFrame(int rank, std::string_view line, const Frame &frame) {
@@ -19,7 +19,7 @@ Result<void> checkFrame(int rank, std::string_view line, const Frame &frame) {
                       std::to_string(rank));
     if (!frame.rseq)
         return refuse("rseq is missing");
-    // Raw, this can't stand inside a string: there its quotes would be escaped.
+    // These bytes cannot be part of a string, where the quotes would be escaped.
     if (frame.node || frame.seq || line.find(",\"crc\":") != std::string_view::npos)
         return refuse("node, seq and crc are given by the log's writer");
     const std::string_view type = typeOf(frame);

@@ -68,7 +68,7 @@ void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame)
 
 void FrameIntake::takeEpoch(std::string_view line, const EpochFrame &epoch, std::int64_t sentNs) {
     if (!epoch.devices.empty())
-        return m_journal.appendLine(line); // the rank measured them itself
+        return m_journal.appendLine(line); // the rank itself measured its devices
     const std::int64_t end =
         epoch.durationS > 0 ? epoch.startMonoNs + static_cast<std::int64_t>(epoch.durationS * 1e9) : sentNs;
     const std::string devices = devicesJson(m_handlers.deviceUse(epoch.startMonoNs, std::min(end, m_clock.monoNs())));
@@ -131,7 +131,7 @@ void FrameIntake::checkLoss(int rank, const StepsFrame &steps) {
     if (bad == std::end(values))
         return;
     m_lossAlerted.insert(rank);
-    // A window tells its mean, not its steps: which of several it was is not known.
+    // A window of steps has a mean loss only: which of its steps was not finite is unknown.
     const bool one = steps.firstStep == steps.lastStep;
     std::ostringstream sentence;
     sentence << "the loss of rank " << rank << " is "

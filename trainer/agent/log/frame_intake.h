@@ -14,26 +14,26 @@
 
 namespace lockstep::agent {
 
-/// What becomes of a rank's lines: good frames go into the journal, epochs with their devices' use; bad lines go into
-/// quarantine (console/rank-R.bad, at most 1 MiB) with an alert now and then; what is lost is said once. A script's rank
-/// whose loss is no number is said once, too: our trainer says so itself.
+/// Handles the lines of ranks. Good frames go into the journal; epochs get the use of their devices. Malformed lines go
+/// into quarantine (console/rank-R.bad, at most 1 MiB), with an alert now and then. Lost frames raise one alert per
+/// rank. So does a loss that is not finite, for scripts only: lockstep-trainer raises that alert itself.
 class FrameIntake {
 public:
     struct Handlers {
-        /// Use of every device in that time, sampled up to now.
+        /// Use of every device between two times, sampled until now.
         std::function<std::vector<DeviceEpochUse>(std::int64_t fromNs, std::int64_t toNs)> deviceUse;
         std::function<void(int rank, std::string_view text)> onTrainerLog; ///< for the rank's console file
         std::function<void()> onAllTraining; ///< once: every rank has made its first steps
-        bool scripted = false;               ///< the ranks are somebody's script
-        std::function<void(int rank, const StateFrame &state)> onState = {}; ///< a rank's, once it is in the log
+        bool scripted = false;               ///< the ranks run a user's script
+        std::function<void(int rank, const StateFrame &state)> onState = {}; ///< after a rank's state frame was logged
     };
     FrameIntake(const Clock &clock, RunJournal &journal, const RunFolder &folder, std::set<int> ranks,
                 Handlers handlers);
 
     void takeLine(int rank, std::string_view line) { m_gate.take(rank, line); }
     void onRankCut(int rank, const Error &why);
-    void startOver();         ///< the ranks were started again
-    void startOver(int rank); ///< this one alone was
+    void startOver();         ///< all ranks were restarted
+    void startOver(int rank); ///< only this rank was restarted
     [[nodiscard]] std::uint64_t nextRseq(int rank) const { return m_gate.next(rank); }
 
     [[nodiscard]] std::uint64_t malformedLines() const { return m_malformed; }

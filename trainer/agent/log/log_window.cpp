@@ -55,7 +55,7 @@ void LogWindow::read(Position &position, std::string &out, std::size_t maxBytes)
         const Position before = position;
         readFromFile(position, out, maxBytes);
         if (position.nextSeq == before.nextSeq && position.offset == before.offset)
-            return; // the rest waits for the disk
+            return; // the other lines are not in the file yet
     }
 }
 
@@ -78,7 +78,7 @@ void LogWindow::readFromFile(Position &position, std::string &out, std::size_t m
         const std::uint64_t entry = std::min<std::uint64_t>(position.nextSeq / indexEvery, m_index.size() - 1);
         position.offset = m_index[entry];
     }
-    // Room for at least one of the longest lines; only whole lines are taken.
+    // Room for at least one of the longest lines, since only whole lines are taken.
     std::string chunk(std::max(maxBytes, 2 * maxFrameBytes), '\0');
     const ssize_t n = ::pread(m_readFd.get(), chunk.data(), chunk.size(), static_cast<off_t>(*position.offset));
     if (n <= 0)
@@ -90,7 +90,7 @@ void LogWindow::readFromFile(Position &position, std::string &out, std::size_t m
         *position.offset += end + 1;
         const auto seq = seqOfSealedLine(line);
         if (!seq || *seq < position.nextSeq)
-            continue; // before the wanted one
+            continue; // before the first line that is wanted
         out.append(line).push_back('\n');
         position.nextSeq = *seq + 1;
     }

@@ -11,24 +11,25 @@
 
 namespace lockstep::agent {
 
-/// What can be read of one log while it grows: its newest sealed lines from memory, so that readers are served while the
-/// disk is full, older ones from the file. Not thread safe.
+/// The readable part of a log that still grows. Its newest sealed lines come from memory, so that readers are served
+/// even while the disk is full; older lines come from the file. Not thread safe.
 class LogWindow {
 public:
-    /// Lines up to `firstSeq` lie in the file already.
+    /// Lines before `firstSeq` are in the file already.
     LogWindow(std::string path, std::uint64_t firstSeq);
 
-    /// A line (no newline) that begins at `offset` of the file. `keepMore`: the disk is behind, memory has to hold it.
+    /// Adds a line (without newline) that begins at `offset` of the file. `keepMore`: the disk is behind, so memory
+    /// must hold more lines.
     void remember(std::string sealed, std::uint64_t offset, bool keepMore);
     [[nodiscard]] std::uint64_t nextSeq() const { return m_tailFirst + m_tail.size(); }
 
-    /// How far one reader is.
+    /// How far a reader has got.
     struct Position {
         std::uint64_t nextSeq = 0;
-        std::optional<std::uint64_t> offset; ///< in the file, when it reads there
+        std::optional<std::uint64_t> offset; ///< in the file, while the reader reads from there
     };
-    /// Appends whole lines with their newlines from `position` on, about `maxBytes` of them, and moves it.
-    /// Appends nothing when all has been read (or the rest waits for the disk).
+    /// Appends whole lines with their newlines from `position` on, about `maxBytes` of them, and advances `position`.
+    /// Appends nothing when everything has been read or the rest is not on the disk yet.
     void read(Position &position, std::string &out, std::size_t maxBytes) const;
 
 private:
@@ -36,14 +37,14 @@ private:
     void readFromFile(Position &position, std::string &out, std::size_t maxBytes) const;
 
     std::string m_path;
-    mutable Fd m_readFd; ///< opened when it is first needed: another node's file may come late
+    mutable Fd m_readFd; ///< opened on first use: another node's file may be created late
     std::deque<std::string> m_tail;
     std::uint64_t m_tailFirst; ///< seq of m_tail.front()
     std::size_t m_tailBytes = 0;
     std::vector<std::uint64_t> m_index{0}; ///< file offset of every 256th line
 };
 
-/// The seq a sealed line carries; nothing when it is not sealed.
+/// The seq of a sealed line; absent when the line is not sealed.
 [[nodiscard]] std::optional<std::uint64_t> seqOfSealedLine(std::string_view line);
 
 } // namespace lockstep::agent

@@ -41,7 +41,7 @@ Result<NewRunFolder> NewRunFolder::create(RunRecord &record, int node) {
         return fail(unwritable(folder, Error::failed("it is read-only")));
     }
     auto lock = FileLock::acquire(folder.lock(node));
-    if (!lock) // never tidied: it is somebody else's
+    if (!lock) // the folder belongs to another agent and must not be removed
         return fail(
             Error::badArgument("run " + record.run + " is served by another agent (" + lock.error().message() + ")",
                                "follow it: lockstep-agent attach " + record.run));

@@ -6,21 +6,22 @@
 
 namespace lockstep::agent {
 
-/// A run's folder as its agent makes it: lock first, so that of two agents with one run id exactly one goes on, then
-/// config.json. A folder that can't be made or written is a BadArgument error and leaves nothing.
+/// Creates a run's folder. It takes the lock first, so that of two agents with the same run id only one goes on, and
+/// then writes config.json. If the folder cannot be created or written, it returns a BadArgument error and leaves
+/// nothing behind.
 class NewRunFolder {
 public:
-    /// Fills in the record's run id, start and version where they are empty.
-    /// Of an agent K > 0: in a folder that agent 0 has made already (one that all nodes see) only its own files are its.
+    /// Fills in the record's run id, start and version where they are empty. On node K > 0 the folder may exist
+    /// already, if all nodes share it; then only this node's files belong to this agent.
     static Result<NewRunFolder> create(RunRecord &record, int node = 0);
     NewRunFolder(NewRunFolder &&) noexcept = default;
 
     [[nodiscard]] const RunFolder &folder() const { return m_folder; }
-    /// Whether somebody has removed it since.
+    /// Whether somebody has removed the folder since.
     [[nodiscard]] bool gone() const { return m_held.gone(); }
-    /// Whether it is agent 0's folder, too.
+    /// Whether this is agent 0's folder too, on shared storage.
     [[nodiscard]] bool shared() const { return m_shared; }
-    /// Removes what create() made: the run never started.
+    /// Removes what create() made, for a run that never started.
     void discard();
 
 private:

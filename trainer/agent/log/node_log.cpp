@@ -6,7 +6,7 @@
 namespace lockstep::agent {
 
 namespace {
-/// More missing lines than this in one step is no gap but a peer gone mad; memory must not follow it.
+/// A larger gap between two lines means that the peer is broken: do not spend memory on it.
 constexpr std::uint64_t largestGap = 10'000'000;
 } // namespace
 
@@ -34,7 +34,7 @@ Result<NodeLog::Verdict> NodeLog::take(std::string_view line) {
     if (m_file)
         if (auto written = m_file->append(std::string(line) + "\n"); !written)
             return fail(written.error());
-    while (nextSeq() < place->seq) // lost where they were written: the gap is shown, not closed
+    while (nextSeq() < place->seq) // lines that were lost where they were written: the gap stays visible
         m_window.remember({}, m_bytes, false);
     m_window.remember(std::string(line), m_bytes, false);
     m_bytes += line.size() + 1;

@@ -10,21 +10,22 @@
 
 namespace lockstep::agent {
 
-/// Another node's log as agent 0 has it: a byte-identical copy of the lines in agent 0's run folder, and what followers read.
-/// In a shared folder the file is that agent's own and nothing is written.
+/// Agent 0's copy of another node's log, identical byte for byte, in its own run folder; followers read it. In a shared
+/// folder the other agent writes the file itself, and nothing is written here.
 class NodeLog {
 public:
-    /// `sync` outlives it. `shared`: the file at `path` is written by its own agent.
+    /// `sync` outlives it. `shared`: the other node's agent writes the file at `path`.
     static Result<std::unique_ptr<NodeLog>> open(FileSystem &fs, DiskSync &sync, const std::string &path, int node,
                                                  bool shared);
 
     enum class Verdict { Taken, Doubled, Damaged };
-    /// A line from the link. An error: the disk refused it; then it was not taken and has to come again.
+    /// Takes a line from the link. An error means that it could not be written; the line was not taken and must be sent
+    /// again.
     Result<Verdict> take(std::string_view line);
     void requestSync();
 
-    [[nodiscard]] std::uint64_t nextSeq() const { return m_window.nextSeq(); } ///< the first line that lacks
-    [[nodiscard]] std::uint64_t durableSeq() const;                            ///< all before it is on the disk
+    [[nodiscard]] std::uint64_t nextSeq() const { return m_window.nextSeq(); } ///< the first line that is missing
+    [[nodiscard]] std::uint64_t durableSeq() const;                            ///< all lines before it are on the disk
     [[nodiscard]] const LogWindow &window() const { return m_window; }
 
 private:
@@ -33,7 +34,7 @@ private:
     DiskSync &m_sync;
     int m_node;
     LogWindow m_window;
-    std::unique_ptr<AppendFile> m_file; ///< none in a shared folder
+    std::unique_ptr<AppendFile> m_file; ///< null in a shared folder
     std::size_t m_syncFile = 0;
     std::uint64_t m_bytes = 0;
 };

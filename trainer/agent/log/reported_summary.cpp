@@ -8,7 +8,7 @@ namespace lockstep::agent {
 
 namespace {
 
-/// A malformed frame may name any epoch; memory must not follow it.
+/// A malformed frame may name any epoch: bound the memory that epochs take.
 constexpr std::size_t mostEpochs = 100'000;
 
 template <class T> std::optional<T> numberIn(const About &about, std::string_view key) {
@@ -21,7 +21,7 @@ template <class T> std::optional<T> numberIn(const About &about, std::string_vie
     return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-/// The script's own words, and where it has none those of the recipe.
+/// What the script said about itself, else what the recipe says.
 About wordsOf(const RunRecord &record, const About &said) {
     About about = said;
     if (record.config)
@@ -90,7 +90,7 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
     double total = 0;
     for (const auto &[number, epoch] : m_epochs) {
         if (static_cast<int>(epoch.ranks.size()) < record.processes)
-            return std::nullopt; // a total of a part would be too small
+            return std::nullopt; // a sum with unknown parts would be too small
         std::optional<double> loss = epoch.loss;
         if (!loss && epoch.lossSamples > 0)
             loss = epoch.lossSum / epoch.lossSamples;

@@ -10,23 +10,23 @@
 
 namespace lockstep::agent {
 
-/// What a run amounts to by its ranks' frames alone: the summary of a script, which writes none itself. What was not
-/// reported stays unknown.
+/// The summary of a run, made from its ranks' frames alone, for scripts that write no summary. What was not reported
+/// stays unknown.
 class ReportedSummary {
 public:
     void take(int rank, const Frame &frame);
 
-    /// Nothing when no epoch was reported by every rank. Method, batch and the rest are what the script said, else what
-    /// the record's config claims.
+    /// Absent when no epoch was reported by every rank. Method, batch size and the like are what the script reported,
+    /// else what the record's configuration says.
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
 
 private:
     struct Epoch {
         std::set<int> ranks;
-        double durationS = 0;                ///< largest over ranks
-        std::int64_t samples = 0, steps = 0; ///< summed; most of a rank
-        std::optional<double> loss;          ///< as a rank gave it for all
-        double lossSum = 0, lossSamples = 0; ///< of the windows
+        double durationS = 0;                ///< largest of the ranks
+        std::int64_t samples = 0, steps = 0; ///< summed over the ranks; largest of the ranks
+        std::optional<double> loss;          ///< for all ranks, if a rank reported it
+        double lossSum = 0, lossSamples = 0; ///< from the windows of steps
     };
     struct Rank {
         double durationS = 0;

@@ -62,7 +62,7 @@ void RunJournal::appendLine(std::string_view encoded) {
 
 void RunJournal::requestSync() {
     if (m_writer.behind())
-        (void)m_writer.sync(); // tries to write what waits; the caller watches behind()
+        (void)m_writer.sync(); // tries to write the waiting lines; the caller checks behind()
     m_sync.request(m_syncFile);
 }
 

@@ -13,32 +13,32 @@
 
 namespace lockstep::agent {
 
-/// The node's log as the agent uses it: the only writer, and every follower's source. The newest lines are also kept in
-/// memory, so that followers are served while the disk is full. All calls from one thread.
+/// This node's log, and the source for all followers. It is the only writer of its file. The newest lines are also kept
+/// in memory, so that followers are served while the disk is full. All calls from one thread.
 class RunJournal {
 public:
     static Result<std::unique_ptr<RunJournal>> open(FileSystem &fs, const Clock &clock, const std::string &path,
                                                     int node, const std::string &runId, const std::string &host);
 
-    /// An agent's frame; stamps the clocks.
+    /// Appends a frame of the agent, with the clocks stamped.
     void append(Frame frame);
     void append(FrameBody body, std::optional<int> rank = std::nullopt);
-    /// The agent's own entries: a remark, an alert (severity "warning" or "error"), the state of the run.
+    /// The agent's own entries: a log message, an alert (severity "warning" or "error"), the state of the run.
     void note(std::string level, std::string text);
     void alert(std::string severity, std::string kind, std::string message, std::optional<int> rank = std::nullopt);
     void state(RunState state, std::string detail = {});
-    /// A rank's encoded frame, kept byte for byte.
+    /// Appends a rank's encoded frame, byte for byte.
     void appendLine(std::string_view encoded);
 
-    void requestSync(); ///< soon, by the thread
-    void finish();      ///< writes and syncs what there is
+    void requestSync(); ///< soon, on the sync thread
+    void finish();      ///< writes and syncs everything
 
     [[nodiscard]] std::uint64_t nextSeq() const { return m_writer.nextSeq(); }
     [[nodiscard]] bool behind() const { return m_writer.behind(); }
     [[nodiscard]] std::uint64_t linesLost() const { return m_writer.linesLost(); }
 
     using Position = LogWindow::Position;
-    /// As LogWindow::read().
+    /// See LogWindow::read().
     void read(Position &position, std::string &out, std::size_t maxBytes) const {
         m_window.read(position, out, maxBytes);
     }
@@ -53,7 +53,7 @@ private:
     std::size_t m_syncFile;
 };
 
-/// An alert that the agent's own console shows, too.
+/// Writes an alert into the log and onto the agent's console.
 void alertAndLog(RunJournal &journal, std::string severity, std::string kind, std::string message,
                  std::optional<int> rank = std::nullopt);
 

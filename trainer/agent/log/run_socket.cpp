@@ -19,11 +19,11 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::size_t followerBuffer = 64 * 1024;
-/// What one follower may be sent in one turn, so that one that catches up does not hold the others.
+/// How much one follower is sent per turn, so that one that catches up does not hold up the others.
 constexpr std::size_t bytesATurnOfAll = 1 << 20;
 constexpr std::chrono::seconds viewerHelloTimeout{5}, stallTimeout{5};
 
-/// The viewer's process: the peer itself, or its ancestor when the peer only bridges (`lockstep-agent attach`).
+/// The viewer's process: the peer itself, or its ancestor if the peer is only a bridge (`lockstep-agent attach`).
 pid_t viewerProcess(pid_t peer, std::optional<std::int64_t> claimed) {
     if (!claimed)
         return peer;
@@ -48,7 +48,7 @@ struct RunSocket::Peer {
     bool ownsQueue = false;
     RunJournal::Position position;
     bool allNodes = false;
-    std::map<int, LogWindow::Position> others; ///< of the other nodes' logs
+    std::map<int, LogWindow::Position> others; ///< positions in the other nodes' logs
     std::string out;                           ///< not sent yet, from `sent` on
     std::size_t sent = 0;
     bool waitsForRoom = false;
@@ -96,7 +96,7 @@ void RunSocket::watchListener() {
 }
 
 void RunSocket::acceptAll() {
-    for (int i = 0; i < 64 && m_listener; ++i) { // then the others get their turn
+    for (int i = 0; i < 64 && m_listener; ++i) { // then other events get their turn
         auto fd = m_listener->accept();
         if (!fd) {
             m_handlers.onRefused(fd.error().message());
@@ -168,7 +168,8 @@ void RunSocket::takeHello(Peer &peer, std::string_view line) {
         return refuse(peer, hello.error());
     const bool isRank = hello->role == "rank";
     if (!isRank && hello->role != "follower")
-        return refuse(peer, Error::failed("role '" + hello->role + "' can't connect here", "say rank or follower"));
+        return refuse(peer,
+                      Error::failed("role '" + hello->role + "' can't connect here", "use the role rank or follower"));
     if (isRank && (!hello->rank || !m_ranks.contains(*hello->rank)))
         return refuse(peer, Error::failed("rank " + (hello->rank ? std::to_string(*hello->rank) : "absent") +
                                               " is not one of this run's ranks on this node",
@@ -219,7 +220,7 @@ void RunSocket::closePeer(Peer &peer) {
     m_loop.cancel(peer.helloTimer);
     m_loop.unwatch(peer.token);
     peer.fd.close();
-    peer.role = Peer::Role::Gone; // swept after the batch: somebody up the stack may still hold it
+    peer.role = Peer::Role::Gone; // removed after the batch, since a caller may still use it
     peer.out.clear();
 }
 
@@ -227,7 +228,7 @@ void RunSocket::sweep() {
     m_peers.remove_if([](const auto &peer) { return peer->role == Peer::Role::Gone; });
 }
 
-/// Node 0's lines first: they tell of the others.
+/// Node 0's lines come first: they describe the other nodes.
 void RunSocket::readFor(Peer &peer) {
     m_journal.read(peer.position, peer.out, followerBuffer);
     if (peer.allNodes)
@@ -309,7 +310,7 @@ void RunSocket::rebindIfLost() {
     const auto hold = holdSocketFolder();
     const auto path = runSocketPath(m_runId);
     if (!hold || !path)
-        return; // tried again at the next beat
+        return; // tried again one second later
     if (auto listener = UnixListener::bind(*path)) {
         m_listener.emplace(std::move(*listener));
         m_path = *path;

@@ -20,45 +20,47 @@
 
 namespace lockstep::agent {
 
-/// The run's one socket: ranks speak in, followers read along, each at its own pace. A follower is served from the
-/// journal with a bounded buffer, so a slow one, or one that never reads, costs nobody else anything.
+/// The run's socket on this node: ranks send frames to it, followers receive the log, each at its own pace. A follower
+/// is served from the journal through a bounded buffer, so one that is slow or never reads does not disturb the others.
+/// All calls on the loop's thread.
 class RunSocket {
 public:
     struct Handlers {
         std::function<void(int rank)> onRankConnected;
         std::function<void(int rank, std::string_view line)> onRankLine;
-        std::function<void(int rank, const Error &why)> onRankCut; ///< closed by us: an endless line
+        std::function<void(int rank, const Error &why)> onRankCut; ///< this side closed it: a line without end
         std::function<void(const Control &control)> onControl;
-        std::function<void(std::string message)> onRefused; ///< somebody else's connection
+        std::function<void(std::string message)> onRefused; ///< a connection of a stranger
     };
 
     static Result<std::unique_ptr<RunSocket>> bind(EventLoop &loop, RunJournal &journal, const std::string &path,
                                                    std::string runId, int node);
-    /// At the path that this node's socket of the run has (ipc/socket_folder.h).
+    /// Binds at the run's socket path on this node (ipc/socket_folder.h).
     static Result<std::unique_ptr<RunSocket>> bindForRun(EventLoop &loop, RunJournal &journal, const std::string &runId,
                                                          int node);
     ~RunSocket();
 
-    /// Connections wait until here.
+    /// Accepts connections from now on; until then they wait.
     void open(Handlers handlers, std::set<int> ranks);
-    void setRanks(std::set<int> ranks) { m_ranks = std::move(ranks); } ///< others are refused
-    /// Another node's log, which followers that ask for all nodes are sent, too. Outlives the socket.
+    void setRanks(std::set<int> ranks) { m_ranks = std::move(ranks); } ///< other ranks are refused
+    /// Adds another node's log, for followers that ask for all nodes. `log` outlives the socket.
     void addLog(int node, const LogWindow &log) { m_others[node] = &log; }
     [[nodiscard]] const std::string &path() const { return m_path; }
 
-    void drainRanks(); ///< accepts and reads all that ranks have sent so far
-    void pump();       ///< sends followers what is new; call after each batch of the loop
-    /// Sends a control line to every connected rank; the ranks it reached.
+    void drainRanks(); ///< accepts and reads everything that ranks have sent so far
+    void pump();       ///< sends new lines to followers; call after each batch of the loop
+    /// Sends a control line to every connected rank; returns the ranks that it reached.
     std::set<int> sendControl(const Control &control);
     [[nodiscard]] bool everConnected(int rank) const { return m_everConnected.contains(rank); }
-    /// Processes of local followers that watch, and of those that keep the run's queue.
+    /// Processes of the local followers: those that watch, and those that own the run's queue.
     [[nodiscard]] std::vector<pid_t> viewers() const { return followers(false); }
     [[nodiscard]] std::vector<pid_t> queueOwners() const { return followers(true); }
 
-    /// A socket whose file was removed from under us (a log-out clears /run/user/UID) is bound again.
+    /// Binds the socket again if its file was removed meanwhile (a log-out clears /run/user/UID).
     void rebindIfLost();
 
-    /// No new peers; followers get the rest; then `done`. One that takes nothing for five seconds is let go.
+    /// Accepts no new peers, sends followers the rest, then calls `done`. A follower that takes nothing for 5 s is
+    /// dropped.
     void finish(std::function<void()> done);
 
 private:

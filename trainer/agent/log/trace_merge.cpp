@@ -19,7 +19,7 @@ std::string fileOf(const std::string &folder, int rank) {
     return folder + "/rank-" + std::to_string(rank) + ".json";
 }
 
-/// The events of a rank's trace: the lines between its first and its last.
+/// The events in a rank's trace: all lines but the first and the last.
 Result<std::string> eventsOf(const std::string &path) {
     const auto text = realFileSystem().readAll(path);
     if (!text)
@@ -30,7 +30,8 @@ Result<std::string> eventsOf(const std::string &path) {
     return text->substr(first + 1, last - first - 1);
 }
 
-/// Every time in the events, microseconds after `"ts":` and `"ready":`, less so much. They stand as the trainer writes them.
+/// Subtracts `lessUs` from every time in the events, i.e. the microseconds after `"ts":` and `"ready":` as the trainer
+/// writes them.
 std::string shifted(const std::string &events, double lessUs) {
     std::string out;
     out.reserve(events.size());
@@ -51,7 +52,7 @@ std::string shifted(const std::string &events, double lessUs) {
 }
 
 std::string note(int rank, const char *name, const char *key, const std::string &text) {
-    char line[512]; // our own words: nothing to escape
+    char line[512]; // all text is our own: nothing needs escaping
     std::snprintf(line, sizeof line, R"({"ph":"M","name":"%s","pid":%d,"args":{"%s":"%.300s"}})", name, rank, key,
                   text.c_str());
     return line;
@@ -59,7 +60,7 @@ std::string note(int rank, const char *name, const char *key, const std::string 
 
 std::string clockWords(const RankTrace &rank) {
     char text[160];
-    std::snprintf(text, sizeof text, "times are on node 0's clock: %.6f s were subtracted, known to %.6f s",
+    std::snprintf(text, sizeof text, "times are on node 0's clock: %.6f s were subtracted, correct to %.6f s",
                   *rank.aheadS, rank.unsureS);
     return text;
 }
@@ -82,7 +83,7 @@ Result<std::optional<TraceMerge::Merged>> TraceMerge::look(const std::string &fo
         if (!isNew)
             leftOut[rank.rank] = true;
     }
-    if (late) // what lacked has come: the others' are those of the last time
+    if (late) // traces that were missing have come; the other ranks keep those of the last merge
         std::erase_if(leftOut, [&](const auto &one) { return !m_leftOut.contains(one.first); });
     for (const RankTrace &rank : ranks)
         if (!any || (leftOut.contains(rank.rank) && rank.missing.empty()))

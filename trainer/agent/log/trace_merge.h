@@ -9,17 +9,18 @@
 
 namespace lockstep::agent {
 
-/// A rank whose trace is to be part of the run's.
+/// A rank whose trace belongs into the run's trace.
 struct RankTrace {
     int rank = 0;
-    std::optional<double> aheadS; ///< how far its node's monotonic clock is ahead of ours; absent: it is ours
-    double unsureS = 0;           ///< by how much that may be wrong
-    std::string missing;          ///< why its trace may be left out, where it does not come; empty: it is waited for
+    std::optional<double> aheadS; ///< seconds that its node's monotonic clock is ahead of ours; absent: the same clock
+    double unsureS = 0;           ///< possible error of aheadS, in seconds
+    std::string missing;          ///< why the trace may be left out if it does not come; empty: wait for it
 };
 
-/// Puts the ranks' traces (rank-R.json) in `folder` together as trace.json, one process a rank, with times brought to our clock,
-/// once every rank has written a newer one than that. Ranks that may be left out are, and the trace names them and why; when
-/// theirs comes after all, it is made again. Nothing while there is nothing new. Gives trace.json's path and who is missing.
+/// Merges the ranks' traces (rank-R.json) in `folder` into trace.json, one process per rank, with all times on node 0's
+/// clock. It does so once every rank has written a trace that is newer than trace.json. A rank that may be left out and
+/// has no new trace is named in trace.json with the reason; if its trace comes later, everything is merged again.
+/// Returns trace.json's path and the missing ranks, or nothing if there is nothing new.
 class TraceMerge {
 public:
     struct Merged {
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] Result<std::optional<Merged>> look(const std::string &folder, const std::vector<RankTrace> &ranks);
 
 private:
-    std::map<int, bool> m_leftOut; ///< of the last merge
+    std::map<int, bool> m_leftOut; ///< ranks that the last merge left out
 };
 
 } // namespace lockstep::agent

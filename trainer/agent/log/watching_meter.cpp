@@ -12,7 +12,8 @@ void WatchingMeter::take(const DeviceFrame &sample, const std::vector<pid_t> &qu
         m_total.emplace();
     bool watched = false;
     for (const ProcessSample &viewer : sample.viewers)
-        if (viewer.cpuCores) { // absent in a viewer's first sample: what it took before it came is not the run's
+        // Absent in a viewer's first sample: what it used before it connected does not belong to the run.
+        if (viewer.cpuCores) {
             addTo(m_total->viewersCpuS, *viewer.cpuCores * sample.intervalS);
             watched = true;
         }
@@ -44,7 +45,7 @@ void WatchingMeter::addWaiting(const std::vector<ProcessSample> &ranks) {
     for (const ProcessSample &rank : ranks)
         for (const auto &[thread, waitedS] : threadsWaitedSeconds(static_cast<pid_t>(rank.pid))) {
             const auto before = m_waitedS.find({rank.pid, thread});
-            const double since = before == m_waitedS.end() ? 0 : before->second; // a new thread began in this run
+            const double since = before == m_waitedS.end() ? 0 : before->second; // new: it began in this run
             addTo(m_total->ranksWaitedS, std::max(0.0, waitedS - since));
             now.emplace(std::pair(rank.pid, thread), waitedS);
         }

@@ -10,12 +10,13 @@
 
 namespace lockstep::agent {
 
-/// Adds up over a run what watching took and what the ranks waited for a core.
+/// Adds up over a run what viewers and the agent used, and how long the ranks' threads waited for a core.
 class WatchingMeter {
 public:
-    /// A sample as it goes into the log, and who keeps the run's queue; the ranks' threads are looked at once a second.
+    /// `sample` as it goes into the log; `queueOwners` are the processes that own the run's queue. Reads the ranks'
+    /// threads once a second.
     void take(const DeviceFrame &sample, const std::vector<pid_t> &queueOwners);
-    /// Absent until a sample was taken.
+    /// Absent until the first sample.
     [[nodiscard]] std::optional<Watching> total() const { return m_total; }
 
 private:

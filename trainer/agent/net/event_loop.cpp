@@ -84,10 +84,10 @@ void EventLoop::runDueTimers() {
         const auto found = m_timers.find(token);
         if (found == m_timers.end())
             continue;
-        const std::shared_ptr<Timer> timer = found->second; // outlives its own cancellation
+        const std::shared_ptr<Timer> timer = found->second; // keeps the timer alive if its handler cancels it
         if (timer->interval.count() == 0)
             m_timers.erase(found);
-        else // a late loop skips beats instead of catching up in a burst
+        else // a late loop skips beats; it does not catch up in a burst
             m_due.emplace(std::max(due + timer->interval.count(), at + timer->interval.count() / 2), token);
         timer->handler();
     }
@@ -98,12 +98,12 @@ void EventLoop::run() {
     m_quit = false;
     while (!m_quit) {
         const int n = epoll_wait(m_epoll.get(), events.data(), events.size(), millisecondsToNextTimer());
-        const bool broken = n < 0 && errno != EINTR; // asked now: the handlers have an errno of their own
+        const bool broken = n < 0 && errno != EINTR; // read errno now: handlers change it
         for (int i = 0; i < n && !m_quit; ++i) {
             const auto &event = events[static_cast<std::size_t>(i)];
             const auto found = m_watches.find(event.data.u64);
             if (found == m_watches.end())
-                continue; // unwatched earlier in this batch
+                continue; // an earlier handler of this batch unwatched it
             const std::shared_ptr<Watch> watch = found->second;
             watch->handler(event.events);
         }

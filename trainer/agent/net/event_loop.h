@@ -15,8 +15,9 @@ namespace lockstep::agent {
 
 inline constexpr std::chrono::milliseconds oneSecond{1000};
 
-/// The agent's one thread: epoll for descriptors, a queue for timers. Not thread safe. Handlers may watch, unwatch and
-/// cancel freely, themselves included: a handler that was unwatched in a batch is not called again in that batch.
+/// The event loop of the agent's main thread: epoll for descriptors, a queue for timers. Not thread safe. Handlers may
+/// watch, unwatch and cancel anything, themselves included. A handler that was unwatched during a batch of events is
+/// not called again in that batch.
 class EventLoop {
 public:
     using Token = std::uint64_t;
@@ -24,7 +25,7 @@ public:
 
     EventLoop();
 
-    /// Calls `handler` with epoll's event bits, level-triggered. 0 is never a token.
+    /// Calls `handler` with epoll's event bits, level-triggered. A token is never 0.
     Token watch(int fd, std::uint32_t events, std::function<void(std::uint32_t)> handler);
     void change(Token token, std::uint32_t events);
     void unwatch(Token &token); ///< sets it to 0; 0 is ignored

@@ -29,7 +29,7 @@ std::shared_ptr<LineSocket> LineSocket::open(EventLoop &loop, const Clock &clock
 LineSocket::LineSocket(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers)
     : m_loop(loop), m_clock(clock), m_fd(std::move(fd)), m_handlers(std::move(handlers)),
       m_peer(peerAddress(m_fd.get())), m_lastHeardNs(clock.monoNs()) {
-    const int one = 1; // a stop must not wait for a full segment
+    const int one = 1; // send small messages at once: a stop must not wait for a full segment
     ::setsockopt(m_fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     m_token = m_loop.watch(m_fd.get(), EPOLLIN, [this](std::uint32_t events) { onEvent(events); });
 }
@@ -44,7 +44,7 @@ void LineSocket::close() {
 }
 
 void LineSocket::onEvent(std::uint32_t events) {
-    const auto self = shared_from_this(); // a handler may drop us
+    const auto self = shared_from_this(); // a handler may drop the last reference
     if (events & EPOLLOUT) {
         const bool wasFull = !room();
         flush();
@@ -64,7 +64,7 @@ void LineSocket::read() {
         return lose(n == 0 ? "the other side closed it" : std::strerror(errno));
     m_lastHeardNs = m_clock.monoNs();
     const auto fed = m_framer.feed({buffer.data(), static_cast<std::size_t>(n)}, [this](std::string_view line) {
-        const auto onLine = m_handlers.onLine; // it may be replaced from within
+        const auto onLine = m_handlers.onLine; // the handler may replace m_handlers
         if (open())
             onLine(line);
     });
@@ -85,7 +85,7 @@ void LineSocket::flush() {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            break; // full, or broken: reading tells
+            break; // full, or broken: the next read reports it
         m_sent += static_cast<std::size_t>(n);
     }
     if (m_sent == m_out.size()) {

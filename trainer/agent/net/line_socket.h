@@ -12,20 +12,20 @@
 
 namespace lockstep::agent {
 
-/// A connected stream socket that carries lines both ways on the agent's loop. Handlers may close it, or drop the last
-/// reference to it. After close(), or onClosed, no handler is called any more.
+/// A connected stream socket that carries lines in both directions, on the agent's loop. Handlers may close it or drop
+/// the last reference to it. After close() or onClosed, no handler is called any more.
 class LineSocket : public std::enable_shared_from_this<LineSocket> {
 public:
     struct Handlers {
         std::function<void(std::string_view line)> onLine;
-        std::function<void(const std::string &why)> onClosed; ///< by the peer, or an endless line; not by close()
-        std::function<void()> onRoom;                         ///< there is room() again; may be empty
+        std::function<void(const std::string &why)> onClosed; ///< by the peer, or a line too long; not by close()
+        std::function<void()> onRoom;                         ///< room() is true again; may be empty
     };
     static std::shared_ptr<LineSocket> open(EventLoop &loop, const Clock &clock, Fd fd, Handlers handlers);
     ~LineSocket();
 
     void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
-    /// Whole lines with their newlines; what the kernel does not take waits in memory.
+    /// Whole lines with their newlines. What the kernel does not accept yet waits in memory.
     void send(std::string_view lines);
     [[nodiscard]] bool room() const { return m_out.size() - m_sent < 256 * 1024; }
     void close();

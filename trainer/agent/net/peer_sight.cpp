@@ -20,8 +20,8 @@ namespace lockstep::agent {
 
 namespace {
 constexpr unsigned established = 1;
-/// Ranks that train hear of each other many times a second. Two seconds of an answer are life; with something unanswered, four of
-/// none are not.
+/// Training ranks exchange data many times a second. A node that answered within the last 2 s is alive. If something is
+/// unacknowledged and nothing has come for 4 s, it is gone.
 constexpr std::chrono::milliseconds fresh{2000}, stale{4000};
 
 struct Request {
@@ -43,7 +43,7 @@ void take(const inet_diag_msg &message, std::size_t length, PeerSight &sight) {
          attribute = RTA_NEXT(attribute, left)) {
         if (attribute->rta_type != INET_DIAG_INFO)
             continue;
-        tcp_info info{}; // older kernels give less of it
+        tcp_info info{}; // older kernels fill in less of it
         std::memcpy(&info, RTA_DATA(attribute), std::min<std::size_t>(sizeof info, RTA_PAYLOAD(attribute)));
         sight.unanswered += info.tcpi_unacked > 0 ? 1 : 0;
         const std::chrono::milliseconds heard(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv));
@@ -51,7 +51,7 @@ void take(const inet_diag_msg &message, std::size_t length, PeerSight &sight) {
     }
 }
 
-/// False when the answer is whole.
+/// False at the end of the answer.
 bool takeAnswer(const char *bytes, std::size_t size, const std::string &address, PeerSight &sight) {
     auto left = static_cast<unsigned>(size);
     for (const auto *header = reinterpret_cast<const nlmsghdr *>(bytes); NLMSG_OK(header, left);

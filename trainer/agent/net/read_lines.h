@@ -8,14 +8,14 @@
 
 namespace lockstep::agent {
 
-/// What one look at a peer's socket gave.
+/// The result of one read from a peer's socket.
 struct ReadLines {
-    enum class Kind { Nothing, Lines, Closed, Endless }; ///< Endless: a line that never ends; the framer takes no more
+    enum class Kind { Nothing, Lines, Closed, Endless }; ///< Endless: a line longer than the framer accepts
     Kind kind = Kind::Nothing;
-    Error error = {}; ///< of Endless
+    Error error = {}; ///< for Endless
 };
-/// Reads once without waiting, up to 64 KiB, and hands on each whole line. `onLine` may end the connection: it is called for the
-/// lines that came with it all the same.
+/// Reads once without waiting, at most 64 KiB, and passes on each whole line. If `onLine` closes the connection, it is
+/// still called for the other lines of the same read.
 [[nodiscard]] ReadLines readLines(int fd, LineFramer &framer, const std::function<void(std::string_view line)> &onLine);
 
 } // namespace lockstep::agent

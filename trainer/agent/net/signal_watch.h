@@ -8,7 +8,7 @@
 
 namespace lockstep::agent {
 
-/// Makes signals events of the loop, by a descriptor. They must be blocked in every thread of the process.
+/// Turns signals into events of the loop (signalfd). The signals must be blocked in every thread of the process.
 class SignalWatch {
 public:
     using Handler = std::function<void(int number)>;

@@ -44,7 +44,7 @@ std::string sysWord(const std::string &path) {
 std::optional<int> sysNumber(const std::string &path) {
     const std::string text = sysWord(path);
     const long value = text.empty() ? -1 : std::strtol(text.c_str(), nullptr, 10);
-    return value > 0 ? std::optional(static_cast<int>(value)) : std::nullopt; // speed is -1 where there is none
+    return value > 0 ? std::optional(static_cast<int>(value)) : std::nullopt; // speed is -1 if there is none
 }
 
 bool isLinkLocal(const sockaddr *address) {
@@ -60,7 +60,7 @@ Json limitJson(int which) {
     return {{"soft", number(limit.rlim_cur)}, {"hard", number(limit.rlim_max)}};
 }
 
-/// Of the file system that holds the data home, or that would once it is made.
+/// The file system that holds the data home, or will hold it once it is created.
 Json diskJson() {
     std::filesystem::path folder = dataHome();
     std::error_code error;
@@ -181,8 +181,8 @@ TrainerQuestion::TrainerQuestion() {
         return;
     }
     m_trainer = *trainer;
-    // Through the shell, but with our own words only. timeout(1) belongs to coreutils, which every node has: a trainer that
-    // hangs in a driver must not hang the agent.
+    // The shell gets only text of our own, quoted. timeout(1) is part of coreutils, which every node has: a trainer
+    // that hangs in a driver must not hang the agent.
     std::string quoted;
     for (const char c : m_trainer)
         quoted += c == '\'' ? std::string("'\"'\"'") : std::string(1, c);
@@ -210,7 +210,7 @@ TrainerFacts TrainerQuestion::answer() {
     ::pclose(std::exchange(m_pipe, nullptr));
     const auto json = Json::parse(said, nullptr, false);
     if (!json.is_object()) {
-        facts.problem = said.empty() ? m_trainer + " gave no word" : said.substr(0, said.find('\n'));
+        facts.problem = said.empty() ? m_trainer + " printed nothing" : said.substr(0, said.find('\n'));
         return facts;
     }
     facts.version = json.value("version", "");

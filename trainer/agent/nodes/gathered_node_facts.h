@@ -13,34 +13,35 @@
 
 namespace lockstep::agent {
 
-/// One network interface as the kernel has it; unknown is absent.
+/// One network interface as the kernel describes it; unknown values are absent.
 struct InterfaceFacts {
-    std::string name, state;             ///< state: "up", "down", "unknown" as /sys tells
-    std::vector<std::string> addresses;  ///< numeric, IPv4 before IPv6, link-local IPv6 left out
-    std::optional<int> mtu, speedMbit;   ///< speed: of wired links that are up
-    bool loopback = false, real = false; ///< real: a device stands behind it, not a bridge, tunnel or pair
+    std::string name, state;             ///< state: "up", "down" or "unknown", as in /sys
+    std::vector<std::string> addresses;  ///< numeric, IPv4 before IPv6, without link-local IPv6
+    std::optional<int> mtu, speedMbit;   ///< speed: only for wired links that are up
+    bool loopback = false, real = false; ///< real: a hardware device, not a bridge, tunnel or veth pair
 };
 [[nodiscard]] std::vector<InterfaceFacts> interfaceFacts();
 
-/// What lockstep-trainer says of itself; `problem` when it said nothing.
+/// What `lockstep-trainer --facts` reports. `problem` says why it reported nothing.
 struct TrainerFacts {
     std::string version, torch, torchFolder, nccl, problem;
 };
-/// Asks it, which takes as long as LibTorch takes to load (0.3 s, at most 20 s), while the asker goes on.
+/// Runs `lockstep-trainer --facts` in the background. It takes as long as LibTorch takes to load: usually 0.3 s, at
+/// most 20 s.
 class TrainerQuestion {
 public:
-    TrainerQuestion(); ///< asks
+    TrainerQuestion(); ///< starts the trainer
     ~TrainerQuestion();
     TrainerQuestion(const TrainerQuestion &) = delete;
     TrainerQuestion &operator=(const TrainerQuestion &) = delete;
-    [[nodiscard]] TrainerFacts answer(); ///< waits for it; called once
+    [[nodiscard]] TrainerFacts answer(); ///< waits for the answer; call once
 
 private:
     std::string m_trainer, m_problem;
     std::FILE *m_pipe = nullptr;
 };
 
-/// Says how this node stands, as one line of JSON a call. What does not change while it lives is asked once.
+/// Describes this node as one line of JSON per call. Facts that do not change are gathered once.
 class NodeFacts {
 public:
     explicit NodeFacts(int coresPerDevice);
@@ -50,10 +51,11 @@ private:
     int m_coresPerDevice;
     std::unique_ptr<Nvml> m_nvml;
     std::optional<TrainerFacts> m_trainer;
-    CoreTimesByCore m_times; ///< of the call before
+    CoreTimesByCore m_times; ///< of the previous call
 };
 
-/// This machine's clock, microseconds since 1970. LOCKSTEP_TEST_CLOCK_OFFSET_S moves it, for tests of who compares clocks.
+/// This machine's wall clock, in µs since 1970. LOCKSTEP_TEST_CLOCK_OFFSET_S shifts it, to test the comparison of
+/// clocks.
 [[nodiscard]] std::int64_t nodeClockUs();
 
 } // namespace lockstep::agent

@@ -15,7 +15,8 @@ namespace lockstep::agent {
 namespace {
 constexpr std::chrono::milliseconds invitationCheck{100};
 
-/// The value of --nodes in the command, with "--nodes=" before it when it has that; nothing: it has none.
+/// The command's argument that holds the value of --nodes, perhaps as "--nodes=VALUE"; null: the command has no
+/// --nodes.
 std::string *nodesOption(std::vector<std::string> &command) {
     for (std::size_t i = 0; i < command.size(); ++i) {
         if (command[i].starts_with("--nodes="))
@@ -34,7 +35,7 @@ void applyInterfaces(CommandOptions &options, const std::vector<std::string> &in
     const std::string flag = option->starts_with("--nodes=") ? "--nodes=" : "";
     auto places = nodesFromText(std::string_view(*option).substr(flag.size()));
     if (!places || places->size() != interfaces.size())
-        return; // the plan says what is wrong with them
+        return; // makePlan() reports what is wrong with them
     for (std::size_t node = 0; node < places->size(); ++node)
         if ((*places)[node].interface.empty())
             (*places)[node].interface = interfaces[node];
@@ -48,7 +49,7 @@ bool meetsByTrying(const CommandOptions &options) {
 
 Result<std::string> findInterfaces(CommandOptions &options) {
     if (!isRunId(options.runId) || options.nodeRank < 0 || options.nodeRank >= options.nodes)
-        return std::string(); // the plan says what is wrong
+        return std::string(); // makePlan() reports what is wrong
     if (options.nodeRank == 0) {
         MeetingHost meeting(options);
         const auto interfaces = meeting.hold();
@@ -65,7 +66,7 @@ Result<std::string> findInterfaces(CommandOptions &options) {
             if (!interfaces)
                 return fail(interfaces.error());
             if (interfaces->size() != static_cast<std::size_t>(options.nodes))
-                return fail(Error::badArgument("agent 0 counts " + std::to_string(interfaces->size()) +
+                return fail(Error::badArgument("agent 0 has " + std::to_string(interfaces->size()) +
                                                    " nodes, --nnodes says " + std::to_string(options.nodes),
                                                "give all nodes the same number"));
             applyInterfaces(options, *interfaces);
@@ -73,9 +74,9 @@ Result<std::string> findInterfaces(CommandOptions &options) {
         }
         std::error_code ignored;
         if (std::filesystem::exists(runFolder(options.runId).join(), ignored))
-            return std::string(); // agent 0 was told where to listen
+            return std::string(); // agent 0 was given its interface
         if (std::chrono::steady_clock::now() > until)
-            return std::string(); // waitForAgent0 says it
+            return std::string(); // waitForAgent0() reports it
         if (!waitUnlessSignalled(invitationCheck))
             return fail(meetingInterrupted());
     }

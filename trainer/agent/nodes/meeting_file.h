@@ -11,33 +11,32 @@
 
 namespace lockstep::agent {
 
-// What both sides of an interface meeting (interface_meeting.h) have in common: its file and its lines.
+// What both sides of an interface meeting (interface_meeting.h) use: its file and its messages.
 
-/// An address of node 0 at which it listens for the meeting.
+/// An address of node 0 where it listens for the meeting.
 struct InterfaceOffer {
     std::string interface, address;
-    std::string proof; ///< node 0 says it at this address: a stranger at an equal address does not know it
+    std::string proof; ///< node 0 sends it from this address; another machine with the same address does not know it
     int port = 0;
     [[nodiscard]] std::string title() const { return address + " (" + interface + ")"; }
 };
 
-/// Content of a run's meeting file, which node 0 writes and the others read.
+/// Content of a run's meeting file. Node 0 writes it, the others read it.
 struct Invitation {
     std::string token;
     std::vector<InterfaceOffer> offers;
 };
 [[nodiscard]] std::string meetingFile(const std::string &run);
 [[nodiscard]] Result<void> writeInvitation(const std::string &run, const Invitation &invitation);
-[[nodiscard]] std::optional<Invitation>
-readInvitation(const std::string &run); ///< nothing: there is none, or no valid one
+[[nodiscard]] std::optional<Invitation> readInvitation(const std::string &run); ///< absent: no file, or an invalid one
 
 using MeetingJson = nlohmann::ordered_json;
 [[nodiscard]] std::string encodeMeetingLine(const MeetingJson &json);       ///< with its newline
-[[nodiscard]] MeetingJson decodeMeetingLine(std::string_view line);         ///< an empty object when it is none
-[[nodiscard]] std::string textOf(const MeetingJson &json, const char *key); ///< empty: absent or no text
-[[nodiscard]] int numberOf(const MeetingJson &json, const char *key);       ///< 0: absent or no whole number
+[[nodiscard]] MeetingJson decodeMeetingLine(std::string_view line);         ///< an empty object if the line is not one
+[[nodiscard]] std::string textOf(const MeetingJson &json, const char *key); ///< empty: absent or not a string
+[[nodiscard]] int numberOf(const MeetingJson &json, const char *key);       ///< 0: absent or not an integer
 
-/// A signal has ended the process's wait.
+/// The error for a wait that a signal ended.
 [[nodiscard]] Error meetingInterrupted();
 
 } // namespace lockstep::agent

@@ -48,7 +48,7 @@ struct Tried {
     std::string problem;
 };
 
-/// Connects to all at once: those that will not answer cost their time together.
+/// Connects to all offers at once, so that the time-outs of those that do not answer run together.
 std::vector<Tried> connectToAll(const std::vector<InterfaceOffer> &offers) {
     std::vector<Tried> all(offers.size());
     std::vector<pollfd> polls(offers.size(), pollfd{-1, POLLOUT, 0});
@@ -84,7 +84,7 @@ std::vector<Tried> connectToAll(const std::vector<InterfaceOffer> &offers) {
     return all;
 }
 
-/// Whether agent 0 of this run is at the other end.
+/// Whether the peer is agent 0 of this run.
 bool proves(int fd, std::size_t number, const InterfaceOffer &offer) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     setSocketPatience(fd, answerLimit);
@@ -95,7 +95,7 @@ bool proves(int fd, std::size_t number, const InterfaceOffer &offer) {
 }
 
 struct Found {
-    Fd fd; ///< to the first that was reached
+    Fd fd; ///< to the first address that was reached
     std::vector<int> offers;
     std::vector<std::string> by;
     std::string problems;
@@ -120,7 +120,7 @@ Found tryAll(const std::vector<InterfaceOffer> &offers) {
     return found;
 }
 
-/// What agent 0 has decided, once every node has said what it reaches.
+/// Waits for agent 0's decision, which it takes once every node has reported what it reaches.
 Result<std::vector<std::string>> hearInterfaces(int fd, double limitS) {
     const sigset_t signals = endingSignals();
     const Fd signalFd(::signalfd(-1, &signals, SFD_CLOEXEC));
@@ -137,7 +137,8 @@ Result<std::vector<std::string>> hearInterfaces(int fd, double limitS) {
         for (const MeetingJson &one : json["interfaces"])
             interfaces.push_back(one.is_string() ? one.get<std::string>() : std::string());
     if (interfaces.empty())
-        return fail(Error::failed("agent 0 ended before all nodes had found it", "look why, then start the run again"));
+        return fail(Error::failed("agent 0 ended before all nodes had found it",
+                                  "see its output for the reason, then start the run again"));
     return interfaces;
 }
 
@@ -150,7 +151,7 @@ bool waitUnlessSignalled(milliseconds time) {
     return ::sigtimedwait(&signals, nullptr, &left) <= 0;
 }
 
-/// The file may be left over from an agent 0 that was killed, until the next one (of a requeued job) writes it anew.
+/// The file may be left over from an agent 0 that was killed, until the next one (of a requeued job) rewrites it.
 Result<std::vector<std::string>> attendMeeting(const CommandOptions &options, Invitation invitation) {
     Found found;
     for (int i = 0; i < tries && found.offers.empty(); ++i) {
@@ -163,11 +164,12 @@ Result<std::vector<std::string>> attendMeeting(const CommandOptions &options, In
     if (found.offers.empty())
         return fail(
             Error::failed("node 0 is reached from " + hostName() + " at none of its addresses: " + found.problems,
-                          "join them by one network and open its firewall, or give --interface IF"));
+                          "connect them to one network and open its firewall, or give --interface IF"));
     const MeetingJson reached = {{"what", "reached"},  {"node", options.nodeRank}, {"token", invitation.token},
                                  {"host", hostName()}, {"offers", found.offers},   {"by", found.by}};
     if (!writeAll(found.fd.get(), encodeMeetingLine(reached)))
-        return fail(Error::failed("agent 0 ended before all nodes had found it", "look why, then start the run again"));
+        return fail(Error::failed("agent 0 ended before all nodes had found it",
+                                  "see its output for the reason, then start the run again"));
     return hearInterfaces(found.fd.get(), options.joinLimitS);
 }
 

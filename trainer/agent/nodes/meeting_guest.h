@@ -10,11 +10,11 @@
 
 namespace lockstep::agent {
 
-/// Another node's side of an interface meeting: tries every address of node 0, says which ones it has reached, and gives every
-/// node's interface as node 0 has decided. A signal of a session ends it with an error. Blocks.
+/// The side of a node K > 0 of an interface meeting: tries every address of node 0 and reports which ones it has
+/// reached. Returns every node's interface as node 0 has chosen it. A session signal ends it with an error. Blocks.
 [[nodiscard]] Result<std::vector<std::string>> attendMeeting(const CommandOptions &options, Invitation invitation);
 
-/// False: a signal that ends what an agent does came meanwhile.
+/// Waits; false if a session signal came meanwhile.
 [[nodiscard]] bool waitUnlessSignalled(std::chrono::milliseconds time);
 
 } // namespace lockstep::agent

@@ -21,8 +21,8 @@ namespace lockstep::agent {
 namespace {
 constexpr std::size_t mostCallers = 4096;
 
-/// Every interface of this node that has an address, the most promising first: a real device before a bridge or a tunnel, the
-/// faster one first, loopback last, for nodes that are one machine.
+/// Every interface of this node that has an address, the most promising first: a hardware device before a bridge or a
+/// tunnel, a faster one before a slower one, loopback last (for nodes that are one machine).
 std::vector<InterfaceOffer> ownAddresses() {
     std::vector<InterfaceFacts> facts = interfaceFacts();
     std::erase_if(facts, [](const InterfaceFacts &one) { return one.addresses.empty() || one.state == "down"; });
@@ -35,7 +35,7 @@ std::vector<InterfaceOffer> ownAddresses() {
     });
     std::vector<InterfaceOffer> offers;
     for (const InterfaceFacts &one : facts)
-        if (auto address = addressOfInterface(one.name)) // the one at which the run will listen
+        if (auto address = addressOfInterface(one.name)) // where the run will listen
             offers.push_back({one.name, *address, makeToken(), 0});
     return offers;
 }
@@ -62,7 +62,7 @@ Result<void> MeetingHost::listen() {
     for (std::size_t i = 0; i < m_invitation.offers.size(); ++i) {
         auto port = bindMasterPort(m_invitation.offers[i].address, 0);
         if (!port)
-            continue; // an address that can't be listened at is none
+            continue; // skip an address that cannot be bound
         m_invitation.offers[i].port = port->port;
         const int fd = port->listener.get();
         ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -102,7 +102,7 @@ void MeetingHost::onLine(const std::shared_ptr<LineSocket> &socket, std::size_t 
         return socket->send(encodeMeetingLine({{"what", "proof"}, {"proof", m_invitation.offers[offer].proof}}));
     if (what == "reached" && textOf(json, "token") == m_invitation.token)
         return onReached(socket, json);
-    socket->close(); // no agent of this run
+    socket->close(); // not an agent of this run
 }
 
 void MeetingHost::onReached(const std::shared_ptr<LineSocket> &socket, const MeetingJson &json) {
@@ -130,7 +130,7 @@ void MeetingHost::decide() {
     if (chosen < 0) {
         fail(Error::failed("no address of " + hostName() +
                                ", which is node 0, is reached by all nodes: " + whoReachesWhat(),
-                           "join them by one network, or give --interface IF"));
+                           "connect them to one network, or give --interface IF"));
         return answerAll({{"what", "error"}, {"message", m_error->message()}});
     }
     const InterfaceOffer &offer = m_invitation.offers[static_cast<std::size_t>(chosen)];
@@ -140,7 +140,7 @@ void MeetingHost::decide() {
     for (const auto &[node, reached] : m_reached) {
         const auto at = std::find(reached.offers.begin(), reached.offers.end(), chosen) - reached.offers.begin();
         m_interfaces.push_back(reached.by[static_cast<std::size_t>(at)]);
-        m_sentence += ", " + reached.host + " goes by " + m_interfaces.back();
+        m_sentence += ", " + reached.host + " uses " + m_interfaces.back();
     }
     answerAll({{"what", "interfaces"}, {"interfaces", m_interfaces}});
     m_loop.quit();
@@ -164,7 +164,7 @@ void MeetingHost::fail(Error why) {
 
 void MeetingHost::answerAll(const MeetingJson &answer) {
     for (auto &[node, reached] : m_reached)
-        reached.socket->send(encodeMeetingLine(answer)); // fits the socket's buffer: it leaves at once
+        reached.socket->send(encodeMeetingLine(answer)); // fits into the socket's buffer, so it is sent at once
 }
 
 std::string MeetingHost::absent() const {

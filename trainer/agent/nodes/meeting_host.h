@@ -16,21 +16,22 @@
 
 namespace lockstep::agent {
 
-/// Node 0's side of an interface meeting: listens at every address of its node until all other nodes have said which ones they
-/// reach, and decides. The meeting's file is there while it lives.
+/// Node 0's side of an interface meeting: listens at every address of its node until all other nodes have reported
+/// which ones they reach, then decides. The meeting's file exists as long as this object.
 class MeetingHost {
 public:
-    explicit MeetingHost(const CommandOptions &options); ///< which outlive it
+    explicit MeetingHost(const CommandOptions &options); ///< `options` outlives it
     ~MeetingHost();
     MeetingHost(const MeetingHost &) = delete;
     MeetingHost &operator=(const MeetingHost &) = delete;
 
-    /// Every node's interface, node 0's first. Waits at most joinLimitS; a signal ends it with an error. Blocks; call once.
+    /// Returns every node's interface, node 0's first. Waits at most joinLimitS; a signal ends it with an error.
+    /// Blocks; call once.
     Result<std::vector<std::string>> hold();
     [[nodiscard]] const std::string &sentence() const { return m_sentence; } ///< what was found, for people
 
 private:
-    struct Reached { ///< what another node has said
+    struct Reached { ///< what another node has reported
         std::string host;
         std::vector<int> offers;
         std::vector<std::string> by; ///< its own interface, for each offer
@@ -58,7 +59,7 @@ private:
     std::optional<Error> m_error;
 };
 
-/// The first of `count` offers that all nodes have reached; -1: there is none.
+/// The first of `count` offers that all nodes have reached; -1 if there is none.
 [[nodiscard]] int commonOffer(int count, const std::vector<std::vector<int>> &reached);
 
 } // namespace lockstep::agent

@@ -19,7 +19,7 @@ constexpr std::size_t mostStrangers = 64;
 bool sameSecret(std::string_view a, std::string_view b) {
     if (a.size() != b.size())
         return false;
-    unsigned different = 0; // takes the same time wherever they differ
+    unsigned different = 0; // constant time, wherever they differ
     for (std::size_t i = 0; i < a.size(); ++i)
         different |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
     return different == 0;
@@ -37,7 +37,7 @@ std::string makeToken() {
     return token;
 }
 
-/// A connection that has not shown who it is.
+/// A connection that has not sent a valid hello yet.
 struct NodeDoor::Stranger {
     std::shared_ptr<LineSocket> socket;
     EventLoop::Token timer = 0;
@@ -80,7 +80,7 @@ void NodeDoor::accept() {
         if (!fd.valid())
             return;
         if (m_strangers.size() >= mostStrangers)
-            continue; // no agent opens so many; it is closed at once
+            continue; // no agent opens so many; close it at once
         auto stranger = std::make_unique<Stranger>();
         Stranger *raw = stranger.get();
         raw->socket = LineSocket::open(m_loop, m_clock, std::move(fd),

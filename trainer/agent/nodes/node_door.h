@@ -13,15 +13,15 @@
 
 namespace lockstep::agent {
 
-/// Where node 0 of a run listens for the agents of the others. A connection whose hello has the run's id, its token and a
-/// node's number is handed over; any other is refused and closed. All calls on the loop's thread.
+/// Where node 0 of a run listens for the agents of the other nodes. A connection whose hello has the run's id, its
+/// token and a node's number is passed to onNode; any other is refused and closed. All calls on the loop's thread.
 class NodeDoor {
 public:
     struct Options {
-        std::string address;  ///< to listen at
-        int port = 0;         ///< 0: any
-        std::string announce; ///< what the others are told instead of the address; empty: the address
-        std::string token;    ///< empty: a new one
+        std::string address;  ///< to listen on
+        int port = 0;         ///< 0: any free port
+        std::string announce; ///< the address that the other nodes are given; empty: `address`
+        std::string token;    ///< empty: a new token is made
         std::string runId;
         int otherNodes = 1;
     };

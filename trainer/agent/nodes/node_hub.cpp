@@ -70,7 +70,7 @@ void NodeHub::openNode(RemoteNode &node) {
 }
 
 void NodeHub::onJoined(RemoteNode &node, bool first) {
-    if (m_go) // it may have missed what follows
+    if (m_go) // it may have missed the go and what followed
         sendGo(node);
     for (const auto *order : {&m_abort, &m_settle, &m_stop, &m_end})
         if (order->has_value())
@@ -89,7 +89,7 @@ void NodeHub::sendAll(const NodeMessage &message) {
 }
 
 void NodeHub::go(const std::string &masterAddress, int masterPort, int number, int restarts) {
-    m_abort.reset(); // of the ranks before these
+    m_abort.reset(); // it belonged to the previous ranks
     m_go.emplace();
     m_go->what = What::Go;
     m_go->masterAddress = masterAddress;
@@ -131,7 +131,7 @@ void NodeHub::stop(const std::string &by) {
     m_stop.emplace();
     m_stop->what = What::Stop;
     m_stop->by = by;
-    m_stop->number = times + 1; // a second stop kills; a repeated one does not
+    m_stop->number = times + 1; // a second stop kills the ranks; one that is repeated after a cut does not
     sendAll(*m_stop);
 }
 

@@ -19,24 +19,25 @@
 
 namespace lockstep::agent {
 
-/// All other nodes of a run, for agent 0 (ipc/node_messages.h): lets their agents in, gives them orders, repeats to those that
-/// come back what they may have missed, and answers questions about all of them. All calls on the loop's thread.
-///   waiting (for every node) → going → each node over and its log whole, or given up
+/// Agent 0's view of all other nodes of a run (ipc/node_messages.h). It lets their agents join, sends them orders,
+/// repeats to a node that reconnects what it may have missed, and answers questions about all nodes. All calls on the
+/// loop's thread.
+///   waiting for every node → going → each node's ranks have ended and its log is complete, or the node is given up
 class NodeHub {
 public:
-    static constexpr std::chrono::seconds silence{6}; ///< of a link that counts as lost
+    static constexpr std::chrono::seconds silence{6}; ///< a link without traffic for so long counts as lost
 
     struct Handlers {
         std::function<void()> onAllJoined;                       ///< once
-        std::function<void(const NodeMessage &failed)> onFailed; ///< a rank there failed, or could not start
+        std::function<void(const NodeMessage &failed)> onFailed; ///< a rank there failed or could not start
         std::function<void(const LinkFrame &link)> onLink;
         std::function<void(const RankExit &exit)> onExit;
         std::function<void(int node, TraceInbox::Whole trace)> onTrace;
-        std::function<void()> onGone; ///< the ranks of a node are gone, which may be started again
-        std::function<void(const Control &control)> onControl; ///< somebody on that machine asks
-        std::function<void(std::string message)> onRefused;    ///< of a stranger
+        std::function<void()> onGone;                          ///< a node's ranks are gone and may be restarted
+        std::function<void(const Control &control)> onControl; ///< a request that was made on that node
+        std::function<void(std::string message)> onRefused;    ///< a stranger's connection
     };
-    /// `titles`: of the nodes from 1 on, for sentences until they say their hosts' names.
+    /// `titles` name the nodes from 1 on in messages until they report their host names.
     static Result<std::unique_ptr<NodeHub>> open(EventLoop &loop, const Clock &clock, const RunFolder &folder,
                                                  NodeDoor::Options options, const std::vector<std::string> &titles,
                                                  int ownProcesses);
@@ -47,32 +48,34 @@ public:
     [[nodiscard]] const std::string &token() const { return m_door->token(); }
     [[nodiscard]] int count() const { return static_cast<int>(m_nodes.size()); } ///< other nodes
     [[nodiscard]] const RemoteNode &node(int number) const { return *m_nodes[static_cast<std::size_t>(number - 1)]; }
-    [[nodiscard]] std::string absent() const; ///< "node 1 (hostB), node 2 (hostC)" that have not joined; empty: none
+    [[nodiscard]] std::string absent() const; ///< have not joined: "node 1 (hostB), node 2 (hostC)"; empty: none
 
     // After onAllJoined:
     [[nodiscard]] std::vector<int> processes() const; ///< of all nodes, this one first
     [[nodiscard]] std::vector<MachineRecord> machines() const;
     [[nodiscard]] std::vector<std::string> devices() const;
 
-    /// Has all start their ranks, for the first time or again: `number` from 0, `restarts` are left after it.
+    /// Tells all nodes to start their ranks, for the first time or again. `number` counts the starts from 0; `restarts`
+    /// are left after this one.
     void go(const std::string &masterAddress, int masterPort, int number, int restarts);
-    void settle();                         ///< nothing is started again: each says how it has ended
-    void abort(const std::string &reason); ///< once a start; also to those that come back later
+    void settle();                         ///< no further restart: each node reports how its ranks ended
+    void abort(const std::string &reason); ///< once per start; sent also to nodes that reconnect later
     void stop(const std::string &by);
     void trace(const Control &control);
     void end(RunState state, const std::string &reason, int exitCode);
 
-    /// Whether the ranks of all nodes are gone since the last go(), their logs whole to that point, and none is over.
+    /// Whether the ranks of all nodes are gone since the last go(), with complete logs up to then, and no node is over.
     [[nodiscard]] bool allGone() const;
     [[nodiscard]] bool allEnded() const;
-    /// Whether all that have not ended, nor are gone before settle(), have been lost for longer than `closed` (the connection was closed) or `silent`.
+    /// Whether the link to every node that has not ended has been lost for longer than `closed` (the peer closed it) or
+    /// `silent` (nothing came). Nodes whose ranks are gone are not counted before settle().
     [[nodiscard]] bool onlyLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const;
     [[nodiscard]] std::string lostNodes() const; ///< "hostB, hostC"; empty: none
-    /// A node whose connection was closed from there within `aroundNs` of a moment, and which did not come back.
+    /// Name of a node that closed its connection within `aroundNs` of `monoNs` and did not come back; empty: none.
     [[nodiscard]] std::string closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
     [[nodiscard]] bool connected() const; ///< to any node
     [[nodiscard]] std::map<int, std::uint64_t> logLines() const;
-    /// What the nodes said of their ends, worst first: failed before stopped before done.
+    /// The worst of the ends that the nodes have reported: failed before stopped before done.
     [[nodiscard]] std::optional<NodeMessage> worstEnd() const;
 
 private:
@@ -91,7 +94,7 @@ private:
     EventLoop::Token m_secondTimer = 0, m_silenceTimer = 0;
     std::vector<std::unique_ptr<RemoteNode>> m_nodes; ///< node K at K - 1
     bool m_allJoined = false;
-    std::optional<NodeMessage> m_go, m_abort, m_settle, m_stop, m_end; ///< repeated to a node that comes back
+    std::optional<NodeMessage> m_go, m_abort, m_settle, m_stop, m_end; ///< repeated to a node that reconnects
 };
 
 } // namespace lockstep::agent

@@ -30,7 +30,7 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-/// "HOST:PORT", HOST perhaps in [].
+/// Resolves "HOST:PORT", where HOST may be in brackets.
 Addresses resolve(const std::string &address, std::string &why) {
     const auto colon = address.rfind(':');
     std::string host = address.substr(0, colon);
@@ -169,10 +169,10 @@ void NodeLink::takeHello(std::string_view line) {
     m_backoff = firstBackoff;
     m_position = {};
     m_position.nextSeq = hello->nextSeq;
-    const auto socket = m_socket; // a handler may close us
+    const auto socket = m_socket; // a handler may drop m_socket
     socket->send(encode(m_options.join) + "\n");
     m_traces.startOver();
-    if (!m_kept.empty()) // over is behind them
+    if (!m_kept.empty()) // the traces go before the kept `over` message
         sendAllTraces();
     for (const NodeMessage &message : m_kept)
         socket->send(encode(message) + "\n");
@@ -225,7 +225,7 @@ void NodeLink::say(const NodeMessage &message) {
         m_kept.push_back(message);
     if (!m_up)
         return;
-    pump(); // what was written before is said before
+    pump(); // send the log lines that were written before this message
     if (message.what == What::Over)
         sendAllTraces();
     if (m_socket)

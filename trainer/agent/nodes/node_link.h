@@ -14,9 +14,9 @@
 
 namespace lockstep::agent {
 
-/// The side of an agent K > 0 of its link to agent 0 (ipc/node_messages.h): joins, sends its log from the line that agent 0
-/// lacks, passes on what agent 0 says, comes again after a cut. All calls on the loop's thread.
-///   Joining → Up ⇄ Lost; finish() ends it in any
+/// Agent K's side (K > 0) of its link to agent 0 (ipc/node_messages.h). It joins, sends its log from the first line
+/// that agent 0 lacks, passes on agent 0's orders, and reconnects after a cut. All calls on the loop's thread.
+///   Joining → Up ⇄ Lost; close() ends it in any state
 class NodeLink {
 public:
     static constexpr std::chrono::seconds silence{6};
@@ -38,17 +38,18 @@ public:
     ~NodeLink();
 
     void start(Handlers handlers);
-    void pump(); ///< sends what is new of the log; call after each batch of the loop
-    /// Says a message; a lost link says it again when it is back (over, failed, gone). stop and trace are said now or never.
+    void pump(); ///< sends new log lines; call after each batch of the loop
+    /// Sends a message. If the link is lost, over, failed and gone are sent again when it is back; stop and trace are
+    /// dropped.
     void say(const NodeMessage &message);
-    /// Sends a rank's trace behind the log, and again after a cut, till agent 0 has it. Before over, all of it.
+    /// Sends a rank's trace after the log, and again after a cut, until agent 0 has it. All traces go before `over`.
     void sendTrace(int rank, std::string text) { m_traces.add(rank, std::move(text)); }
-    void forgetSaid() { m_kept.clear(); } ///< what was said is said again after a cut no more
+    void forgetSaid() { m_kept.clear(); } ///< messages that were sent are not repeated after a cut any more
 
     [[nodiscard]] bool up() const { return m_up; }
-    /// For how long agent 0 has not been there; 0 while it is.
+    /// How long the link to agent 0 has been down; 0 while it is up.
     [[nodiscard]] std::chrono::milliseconds lostFor() const;
-    /// For how long its host has answered that nobody listens there any more; 0 otherwise.
+    /// How long agent 0's host has refused connections; 0 otherwise.
     [[nodiscard]] std::chrono::milliseconds refusedFor() const;
     [[nodiscard]] const std::string &lastFailure() const { return m_lastFailure; }
     [[nodiscard]] const std::string &address() const { return m_options.address; }
@@ -76,7 +77,7 @@ private:
     EventLoop::Token m_connectToken = 0, m_timer = 0, m_lookTimer = 0;
     std::shared_ptr<LineSocket> m_socket;
     RunJournal::Position m_position;
-    std::vector<NodeMessage> m_kept; ///< said again after a cut
+    std::vector<NodeMessage> m_kept; ///< sent again after a cut
     TraceOutbox m_traces;
     std::string m_lastFailure;
     std::int64_t m_lostNs = 0, m_refusedNs = 0;

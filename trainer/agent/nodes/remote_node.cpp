@@ -9,19 +9,17 @@ namespace lockstep::agent {
 
 namespace {
 using What = NodeMessage::What;
-constexpr std::size_t firstTrips = 5; ///< before a clock's offset is trusted
-/// A clock that has moved by more than this against ours is reported again.
+constexpr std::size_t firstTrips = 5; ///< round trips before a clock's offset is trusted
+/// An offset that has changed by more than this is reported again.
 constexpr double clockMovedS = 0.05;
 } // namespace
 
 RemoteNode::RemoteNode(const Clock &clock, DiskSync &sync, RunFolder folder, int number, std::string title)
     : m_clock(clock), m_sync(sync), m_folder(std::move(folder)), m_number(number), m_title(std::move(title)) {}
 
-// --- its link ----------------------------------------------------------------------------------------------------
-
 void RemoteNode::connect(std::shared_ptr<LineSocket> socket, const Hello &hello) {
     if (m_socket)
-        m_socket->close(); // it connects again: the old connection is dead, noticed or not
+        m_socket->close(); // the node reconnects, so the old connection is dead even if nothing was noticed
     if (!hello.name.empty())
         m_title = hello.name;
     m_socket = std::move(socket);
@@ -91,8 +89,6 @@ bool RemoteNode::closedAround(std::int64_t monoNs, std::int64_t aroundNs) const 
     return m_link == Link::Lost && m_closed && std::abs(m_lostNs - monoNs) < aroundNs;
 }
 
-// --- what it says ------------------------------------------------------------------------------------------------
-
 void RemoteNode::onLine(std::string_view line) {
     if (!isNodeMessage(line))
         return onLogLine(line);
@@ -106,8 +102,8 @@ void RemoteNode::onLogLine(std::string_view line) {
     if (!m_log)
         return;
     const auto taken = m_log->take(line);
-    if (!taken) // it comes again with the next connection, from the first line that was not taken
-        return lose("its lines can't be written here: " + taken.error().message(), true);
+    if (!taken) // the node sends it again with the next connection, from the first line that was not taken
+        return lose("its log lines can't be written here: " + taken.error().message(), true);
     if (*taken == NodeLog::Verdict::Damaged)
         return lose("a damaged line came over the link", true);
     if (*taken == NodeLog::Verdict::Doubled)
@@ -167,7 +163,7 @@ void RemoteNode::onJoin(const NodeMessage &message) {
     m_handlers.onJoined(first);
 }
 
-/// Of ranks that have been started again since.
+/// Whether the message is about ranks that have been restarted since.
 bool RemoteNode::isPast(const NodeMessage &message) const {
     return m_start && message.number.value_or(0) != m_start;
 }
@@ -184,11 +180,9 @@ void RemoteNode::onTracePart(const NodeMessage &piece) {
     kept.what = What::TraceKept;
     kept.rank = whole->rank;
     kept.crc = whole->crc;
-    send(kept); // a damaged one, too: it would come no better
+    send(kept); // also for a damaged trace: sending it again would not help
     m_handlers.onTrace(std::move(*whole));
 }
-
-// --- its clocks, and what it is told -----------------------------------------------------------------------------
 
 void RemoteNode::ping() {
     NodeMessage message;
@@ -226,7 +220,7 @@ void RemoteNode::everySecond() {
 
 void RemoteNode::sendGo(const NodeMessage &go, int ranks) {
     if (m_start != go.number)
-        m_gone.reset(); // of the ranks before
+        m_gone.reset(); // it was about the previous ranks
     m_start = go.number;
     m_ranks.clear();
     for (int i = 0; i < ranks; ++i)

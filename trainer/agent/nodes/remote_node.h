@@ -19,30 +19,31 @@
 
 namespace lockstep::agent {
 
-/// One of the other nodes, as node 0 has it: its link, the copy of its log, its clocks and what it has said of its ranks.
-///   Absent → (join) Up ⇄ Lost; Ended: it is over and its log is whole
+/// Another node, as node 0 sees it: its link, the copy of its log, the offsets of its clocks and what it reports about
+/// its ranks.
+///   Absent → (join) Up ⇄ Lost; Ended: its ranks are over and its log is complete
 /// All calls on the loop's thread.
 class RemoteNode {
 public:
     struct Handlers {
-        std::function<void(bool first)> onJoined; ///< for the first time, or after a cut
+        std::function<void(bool first)> onJoined; ///< the first join, or a reconnection after a cut
         std::function<void(const NodeMessage &failed)> onFailed;
-        std::function<void()> onGone; ///< its ranks are gone; or a line of its log came since
+        std::function<void()> onGone; ///< its ranks are gone, or a further line of its log has come since
         std::function<void(const LinkFrame &link)> onLink;
         std::function<void(const RankExit &exit)> onExit;
         std::function<void(TraceInbox::Whole trace)> onTrace;
         std::function<void(const Control &control)> onControl;
     };
-    /// `clock` and `sync` outlive it. `title`: for sentences until it says its host's name.
+    /// `clock` and `sync` outlive it. `title` names the node in messages until it reports its host name.
     RemoteNode(const Clock &clock, DiskSync &sync, RunFolder folder, int number, std::string title);
     void setHandlers(Handlers handlers) { m_handlers = std::move(handlers); }
 
-    void connect(std::shared_ptr<LineSocket> socket, const Hello &hello); ///< takes the place of an older connection
-    void send(const NodeMessage &message);                                ///< dropped without a connection
-    /// Tells it to start `ranks` ranks from `go.firstRank` on, or repeats that after a cut.
+    void connect(std::shared_ptr<LineSocket> socket, const Hello &hello); ///< replaces an older connection
+    void send(const NodeMessage &message);                                ///< dropped if there is no connection
+    /// Tells the node to start `ranks` ranks from `go.firstRank` on, or repeats that after a cut.
     void sendGo(const NodeMessage &go, int ranks);
     void everySecond();
-    void checkSilence(std::chrono::seconds limit); ///< a link on which nothing was heard for so long is lost
+    void checkSilence(std::chrono::seconds limit); ///< a link without traffic for longer than `limit` is lost
 
     [[nodiscard]] int number() const { return m_number; }
     [[nodiscard]] const std::string &title() const { return m_title; }
@@ -52,12 +53,12 @@ public:
     [[nodiscard]] bool connected() const { return m_socket != nullptr; }
     [[nodiscard]] bool isLost() const { return m_link == Link::Lost; }
     [[nodiscard]] bool hasEnded() const { return m_link == Link::Ended; }
-    [[nodiscard]] bool ranksGone() const; ///< since the last start, and its log is whole to that point
-    /// Lost for longer than `closed` (the connection was closed from there) or `silent`.
+    [[nodiscard]] bool ranksGone() const; ///< since the last start, and its log is complete up to then
+    /// Lost for longer than `closed` (the node closed the connection) or `silent` (nothing came).
     [[nodiscard]] bool isLostFor(std::chrono::milliseconds closed, std::chrono::milliseconds silent) const;
-    /// Lost, and the connection was closed from there within `aroundNs` of a moment.
+    /// Lost, and the node closed the connection within `aroundNs` of `monoNs`.
     [[nodiscard]] bool closedAround(std::int64_t monoNs, std::int64_t aroundNs) const;
-    /// How far its monotonic clock is ahead of ours, and the round trip by which that is known.
+    /// How far its monotonic clock is ahead of ours; the error is at most half the round trip.
     [[nodiscard]] std::optional<ClockOffset::Estimate> monoClock() const { return m_monoClock.estimate(); }
     [[nodiscard]] const LogWindow *window() const { return m_log ? &m_log->window() : nullptr; } ///< once joined
     [[nodiscard]] std::uint64_t logLines() const { return m_log ? m_log->nextSeq() : 0; }
@@ -91,7 +92,7 @@ private:
     std::set<int> m_ranks;
     TraceInbox m_traces;
     std::int64_t m_lostNs = 0;
-    bool m_closed = false; ///< lost by the other side's closing it
+    bool m_closed = false; ///< the other side closed the connection
     std::int64_t m_pingNs = 0, m_pingWallUs = 0, m_pingNumber = 0;
     ClockOffset m_wallClock, m_monoClock;
     std::optional<double> m_reportedOffsetS;

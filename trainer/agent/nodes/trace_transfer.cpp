@@ -8,11 +8,11 @@
 namespace lockstep::agent {
 
 namespace {
-constexpr std::size_t pieceBytes = 16 * 1024; // a line of 64 KiB holds it, however it is escaped
+constexpr std::size_t pieceBytes = 16 * 1024; // fits into a line of 64 KiB even when every character is escaped
 }
 
 void TraceOutbox::add(int rank, std::string text) {
-    std::erase_if(m_traces, [&](const Outgoing &one) { return one.rank == rank; }); // a newer one
+    std::erase_if(m_traces, [&](const Outgoing &one) { return one.rank == rank; }); // a newer trace replaces it
     std::string crc = crcText(crc32c(text));
     m_traces.push_back({rank, std::move(text), std::move(crc), 0});
 }

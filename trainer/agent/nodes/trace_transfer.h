@@ -11,17 +11,17 @@
 
 namespace lockstep::agent {
 
-inline constexpr std::size_t largestTrace = 64 << 20; ///< a rank's; 10,000 steps of LeNet take 15 MB
+inline constexpr std::size_t largestTrace = 64 << 20; ///< of one rank; 10,000 steps of LeNet take 15 MB
 
-/// Traces that agent K is to send to agent 0, piece by piece, each till agent 0 says that it has it.
+/// Traces that agent K sends to agent 0 in pieces. A trace is kept until agent 0 confirms it.
 class TraceOutbox {
 public:
     void add(int rank, std::string text);
-    /// The next piece; nothing when all has been sent.
+    /// The next piece; absent when everything has been sent.
     [[nodiscard]] std::optional<NodeMessage> next();
-    void startOver(); ///< of what is not known to be there; after a cut
+    void startOver(); ///< after a cut: sends all unconfirmed traces again
     void kept(const NodeMessage &message);
-    [[nodiscard]] bool empty() const { return m_traces.empty(); } ///< all is there
+    [[nodiscard]] bool empty() const { return m_traces.empty(); } ///< agent 0 has confirmed every trace
 
 private:
     struct Outgoing {
@@ -32,16 +32,16 @@ private:
     std::deque<Outgoing> m_traces;
 };
 
-/// What agent 0 puts together of one node's pieces. What is too long, out of order or of a rank that is none of the node's is
-/// dropped till a trace begins anew.
+/// Puts one node's pieces together on agent 0. Pieces that are too long, out of order or of a rank of another node are
+/// dropped until a trace begins again.
 class TraceInbox {
 public:
     struct Whole {
         int rank = 0;
         std::string text, crc;
-        bool good = false; ///< its crc is right
+        bool good = false; ///< the checksum is right
     };
-    /// The trace that this piece has made whole.
+    /// The trace that this piece completes, if any.
     [[nodiscard]] std::optional<Whole> take(const NodeMessage &piece, const std::set<int> &ranks);
 
 private:

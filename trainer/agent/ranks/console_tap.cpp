@@ -14,10 +14,10 @@ namespace lockstep::agent {
 namespace {
 constexpr std::size_t longestLine = 4096;
 constexpr std::size_t readSize = 65536;
-/// What finish() and drain() read at most, so that a flooding grandchild can't hold the loop.
+/// How many reads finish() and drain() do at most, so that a process that floods its output cannot hold up the loop.
 constexpr int mostReads = 64;
 
-/// Length of the valid UTF-8 character at the start, 0 when there is none.
+/// Length of the valid UTF-8 character at the start; 0 if there is none.
 std::size_t characterLength(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(0);
@@ -37,11 +37,11 @@ std::size_t characterLength(std::string_view text) {
     return length;
 }
 
-/// Length of the terminal's escape sequence at the start, which begins with ESC.
+/// Length of the terminal escape sequence at the start, which begins with ESC.
 std::size_t escapeLength(std::string_view text) {
     if (text.size() < 2)
         return 1;
-    if (text[1] == ']') { // operating system command: up to BEL or ESC backslash
+    if (text[1] == ']') { // operating system command: ends with BEL or ESC backslash
         for (std::size_t i = 2; i < text.size(); ++i)
             if (text[i] == '\a' || (text[i] == '\\' && text[i - 1] == '\x1b'))
                 return i + 1;
@@ -125,7 +125,7 @@ void ConsoleTap::take(Source &source, std::string_view bytes) {
         bytes.remove_prefix(end + 1);
     }
     source.partial.append(bytes);
-    if (source.partial.size() > 2 * readSize) { // no end in sight: memory stays bounded
+    if (source.partial.size() > 2 * readSize) { // a very long line is cut, so that memory stays bounded
         takeLine(source.stream, source.partial);
         source.partial.clear();
     }

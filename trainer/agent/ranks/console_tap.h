@@ -11,28 +11,28 @@
 
 namespace lockstep::agent {
 
-/// One rank's console: bytes as they are into console/rank-R.log, and whole lines onward, at a bounded rate.
+/// Reads one rank's console. Writes all bytes to console/rank-R.log, and passes whole lines on at a bounded rate.
 class ConsoleTap {
 public:
     enum class Stream { Out, Err };
     using OnLine = std::function<void(Stream, std::string_view line)>;
     static constexpr int linesPerSecond = 200;
 
-    /// `onLine` gets clean UTF-8 without escape sequences, at most 4 KiB a line; past the rate it gets one line that
-    /// counts what was left out. `onEvery` gets every line. Both on the loop's thread.
+    /// `onLine` gets valid UTF-8 without escape sequences, at most 4 KiB per line. Above linesPerSecond it gets one
+    /// line that counts those left out. `onEvery` gets every line. Both are called on the loop's thread.
     ConsoleTap(EventLoop &loop, std::string path, Fd out, Fd err, OnLine onLine, OnLine onEvery);
     ~ConsoleTap();
     ConsoleTap(const ConsoleTap &) = delete;
     ConsoleTap &operator=(const ConsoleTap &) = delete;
 
-    void drain();  ///< reads what is there now
-    void finish(); ///< drains, ends unfinished lines, reads no more
-    /// A line that came another way (the trainer's log frames) goes into the file too.
+    void drain();  ///< reads what is available now
+    void finish(); ///< drains, passes on unfinished lines, and stops reading
+    /// Adds to the file a line that came another way: the trainer's log frames.
     void appendText(std::string_view line);
 
-    [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr, not blank
-    [[nodiscard]] const std::string &lastLine() const { return m_lastLine; }           ///< of either, not blank
-    [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; }           ///< CLOCK_MONOTONIC; 0: none
+    [[nodiscard]] const std::string &lastErrorLine() const { return m_lastErrorLine; } ///< of stderr; not blank
+    [[nodiscard]] const std::string &lastLine() const { return m_lastLine; } ///< of stdout or stderr; not blank
+    [[nodiscard]] std::int64_t lastErrorNs() const { return m_lastErrorNs; } ///< CLOCK_MONOTONIC; 0: none
     [[nodiscard]] bool diskRefused() const { return m_refusedBytes > 0; }
 
 private:
@@ -62,8 +62,8 @@ private:
     std::int64_t m_lastErrorNs = 0;
 };
 
-/// Clean UTF-8: bytes that are none become U+FFFD, escape sequences and control characters go, a line redrawn with
-/// carriage returns keeps its last drawing.
+/// Makes valid UTF-8: invalid bytes become U+FFFD, escape sequences and control characters are removed. Of a line that
+/// carriage returns redraw, the last version is kept.
 [[nodiscard]] std::string cleanLine(std::string_view raw);
 
 } // namespace lockstep::agent

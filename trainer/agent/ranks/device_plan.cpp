@@ -10,14 +10,14 @@
 namespace lockstep::agent {
 
 namespace {
-/// Index of a CPU device "cpu:3" or "3".
+/// Index of a CPU device: 3 for "cpu:3" or "3".
 int cpuIndex(const std::string &device) {
     const auto colon = device.find(':');
     return std::atoi(device.c_str() + (colon == std::string::npos ? 0 : colon + 1));
 }
 
 CoreList coresOf(const RunConfig &config, int k, const CoreList &allowed) {
-    if (config.oversubscribe) { // several devices share what there is
+    if (config.oversubscribe) { // several devices share the available cores
         const int there = std::max(1, cpuDeviceCount(config.coresPerDevice, allowed));
         k %= there;
     }
@@ -67,7 +67,8 @@ std::optional<int> freeCoresOf(const LaunchPlan &plan) {
     CoreList taken;
     for (const RankPlan &rank : plan.ranks) {
         const RunConfig unnamed;
-        const CoreList own = !rank.affinity.empty() // else our trainer binds itself, or it may use all the devices
+        // Without an affinity lockstep-trainer binds itself, or the process may use all the devices.
+        const CoreList own = !rank.affinity.empty()
                                  ? rank.affinity
                                  : affinityOf(plan.record.config.value_or(unnamed), plan.devices, rank.rank);
         if (own.empty())

@@ -20,7 +20,7 @@ void send(int pipe, std::int32_t message) {
     }
 }
 
-/// The keeper's whole life. Messages are process groups: positive to add, negative to remove.
+/// The keeper's main function. Its messages are process groups: positive to add, negative to remove.
 [[noreturn]] void keep(int pipe) {
     ::setsid();
     ::prctl(PR_SET_NAME, "lockstep-keeper");

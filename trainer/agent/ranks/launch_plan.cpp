@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> rankEnvironment(int rank, int l
             {"LOCAL_WORLD_SIZE", std::to_string(localSize)}};
 }
 
-/// What a script needs to know of its devices, in the words that PyTorch and OpenMP read. Our trainer has its flags.
+/// Environment variables of PyTorch and OpenMP that give a script its devices. lockstep-trainer has options instead.
 std::vector<std::pair<std::string, std::string>>
 scriptEnvironment(const RunConfig &config, const std::vector<DevicePlan> &devices, int rank, int node) {
     const int threads = config.threads > 0 ? config.threads : config.device == "cpu" ? config.coresPerDevice : 1;
@@ -43,7 +43,7 @@ scriptEnvironment(const RunConfig &config, const std::vector<DevicePlan> &device
                                                             {"GROUP_RANK", std::to_string(node)}};
     if (config.device != "cuda")
         return out;
-    std::string visible; // LOCAL_RANK counts in this list
+    std::string visible; // LOCAL_RANK is an index into this list
     for (const DevicePlan &device : devices) {
         const std::string name = localName(device.name);
         visible += (visible.empty() ? "" : ",") + (name.starts_with("cuda:") ? name.substr(5) : name);
@@ -70,7 +70,7 @@ Errors mistakesIn(const CommandOptions &options) {
                 "give --interface IF or --join HOST:PORT, or leave both out on all nodes");
     if (options.nodes > 1 && !options.joins() && (options.masterAddress.empty() || options.masterPort == 0))
         mistake("a run on " + std::to_string(options.nodes) + " nodes needs a meeting point",
-                "give --run-id and --join, or --master-addr and --master-port of node 0 for a run a node");
+                "give --run-id and --join, or --master-addr and --master-port of node 0 for one run per node");
     const CoreList allowed = allowedCores();
     const int there = options.coresPerRank > 0 ? cpuDeviceCount(options.coresPerRank, allowed) : options.processes;
     if (there < options.processes)
@@ -85,7 +85,7 @@ Result<std::vector<std::string>> trainerCommand(const RunConfig &config) {
     if (!trainer)
         return fail(trainer.error());
     RunConfig own = config;
-    own.frames.clear(); // the agent's to give
+    own.frames.clear(); // the agent sets these
     own.summary.clear();
     std::vector<std::string> command = toArguments(own);
     command.insert(command.begin(), std::move(*trainer));
@@ -108,7 +108,7 @@ tl::expected<LaunchPlan, Errors> planFromConfig(RunRecord record, const Nvml *nv
     const bool ours = attended && !record.command.empty() && record.command.front() == trainerName;
     const bool script = ours || isScript(record);
     plan.attended = attended;
-    if (ours) // `lockstep-trainer lab …`: another mode of the same program
+    if (ours) // e.g. `lockstep-trainer lab`, another mode of the same program
         if (auto trainer = findTrainer())
             record.command.front() = *trainer;
     auto command = script ? resolveScript(record.command, config, plan.python) : trainerCommand(config);
@@ -174,7 +174,7 @@ void nameByOptions(RunRecord &record, const CommandOptions &options) {
 tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, const Nvml *nvml) {
     Errors errors = mistakesIn(options);
     auto program = options.command.empty() ? Result<std::string>(std::string()) : findProgram(options.command.front());
-    // Our own trainer need not be in PATH: it lies beside the agent.
+    // lockstep-trainer need not be in PATH: it lies beside the agent.
     const bool ours =
         !options.command.empty() && std::filesystem::path(options.command.front()).filename() == trainerName;
     if (!program && ours && options.command.front().find('/') == std::string::npos)
@@ -185,7 +185,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     std::optional<RunConfig> config;
     if (ours)
         config = configFromArguments({options.command.begin() + 1, options.command.end()});
-    if (config) { // what the trainer would refuse is refused before anything starts
+    if (config) { // refuse what the trainer would refuse before anything starts
         const Errors mistakes = validate(*config);
         const Errors lacking = options.nodes == 1 ? checkMachine(*config, facts) : Errors{};
         if (!config->nodes.empty() && options.joins() && nodeCount(*config) != options.nodes)
@@ -198,7 +198,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
     if (!errors.empty())
         return tl::unexpected(errors);
     if (config && config->nodes.size() > 1 && options.joins()) {
-        RunRecord record; // the nodes are placed: each agent knows its part
+        RunRecord record; // with --nodes each agent knows its part
         nameByOptions(record, options);
         record.name = options.name;
         record.config = config;
@@ -247,7 +247,7 @@ tl::expected<LaunchPlan, Errors> planFromCommand(const CommandOptions &options, 
         process.environment = rankEnvironment(process.rank, local, plan.worldSize, options.processes);
         process.environment.emplace_back("GROUP_RANK", std::to_string(options.nodeRank));
         if (!ours && options.processes > 1 && !::getenv("OMP_NUM_THREADS"))
-            process.environment.emplace_back("OMP_NUM_THREADS", "1"); // as torchrun does: N ranks × all cores thrash
+            process.environment.emplace_back("OMP_NUM_THREADS", "1"); // as torchrun: N ranks × all cores would thrash
         if (options.coresPerRank > 0) {
             process.affinity = plan.devices[static_cast<std::size_t>(local)].cores;
             process.environment.emplace_back("LOCKSTEP_DEVICE", devicesOfRank(plan.devices, process.rank));

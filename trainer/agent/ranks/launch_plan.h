@@ -14,38 +14,38 @@
 
 namespace lockstep::agent {
 
-/// One process to start. The environment is the agent's own with these changes.
+/// A process to start. Its environment is the agent's with these changes.
 struct RankPlan {
     int rank = 0, localRank = 0;
     std::vector<std::string> command; ///< program and arguments
     std::vector<std::pair<std::string, std::string>> environment;
-    CoreList affinity; ///< empty: as the agent's
+    CoreList affinity; ///< empty: the agent's own
 };
 
-/// Where rank 0's store listens.
+/// Where the store of rank 0 listens.
 struct MasterPlan {
     std::string address = "127.0.0.1";
     int port = 0;              ///< 0: any free one
     bool bindHere = true;      ///< false on the other nodes of a run
-    bool passListener = false; ///< rank 0 takes the listening descriptor over (LOCKSTEP_MASTER_LISTEN_FD)
+    bool passListener = false; ///< rank 0 inherits the listening descriptor (LOCKSTEP_MASTER_LISTEN_FD)
 };
 
-/// This node's part in a run on several.
+/// This node's part of a run on several nodes.
 struct NodesPlan {
     int count = 1, node = 0;
-    std::vector<int> processes;      ///< of each node, as configured; empty: each says its own when it joins
-    std::vector<std::string> titles; ///< of the other nodes, for sentences
+    std::vector<int> processes;      ///< per node, as configured; empty: each node reports its number when it joins
+    std::vector<std::string> titles; ///< names of the other nodes, for messages
     std::string listenAddress;       ///< node 0
     int listenPort = 0;
-    std::string announce; ///< node 0: the host that the others are told; empty: listenAddress
-    std::string join;     ///< node > 0: "HOST:PORT"; empty: as join.json in the run's folder says (a shared one)
-    std::string token;    ///< empty: node 0 makes one, others read it in join.json
+    std::string announce; ///< node 0: the host name that the others are given; empty: listenAddress
+    std::string join;     ///< node > 0: "HOST:PORT" of node 0; empty: read from join.json in a shared run folder
+    std::string token;    ///< empty: node 0 makes one; the others read it from join.json
     std::string
-        interfacesFound; ///< node 0: how the network between the nodes was found, for people; empty: it was named
+        interfacesFound; ///< node 0: a sentence that says how the network between the nodes was found; empty: it was given
     std::chrono::milliseconds joinLimit{60'000}, lease{600'000};
 };
 
-/// All that is decided before a run touches the disk.
+/// Everything that is decided before a run touches the disk.
 struct LaunchPlan {
     RunRecord record;
     std::vector<RankPlan> ranks;
@@ -54,12 +54,12 @@ struct LaunchPlan {
     NodesPlan nodes;
     int worldSize = 1;
     int maxRestarts = 0;
-    bool echoConsole = false; ///< ranks' lines also go to stdout
-    bool attended = false;    ///< it trains nothing and keeps nothing (LaunchRequest::attended)
-    std::string python;       ///< of a script: the Python that was chosen and where it was found, for people
+    bool echoConsole = false; ///< the ranks' lines also go to stdout
+    bool attended = false;    ///< the run trains nothing and keeps nothing (LaunchRequest::attended)
+    std::string python;       ///< scripts: a phrase that names the chosen Python and where it was found
 };
 
-/// What `lockstep-agent run` was told.
+/// The options of `lockstep-agent run`.
 struct CommandOptions {
     std::vector<std::string> command;
     int processes = 1, nodes = 1, nodeRank = 0;
@@ -68,27 +68,29 @@ struct CommandOptions {
     int maxRestarts = 0;
     int coresPerRank = 0; ///< > 0: rank K is pinned to CPU device K of that size
     std::string name;
-    std::string experiment, recipe; ///< for the record: what the run is of
+    std::string experiment, recipe; ///< for the record: what the run belongs to
     int repeat = 1;
-    std::string runId;     ///< of the run; on several nodes the same on all, and then they are one run:
-    std::string join;      ///< HOST:PORT: where agent 0 listens, or where to find it
-    std::string tokenFile; ///< LOCKSTEP_JOIN_TOKEN goes before
-    std::string interface; ///< of rendezvous and link
+    std::string runId;     ///< the same on all nodes makes one run of them; only then do the following members matter
+    std::string join;      ///< HOST:PORT where agent 0 listens
+    std::string tokenFile; ///< LOCKSTEP_JOIN_TOKEN overrides it
+    std::string interface; ///< for rendezvous, gradients and link
     double joinLimitS = 60, leaseS = 600;
     [[nodiscard]] bool joins() const { return nodes > 1 && !runId.empty(); }
 };
 
-/// A run of lockstep-trainer by its RunConfig, or of the record's command on the config's devices; of several nodes the
-/// part of node `node`. Of an attended run the command may be another mode of lockstep-trainer. Every mistake of the config, of the command and of this machine is one error.
+/// The plan of a run of lockstep-trainer by its RunConfig, or of the record's command on the configuration's devices.
+/// With several nodes it is the part of node `node`. In an attended run the command may be another mode of
+/// lockstep-trainer. Errors: one for each mistake in the configuration or the command, or that this machine cannot
+/// meet.
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromConfig(RunRecord record, const Nvml *nvml,
                                                                           int node = 0, bool attended = false);
 
-/// A run of anybody's command.
+/// The plan of a run of any command.
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromCommand(const CommandOptions &options,
                                                                            const Nvml *nvml);
 
-/// The RunConfig that lockstep-trainer's arguments mean, not yet validated; nothing when one can't be read (the trainer
-/// says best which).
+/// The RunConfig that arguments of lockstep-trainer describe, not validated. Absent if an argument cannot be parsed;
+/// the trainer itself reports which.
 [[nodiscard]] std::optional<RunConfig> configFromArguments(const std::vector<std::string> &arguments);
 
 } // namespace lockstep::agent

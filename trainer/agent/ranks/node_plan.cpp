@@ -23,7 +23,7 @@ std::chrono::milliseconds inMilliseconds(double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
-/// LOCKSTEP_JOIN_TOKEN, which the ranks need not see, else the file; empty: none was given.
+/// LOCKSTEP_JOIN_TOKEN, which ranks need not see, else the token file; empty: none was given.
 Result<std::string> tokenOf(const CommandOptions &options) {
     if (const char *named = ::getenv("LOCKSTEP_JOIN_TOKEN"); named && *named) {
         std::string token = named;
@@ -41,7 +41,7 @@ Result<std::string> tokenOf(const CommandOptions &options) {
     return *text;
 }
 
-/// Where agent 0 listens, by what it has written in the run's folder if it was not given.
+/// Whether agent 0's address and token are known; what was not given is read from join.json in the run's folder.
 bool known(NodesPlan &nodes, const std::string &run) {
     if (!nodes.join.empty() && !nodes.token.empty())
         return true;
@@ -130,10 +130,11 @@ Result<void> waitForAgent0(LaunchPlan &plan) {
     const sigset_t signals = endingSignals();
     while (!known(nodes, plan.record.run) || !listens(nodes.join)) {
         if (std::chrono::steady_clock::now() > until)
-            return fail(Error::failed("agent 0 did not listen" + (nodes.join.empty() ? "" : " at " + nodes.join) +
-                                          " within " + std::to_string(nodes.joinLimit.count() / 1000) + " s",
-                                      "see that node 0 is started with the same --run-id, and give --join or a folder "
-                                      "for runs that all nodes see"));
+            return fail(
+                Error::failed("agent 0 did not listen" + (nodes.join.empty() ? "" : " at " + nodes.join) + " within " +
+                                  std::to_string(nodes.joinLimit.count() / 1000) + " s",
+                              "check that node 0 is started with the same --run-id, and give --join or a folder "
+                              "for runs that all nodes see"));
         const timespec pause{0, 50'000'000};
         if (const int signal = ::sigtimedwait(&signals, nullptr, &pause); signal > 0)
             return fail(Error::failed("stopped by signal " + std::to_string(signal) + " before agent 0 listened"));
@@ -172,7 +173,8 @@ void nameInterface(const std::string &interface, std::vector<std::pair<std::stri
     if (interface.empty())
         return;
     environment.emplace_back("GLOO_SOCKET_IFNAME", interface);
-    environment.emplace_back("NCCL_SOCKET_IFNAME", "=" + interface); // else every one whose name begins like that
+    environment.emplace_back("NCCL_SOCKET_IFNAME",
+                             "=" + interface); // "=": exactly this name, not every name that begins like it
 }
 
 } // namespace lockstep::agent

@@ -6,7 +6,7 @@
 
 namespace lockstep::agent {
 
-/// A program as execvp would find it.
+/// The path of a program, found as execvp would.
 [[nodiscard]] Result<std::string> findProgram(const std::string &name);
 /// LOCKSTEP_TRAINER, else lockstep-trainer beside this program, else in PATH.
 [[nodiscard]] Result<std::string> findTrainer();

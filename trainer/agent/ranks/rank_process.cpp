@@ -15,7 +15,7 @@
 #include <cstring>
 #include <set>
 
-extern "C" { // glibc 2.36 forgot to say so itself
+extern "C" { // glibc 2.36's header lacks this
 #include <sys/pidfd.h>
 }
 
@@ -45,9 +45,9 @@ Result<Pipe> makePipe(bool nonBlockingRead) {
     return pipe;
 }
 
-/// The agent's environment with the plan's changes, as strings.
+/// The agent's environment with the plan's changes, as "NAME=VALUE".
 std::vector<std::string> environmentOf(const RankPlan &plan) {
-    // An outer launcher's words must not reach our ranks.
+    // An outer launcher's variables must not reach our ranks.
     std::set<std::string> replaced = {"TORCHELASTIC_USE_AGENT_STORE", "LOCKSTEP_MASTER_LISTEN_FD"};
     std::vector<std::string> environment;
     for (const auto &[name, value] : plan.environment) {
@@ -70,12 +70,13 @@ std::vector<char *> pointersTo(std::vector<std::string> &strings) {
     return pointers;
 }
 
-/// All the child needs, made before the fork: between fork and exec only async-signal-safe calls are allowed.
+/// Everything that the child needs, made before the fork: between fork and exec only async-signal-safe calls are
+/// allowed.
 struct ChildSetup {
     pid_t agent;
     char *const *arguments;
     char *const *environment;
-    const cpu_set_t *affinity; ///< null: as it is
+    const cpu_set_t *affinity; ///< null: unchanged
     int out, err, listener, failure;
 };
 
@@ -88,7 +89,7 @@ struct ChildSetup {
 [[noreturn]] void becomeRank(const ChildSetup &setup) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != setup.agent) // it died before prctl took effect
+    if (::getppid() != setup.agent) // the agent died before prctl took effect
         giveUp(setup, Stage::ParentGone);
     if (setup.affinity && ::sched_setaffinity(0, sizeof *setup.affinity, setup.affinity) != 0)
         giveUp(setup, Stage::Affinity);
@@ -169,7 +170,7 @@ Result<RankProcess> RankProcess::spawn(const RankPlan &plan, int listener) {
                                   "raise the limit of processes (ulimit -u) or free memory"));
     if (pid == 0)
         becomeRank(setup);
-    ::setpgid(pid, pid); // whichever of the two comes first
+    ::setpgid(pid, pid); // done here and in the child, whichever comes first
     failurePipe->writeEnd.close();
     Failure failure{};
     ssize_t n = 0;
@@ -194,7 +195,7 @@ void RankProcess::signal(int number) const {
 }
 
 void RankProcess::killGroup() const {
-    if (!m_reaped) // afterwards the number may be somebody else's
+    if (!m_reaped) // afterwards the number may belong to another process
         ::kill(-m_pid, SIGKILL);
 }
 
@@ -203,7 +204,7 @@ std::optional<ProcessExit> RankProcess::reap() {
     if (m_reaped || ::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         info.si_pid == 0)
         return std::nullopt;
-    killGroup(); // while the dead leader still keeps the group's number
+    killGroup(); // while the zombie still holds the group's number
     ::waitid(P_PIDFD, static_cast<id_t>(m_pidFd.get()), &info, WEXITED);
     m_reaped = true;
     ProcessExit exit;

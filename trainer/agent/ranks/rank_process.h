@@ -11,7 +11,7 @@
 
 namespace lockstep::agent {
 
-/// How a process ended: by one of the two.
+/// How a process ended: either with a code or by a signal.
 struct ProcessExit {
     std::optional<int> code, signal;
     [[nodiscard]] bool good() const { return code == 0; }
@@ -19,25 +19,26 @@ struct ProcessExit {
 
 /// "SIGKILL"; "signal 77" for one without a name.
 [[nodiscard]] std::string signalName(int signal);
-/// SIGTERM, SIGINT and SIGHUP, which end what an agent does: blocked in main, read from a signalfd.
+/// SIGTERM, SIGINT and SIGHUP, which end an agent. They are blocked in main and read from a signalfd.
 [[nodiscard]] sigset_t endingSignals();
 
-/// One rank's process: a group of its own, pinned, dead when the agent dies. Passive: it never waits.
-/// Spawn only from the agent's main thread: PR_SET_PDEATHSIG fires when the spawning *thread* ends.
+/// The process of one rank: it has a process group of its own, is pinned to cores, and dies with the agent. Never
+/// waits. Spawn only from the agent's main thread: PR_SET_PDEATHSIG fires when the spawning *thread* ends.
 class RankProcess {
 public:
-    /// `listener`: a descriptor the process inherits, or -1. Returns after exec has succeeded; a command that can't be
-    /// run is a BadArgument error and leaves nothing behind.
+    /// `listener` is a descriptor that the process inherits, or -1. Returns after exec has succeeded. A command that
+    /// cannot be run is a BadArgument error and leaves nothing behind.
     static Result<RankProcess> spawn(const RankPlan &plan, int listener);
 
     [[nodiscard]] pid_t pid() const { return m_pid; }
-    [[nodiscard]] int pidFd() const { return m_pidFd.get(); } ///< readable when it has ended
+    [[nodiscard]] int pidFd() const { return m_pidFd.get(); } ///< readable when the process has ended
     [[nodiscard]] Fd takeStdout() { return std::move(m_stdout); }
     [[nodiscard]] Fd takeStderr() { return std::move(m_stderr); }
 
-    void signal(int number) const; ///< to the rank alone
-    void killGroup() const;        ///< SIGKILL to it and all it started
-    /// Once it has ended: kills what is left of its group, reaps it, tells how. Nothing while it lives.
+    void signal(int number) const; ///< to the rank's process only
+    void killGroup() const;        ///< SIGKILL to the process and everything it started
+    /// If the process has ended: kills what is left of its group, reaps it and returns how it ended. Absent while it
+    /// runs.
     std::optional<ProcessExit> reap();
     [[nodiscard]] bool reaped() const { return m_reaped; }
 

@@ -19,7 +19,7 @@ namespace lockstep::agent {
 
 namespace {
 
-constexpr int firstMissing = 100; ///< exit code of the question below: 100 + the index of the first missing module
+constexpr int firstMissing = 100; ///< exit code of the script below: 100 + the index of the first missing module
 constexpr const char *question = "import importlib.util, sys\n"
                                  "for i, name in enumerate(sys.argv[1:]):\n"
                                  "    try:\n"
@@ -30,7 +30,7 @@ constexpr const char *question = "import importlib.util, sys\n"
                                  "        sys.exit(100 + i)\n";
 constexpr int patienceMs = 20'000, lookEveryMs = 2;
 
-/// The exit code of a short process without input or output; nothing when it can't be had.
+/// The exit code of a short process without input or output; absent if it cannot be run or was killed.
 std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
     std::vector<char *> words;
     for (const std::string &word : command)
@@ -44,7 +44,7 @@ std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
     posix_spawnattr_init(&attributes);
     sigset_t none;
     sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes, &none); // the agent's own are blocked
+    posix_spawnattr_setsigmask(&attributes, &none); // the agent has signals blocked
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     pid_t pid = 0;
     const int spawned = ::posix_spawn(&pid, words.front(), &files, &attributes, words.data(), environ);
@@ -64,7 +64,7 @@ std::optional<int> exitCodeOf(const std::vector<std::string> &command) {
     return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 
-/// What a Python lacks for these modules: "has no torch", "can't be run"; empty when nothing.
+/// What a Python lacks for these modules: "has no torch", "can't be run"; empty if nothing.
 std::string lackOf(const std::string &python, const std::vector<std::string> &modules) {
     std::vector<std::string> command = {python, "-c", question};
     command.insert(command.end(), modules.begin(), modules.end());
@@ -103,7 +103,8 @@ std::filesystem::path binFolder() {
     return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
-/// Of a build in its place: SOURCE/build/bin/lockstep-agent. Nothing of it is compiled in, since a package goes elsewhere.
+/// The source tree, if the agent lies in SOURCE/build/bin. The path is not compiled in, because a package is installed
+/// elsewhere.
 std::filesystem::path sourceTree() {
     return binFolder().parent_path().parent_path();
 }

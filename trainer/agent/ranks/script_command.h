@@ -8,21 +8,23 @@
 
 namespace lockstep::agent {
 
-/// A Python that has what a script imports.
+/// A Python that has the modules that a script imports.
 struct PythonChoice {
     std::string path;
     std::string from; ///< where it was found: "LOCKSTEP_PYTHON", "this build", "PATH"
 };
 
-/// LOCKSTEP_PYTHON when it is set, else the Python of the build's peers, else python3 in PATH; the first that has all the
-/// modules. Asks each by a short process. The error says of each what it lacks.
+/// LOCKSTEP_PYTHON if it is set, else the Python for the tests in the build folder, else python3 in PATH: the first one
+/// that has all modules. Each is asked by a short process. The error says what each of them lacks.
 [[nodiscard]] Result<PythonChoice> findPython(const std::vector<std::string> &modules);
 
-/// The folder of the Python package lockstep and its examples: LOCKSTEP_SCRIPTS, beside the installed agent, else in the source tree.
+/// The folder of the Python package lockstep and its examples: LOCKSTEP_SCRIPTS, else beside the installed agent, else
+/// in the source tree.
 [[nodiscard]] Result<std::string> findScripts();
 
-/// A script's command with its placeholders filled in by the config and this machine (ipc/command_template.h). Program
-/// and script are there; `python` gets a sentence's part on the Python that was chosen, when one was.
+/// A script's command with its placeholders filled in from the configuration and this machine (ipc/command_template.h).
+/// Fails if the program or the script does not exist. `python` gets a phrase about the Python that was chosen, if one
+/// was.
 [[nodiscard]] Result<std::vector<std::string>> resolveScript(const std::vector<std::string> &command,
                                                              const RunConfig &config, std::string &python);
 

@@ -4,8 +4,8 @@
 
 namespace lockstep::agent {
 
-/// Inside a job of Slurm's: writes origin.json into the run's own folder, which other machines see, too. A viewer there
-/// learns from it to reach this agent by srun --overlap. Elsewhere it does nothing.
+/// In a Slurm job: writes origin.json into the run's own folder, which other machines see too. A viewer there then
+/// reaches this agent by srun --overlap. Outside Slurm it does nothing.
 void writeSlurmOrigin(const RunFolder &folder);
 
 } // namespace lockstep::agent

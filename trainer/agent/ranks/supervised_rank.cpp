@@ -54,7 +54,7 @@ bool SupervisedRank::reap() {
 }
 
 void SupervisedRank::askToEnd(std::int64_t nowNs) {
-    m_console->drain(); // what it has said by now, it has said by itself
+    m_console->drain(); // what it has printed before it is asked to end is its own message
     m_askedToEnd = true;
     m_askedNs = nowNs;
 }

@@ -18,15 +18,15 @@
 
 namespace lockstep::agent {
 
-/// One rank of the run: its process, its console, and how it has ended. It may be spawned again once it has. All calls on the
-/// loop's thread; nothing waits but killAndReap().
+/// One rank of the run: its process, its console, and how it ended. It may be spawned again after it has ended. All
+/// calls on the loop's thread; only killAndReap() waits.
 class SupervisedRank {
 public:
     using Environment = std::vector<std::pair<std::string, std::string>>;
     using OnConsoleLine = std::function<void(int rank, ConsoleTap::Stream, std::string_view line)>;
     struct Handlers {
-        std::function<void()> onExit; ///< some time after the process has ended: call reap()
-        OnConsoleLine onLine;         ///< as ConsoleTap's: at a bounded rate
+        std::function<void()> onExit; ///< the process has ended: call reap()
+        OnConsoleLine onLine;         ///< at a bounded rate, as in ConsoleTap
         OnConsoleLine onEveryLine;
     };
     /// `plan`, `loop` and `keeper` outlive it.
@@ -35,29 +35,29 @@ public:
     SupervisedRank(const SupervisedRank &) = delete;
     SupervisedRank &operator=(const SupervisedRank &) = delete;
 
-    /// `environment`: beside the plan's. `listener`: a descriptor that the process inherits, or -1.
+    /// `environment` is added to the plan's. `listener` is a descriptor that the process inherits, or -1.
     Result<void> spawn(const Environment &environment, int listener, const std::string &consolePath,
                        const Handlers &handlers);
-    [[nodiscard]] bool reap(); ///< true once: it has just ended
+    [[nodiscard]] bool reap(); ///< true once, when the process has just ended
     void askToEnd(std::int64_t nowNs);
-    void signal(int number) { m_process->signal(number); } ///< while it lives
-    void kill();                                           ///< it and all that it has started
-    void killAndReap();                                    ///< the same, and waits: a moment
+    void signal(int number) { m_process->signal(number); } ///< while the process runs
+    void kill();                                           ///< the process and everything it has started
+    void killAndReap();                                    ///< the same, and waits briefly until it has ended
 
     [[nodiscard]] int number() const { return m_plan.rank; }
     [[nodiscard]] bool lives() const { return m_process && !m_exit; }
     [[nodiscard]] pid_t pid() const { return m_process->pid(); }          ///< once spawned
-    [[nodiscard]] ConsoleTap *console() const { return m_console.get(); } ///< none before it was spawned
+    [[nodiscard]] ConsoleTap *console() const { return m_console.get(); } ///< null before the first spawn()
     [[nodiscard]] const std::optional<ProcessExit> &exit() const { return m_exit; }
     [[nodiscard]] bool askedToEnd() const { return m_askedToEnd; }
     [[nodiscard]] bool killedByUs() const { return m_killedByUs; }
 
-    // Once it has ended:
+    // Once the process has ended:
     [[nodiscard]] bool stoppedByItself() const { return m_exit->code == exitStopped; }
     [[nodiscard]] std::string sentence(const std::string &host) const; ///< "rank 1 on hostA exited with code 3"
-    [[nodiscard]] std::string lastWords() const; ///< what it said last, if it has failed and by no signal
-    [[nodiscard]] bool lostAPeer() const;        ///< its last words say so: the cause lies there
-    [[nodiscard]] bool failedByItself() const;   ///< it had said what is wrong before it was asked to end
+    [[nodiscard]] std::string lastWords() const; ///< the last line it printed, if it failed and not by a signal
+    [[nodiscard]] bool lostAPeer() const;        ///< its last line says so: the cause is that peer
+    [[nodiscard]] bool failedByItself() const;   ///< it printed an error before it was asked to end
     [[nodiscard]] RankExit result(const std::string &host) const;
 
 private:
@@ -72,8 +72,8 @@ private:
     std::int64_t m_askedNs = 0;
 };
 
-/// Whether a rank's last words say that the connection to another rank went away, as Gloo, NCCL, c10d's store and sockets say
-/// it: then the cause is what happened to that one.
+/// Whether a rank's last line says that it lost the connection to another rank, in the words of Gloo, NCCL, c10d's
+/// store or the socket functions. Then the cause is what happened to that rank.
 [[nodiscard]] bool saysPeerLost(std::string_view words);
 
 } // namespace lockstep::agent

@@ -12,7 +12,7 @@
 namespace lockstep::agent {
 
 namespace {
-/// Deaths this close together may come in any order: the one by a signal is then the cause, not the one that followed.
+/// Deaths within this time may be noticed in any order: then a death by a signal is the cause.
 constexpr std::int64_t sameNodeMomentNs = 200'000'000;
 } // namespace
 
@@ -54,7 +54,7 @@ Result<int> Supervisor::prepareMaster(Rank::Environment &environment) {
         if (plan.passListener)
             listener = m_master.listener.get();
         else
-            m_master.listener.close(); // the script binds it itself, in a moment
+            m_master.listener.close(); // the script binds the port itself a moment later
     } else {
         m_master.address = plan.address;
         m_master.port = plan.port;
@@ -71,7 +71,7 @@ Result<void> Supervisor::spawnAll() {
         {"LOCKSTEP_TRACES", m_parts.folder.traces()},
         {"TORCHELASTIC_RESTART_COUNT", std::to_string(m_restarts)},
     };
-    // The driver's order of GPUs, which is ours, instead of CUDA's guess at the fastest first.
+    // Number GPUs in the driver's order, as Lockstep does. CUDA's default guesses which one is fastest.
     if (!::getenv("CUDA_DEVICE_ORDER"))
         environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     const auto listener = prepareMaster(environment);
@@ -83,7 +83,7 @@ Result<void> Supervisor::spawnAll() {
                                       m_parts.folder.console(rank.number()), handlers);
             !spawned)
             return spawned;
-    m_master.listener.close(); // rank 0 has it now; when that dies, its peers must notice
+    m_master.listener.close(); // only rank 0 keeps it, so that its peers notice when rank 0 dies
     return {};
 }
 
@@ -97,7 +97,7 @@ SupervisedRank::Handlers Supervisor::rankHandlers() {
 }
 
 void Supervisor::collectExits() {
-    // All that have ended by now, those by a signal first: what they drag down with them fails a moment later.
+    // All that have ended so far, those killed by a signal first: the ranks that fail because of them follow.
     std::vector<Rank *> ended;
     for (Rank &rank : m_ranks)
         if (rank.reap())
@@ -107,7 +107,7 @@ void Supervisor::collectExits() {
     std::stable_sort(ended.begin(), ended.end(), [](const Rank *a, const Rank *b) {
         return a->exit()->signal.has_value() > b->exit()->signal.has_value();
     });
-    m_parts.socket.drainRanks(); // their last frames come before their end
+    m_parts.socket.drainRanks(); // so that their last frames precede their exits in the log
     for (Rank *rank : ended) {
         rank->console()->finish();
         reportExit(*rank);
@@ -140,7 +140,7 @@ void Supervisor::reportExit(const Rank &rank) {
     m_parts.journal.append(std::move(body), rank.number());
 }
 
-/// A rank that has lost a peer fails because of that, and may be seen before it.
+/// A rank that lost a peer failed because of that peer, even if it was seen first.
 bool Supervisor::isBetterCause(const Rank &rank) const {
     if (!m_cause)
         return true;
@@ -155,13 +155,13 @@ void Supervisor::considerFailure(const Rank &rank) {
     if (exit.good() || ours || m_stopAsked || !isBetterCause(rank))
         return;
     if ((rank.askedToEnd() || m_abandoned) && !exit.signal && !rank.failedByItself())
-        return; // it fails because it was asked to end, or another node reports why
+        return; // the rank failed because it was asked to end, or another node reports the cause
     const bool first = !m_cause && !m_abandoned;
     m_cause = &rank;
     m_causeNs = m_parts.clock.monoNs();
     const std::string words = rank.lastWords();
     if (exit.code == exitBadArguments && !words.empty())
-        m_reason = words; // the rank's own sentence says it best
+        m_reason = words; // the rank's own message says it best
     else
         m_reason = rank.sentence(m_parts.host) + (words.empty() ? "" : ": " + words);
     if (!rank.stoppedByItself())
@@ -206,7 +206,7 @@ void Supervisor::stop(const std::string &by) {
     if (m_state != State::Running && m_state != State::Ending)
         return;
     if (m_stopAsked && m_parts.clock.monoNs() - m_stopNs < sameStopNs)
-        return; // Slurm ends a job by several signals at once; a person who asks again takes longer
+        return; // Slurm sends several signals at once when it ends a job; a person who repeats a stop takes longer
     if (m_stopAsked) {
         m_parts.journal.note("info", "stop asked again by " + by + ": the ranks are killed");
         return killAll();
@@ -214,7 +214,7 @@ void Supervisor::stop(const std::string &by) {
     logInfo("stop asked by " + by);
     m_parts.journal.note("info", "stop asked by " + by);
     if (m_state == State::Ending)
-        return; // the run fails already; its ranks have seconds to live
+        return; // the run has failed already, and its ranks end within seconds
     m_stopAsked = true;
     m_stopNs = m_parts.clock.monoNs();
     m_stopBy = by;
@@ -226,7 +226,7 @@ void Supervisor::stop(const std::string &by) {
             if (!reached.contains(rank.number()))
                 rank.signal(SIGTERM);
         }
-    m_termTimer = m_parts.loop.after(termAfterStop, [this] { // for those whose frames are read by nobody
+    m_termTimer = m_parts.loop.after(termAfterStop, [this] { // for ranks that do not read control lines
         for (Rank &rank : m_ranks)
             if (rank.lives())
                 rank.signal(SIGTERM);

@@ -25,9 +25,9 @@
 namespace lockstep::agent {
 
 /// The ranks of one run on this node, from spawn to the last one reaped:
-///   Idle → Running → (Ending: a rank failed or a stop was asked; grace, then SIGKILL) → Over
-/// A failed group is started again while restarts are left; of a run on several nodes it is Gone till again() or settle(), since
-/// agent 0 decides for all. Nothing here ever waits.
+///   Idle → Running → (Ending: a rank failed or a stop was requested; grace period, then SIGKILL) → Over
+/// After a failure all ranks are restarted while restarts are left. With several nodes agent 0 decides about that, so
+/// the state is Gone until again() or settle(). Never waits. All calls on the loop's thread.
 class Supervisor {
 public:
     enum class State { Idle, Running, Ending, Gone, Over };
@@ -46,31 +46,33 @@ public:
     struct Handlers {
         std::function<void(int rank, ConsoleTap::Stream, std::string_view line)> onConsoleLine; ///< every line
         std::function<void()> onRestart;
-        /// The failure that ends this node's ranks, when it is known; a death by a signal may come after a mere failure.
+        /// The failure that ends this node's ranks, once it is known. Called again if a death by a signal turns out to
+        /// be the cause.
         std::function<void(int rank, const ProcessExit &exit, const std::string &reason)> onFailure;
         std::function<void()> onOver;
-        std::function<void()> onGone; ///< of several nodes: in Gone now
+        std::function<void()> onGone; ///< several nodes only: the state is now Gone
     };
     Supervisor(Parts parts, Handlers handlers);
     ~Supervisor();
 
-    /// Binds the master port and spawns every rank; called in Idle only. On error nothing is left running.
+    /// Binds the master port and spawns every rank. Call it in Idle only. On an error no rank is left running.
     Result<void> start();
-    /// Asks the ranks to stop; called again after a second or more, it kills them at once.
+    /// Asks the ranks to stop. A second call, at least a second later, kills them at once.
     void stop(const std::string &by);
-    /// Ends a running group as failed for a reason that lies in none of its ranks; nothing in any other state.
+    /// Ends running ranks as failed, for a reason that lies in none of them. Does nothing in any other state.
     void abandon(const std::string &kind, const std::string &reason);
-    /// The same for what has happened on another node, whose own log tells it.
+    /// The same after a failure on another node, which that node's log describes.
     void endWithOthers(const std::string &reason);
-    /// In Gone: starts all ranks for the `number`th time again (from 1). On error nothing is left running, and it is Gone still.
+    /// In Gone: starts all ranks again; `number` counts the restarts from 1. On an error no rank is left running and
+    /// the state stays Gone.
     Result<void> again(int number);
-    void settle();                                                 ///< in Gone: the ranks have ended as they have
+    void settle();                                                 ///< in Gone: no further restart
     [[nodiscard]] int masterPort() const { return m_master.port; } ///< after start()
-    /// The failure of a rank here that ends the ranks, if there is one.
+    /// The failure of a rank on this node that ends the ranks.
     struct Failure {
         std::int64_t monoNs = 0;
         bool bySignal = false;
-        bool peerLost = false; ///< the rank itself says that it has lost another one: the cause lies there
+        bool peerLost = false; ///< the rank itself reports that it lost another one, which is the cause
     };
     [[nodiscard]] std::optional<Failure> failure() const;
 
@@ -80,8 +82,8 @@ public:
 
     // In Gone and Over only:
     [[nodiscard]] RunState outcome() const;
-    [[nodiscard]] int exitCode() const;    ///< 0, 1, 2, 130: result.json's
-    [[nodiscard]] int commandCode() const; ///< the failing rank's own, 128 + signal when it was killed
+    [[nodiscard]] int exitCode() const;    ///< 0, 1, 2 or 130, as in result.json
+    [[nodiscard]] int commandCode() const; ///< the failing rank's exit code, or 128 + its signal
     [[nodiscard]] const std::string &reason() const { return m_reason; }
     [[nodiscard]] std::vector<RankExit> exits() const;
     [[nodiscard]] double runTimeS() const;
@@ -108,7 +110,7 @@ private:
     Parts m_parts;
     Handlers m_handlers;
     State m_state = State::Idle;
-    std::deque<Rank> m_ranks; ///< stays where it is in memory
+    std::deque<Rank> m_ranks; ///< ranks do not move in memory
     MasterPort m_master;
     static constexpr std::int64_t sameStopNs = 1'000'000'000;
     std::int64_t m_startNs = 0, m_endNs = 0, m_causeNs = 0, m_stopNs = 0;

@@ -4,7 +4,7 @@
 namespace lockstep::agent {
 
 namespace {
-/// What decides between two failures.
+/// What decides which of two failures is the cause.
 struct Known {
     bool bySignal = false, peerLost = false;
     std::int64_t monoNs = 0;

@@ -16,13 +16,13 @@ namespace lockstep::agent {
 
 namespace {
 constexpr std::chrono::milliseconds nodesCheckInterval{100}, leaveCheckInterval{20};
-/// How long a lost node is waited for once the ranks here have ended: when its connection was closed (its agent died, or
-/// would be back by now), and when the run has failed anyway.
+/// How long to wait for a lost node after the ranks here have ended: if the node closed its connection (its agent died,
+/// or it would have reconnected by now), and if the run has failed anyway.
 constexpr std::chrono::milliseconds patienceClosed{5000}, patienceFailed{10'000};
 constexpr int mostRefusalAlerts = 50, mostLeaveChecks = 50;
 
-/// Ranks of different versions of PyTorch do not understand each other and may wait for ever. Empty: as far as is known, all
-/// nodes have the same major and minor version.
+/// Ranks with different versions of PyTorch do not understand each other and may wait for ever. Empty if all nodes have
+/// the same major and minor version, as far as is known.
 std::string differentTorch(const std::vector<MachineRecord> &machines) {
     const auto majorMinor = [](const std::string &version) {
         const auto first = version.find('.');
@@ -36,8 +36,8 @@ std::string differentTorch(const std::vector<MachineRecord> &machines) {
             list += (list.empty() ? "" : ", ") + machine.torchVersion + " on " + machine.host;
         }
     return lines.size() < 2 ? std::string()
-                            : "the nodes have unlike versions of PyTorch (" + list +
-                                  "); bring one that all can use to them: lockstepctl nodes sync";
+                            : "the nodes have different versions of PyTorch (" + list +
+                                  "); install one that all can use: lockstepctl nodes sync";
 }
 } // namespace
 
@@ -101,7 +101,7 @@ void FirstNode::openHub() {
     m_hub->start(std::move(handlers));
 }
 
-/// For nodes that see this folder: 0600, in a 0700 folder, and removed when all have joined.
+/// For nodes that see this folder. The file has mode 0600, the folder 0700; it is removed when all have joined.
 void FirstNode::writeJoinFile() {
     const nlohmann::ordered_json json = {{"join", m_hub->join()}, {"token", m_hub->token()}};
     if (const auto written = realFileSystem().writeAtomically(m_local.folder().join(), json.dump() + "\n"); !written)
@@ -117,7 +117,7 @@ void FirstNode::onRefused(const std::string &message) {
     if (++m_refusals > mostRefusalAlerts)
         return; // a port scanner must not fill the log
     m_local.alert("warning", "connection_refused",
-                  message + (m_refusals == mostRefusalAlerts ? "; further ones are not told" : ""));
+                  message + (m_refusals == mostRefusalAlerts ? "; further ones are not reported" : ""));
 }
 
 void FirstNode::onAllJoined() {
@@ -178,7 +178,7 @@ void FirstNode::endBeforeStart(RunState state, int code, const std::string &reas
 // --- while ranks run ---------------------------------------------------------------------------------------------
 
 void FirstNode::stop(const std::string &by) {
-    if (m_local.over() && m_stopAsked) { // only lost nodes are waited for; whoever asks twice does not want to
+    if (m_local.over() && m_stopAsked) { // only lost nodes are waited for, and a second stop request ends that
         addNodesEnd();
         return settle();
     }
@@ -206,7 +206,7 @@ void FirstNode::onLink(const LinkFrame &link) {
 }
 
 void FirstNode::onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) {
-    if (exit.code == exitStopped) // it stopped by itself: so do all
+    if (exit.code == exitStopped) // the rank stopped by itself, so all nodes stop
         return m_hub->stop("rank " + std::to_string(rank));
     const auto failure = m_local.ranks().failure();
     m_cause.onOwn(exit.signal.has_value(), !exit.signal && failure && failure->peerLost, m_local.clock().monoNs());
@@ -222,14 +222,14 @@ void FirstNode::onNodeFailed(const NodeMessage &failed) {
 }
 
 void FirstNode::onRanksGone() {
-    if (m_local.ranks().outcome() == RunState::Stopped) // by themselves: so do all
+    if (m_local.ranks().outcome() == RunState::Stopped) // the ranks stopped by themselves, so all nodes stop
         m_hub->stop("a rank of " + m_local.host());
     m_local.loop().cancel(m_restartTimer);
     m_restartTimer = m_local.loop().every(nodesCheckInterval, [this] { checkRestart(); });
     checkRestart();
 }
 
-/// Once the ranks of all nodes are gone, or of those that are left: starts them again, or ends the run.
+/// Called when the ranks of all nodes that are left are gone: restarts them or ends the run.
 void FirstNode::checkRestart() {
     if (!m_local.started() || m_local.ranks().state() != Supervisor::State::Gone)
         return;
@@ -254,7 +254,7 @@ void FirstNode::restart(const std::string &reason) {
                   "all ranks of all nodes are started again, " + std::to_string(m_restarts) + " of " +
                       std::to_string(m_local.plan().maxRestarts) + " times, since " + reason);
     m_cause.reset();
-    m_local.end().exits.clear(); // result.json has the last start's; the logs have all
+    m_local.end().exits.clear(); // result.json has the exits of the last start; the logs have all
     if (auto started = m_local.ranks().again(m_restarts); !started) {
         m_local.alert("error", "start_failed", started.error().message());
         m_hub->settle();
@@ -282,7 +282,7 @@ void FirstNode::checkNodesEnded() {
     settle();
 }
 
-/// Combines how the other nodes have ended with how the ranks here have.
+/// Combines how the other nodes' ranks ended with how the ranks here ended.
 void FirstNode::addNodesEnd() {
     RunEnd &end = m_local.end();
     const std::string lost = m_hub->lostNodes();
@@ -300,13 +300,13 @@ void FirstNode::addNodesEnd() {
     }
     if (lost.empty())
         return;
-    // A rank that misses its peer fails in the moment in which the other agent's connection ends: that is the cause.
+    // If a rank here failed at the moment the other agent's connection was closed, the lost peer is the cause.
     if (const auto own = m_local.ranks().failure(); own && !own->bySignal && !theirs)
         if (const std::string suspect = m_hub->closedAround(own->monoNs, sameMomentNs); !suspect.empty())
-            end.reason = "the agent on " + suspect + " ended without a word; then " + end.reason;
+            end.reason = "the agent on " + suspect + " ended without reporting why; then " + end.reason;
     m_local.alert("error", "node_lost",
                   "the link to " + lost +
-                      " did not come back: how the ranks there ended, and the rest of the log, are unknown");
+                      " did not come back: how the ranks there ended and the rest of their log are unknown");
     if (end.state == RunState::Done) {
         end.state = RunState::Failed;
         end.resultCode = end.commandCode = exitFailed;
@@ -332,7 +332,7 @@ void FirstNode::onResultWritten() {
     m_hub->end(end.state, end.reason, end.resultCode);
 }
 
-/// The other agents close their links when they have heard of the end; they get a second.
+/// The other agents close their links when they receive the end; they have a second for that.
 void FirstNode::leave(std::function<void()> done) {
     m_leaveTimer = m_local.loop().every(leaveCheckInterval, [this, done = std::move(done)] {
         if (!m_hub->connected() || m_leaveChecks++ > mostLeaveChecks)
@@ -346,7 +346,7 @@ void FirstNode::collectTraces() {
     m_traces.merge(m_local.started() ? tracesOfAll() : tracesOfRanks(m_local.plan()));
 }
 
-/// Every rank of the run, and how its times are brought to this node's clock. Those behind a lost link are not waited for.
+/// Every rank of the run, with the offset of its node's clock. Ranks behind a lost link are not waited for.
 std::vector<RankTrace> FirstNode::tracesOfAll() const {
     std::vector<RankTrace> ranks = tracesOfRanks(m_local.plan());
     const std::vector<int> counts = m_hub->processes(), first = firstRanks(counts);

@@ -14,10 +14,10 @@
 
 namespace lockstep::agent {
 
-/// Node 0 of several, the run's authority: it lets the others join, starts the ranks of all nodes or of none, decides whether
-/// they are started again, and says how the run has ended.
-///   Joining → (all are there) Running ⇄ restart → (the ranks here are over) Waiting for the other nodes → Settled
-/// A run that can't start, or is stopped before, goes from Joining to Settled.
+/// Node 0 of several. It decides for the whole run: it lets the other nodes join, starts the ranks of all nodes or of
+/// none, decides about restarts, and determines how the run has ended.
+///   Joining → (all have joined) Running ⇄ restart → (the ranks here are over) Waiting for the other nodes → Settled
+/// A run that cannot start, or is stopped before, goes from Joining to Settled.
 class FirstNode final : public RunRole {
 public:
     FirstNode(LocalRun &local, Hooks hooks);
@@ -60,7 +60,7 @@ private:
     Hooks m_hooks;
     std::unique_ptr<NodeHub> m_hub; ///< from begin() on
     std::optional<LostNodes> m_lostNodes;
-    std::optional<TrainerQuestion> m_trainer; ///< asked while the others join
+    std::optional<TrainerQuestion> m_trainer; ///< started while the other nodes join
     FailureCause m_cause;
     TraceCollection m_traces;
     EventLoop::Token m_joinTimer = 0, m_restartTimer = 0, m_endTimer = 0, m_leaveTimer = 0;

@@ -10,7 +10,7 @@ namespace lockstep::agent {
 namespace {
 using What = NodeMessage::What;
 constexpr std::chrono::milliseconds linkCheckInterval{100}, leaseCheckInterval{250};
-/// Node 0's host has answered for this long that nobody listens: its agent has ended, and nobody waits for it any more.
+/// After refusing connections for this long, node 0's host counts as having no agent any more.
 constexpr std::chrono::milliseconds node0Gone{3000};
 
 std::string inSeconds(std::chrono::milliseconds time) {
@@ -36,10 +36,10 @@ Result<void> FurtherNode::begin() {
                                  "check the interface and the firewall of node 0: lockstepctl doctor"));
     });
     openLink();
-    m_refusedTimer = loop.every(linkCheckInterval, [this, &nodes] { // it has listened before: its address is known
+    m_refusedTimer = loop.every(linkCheckInterval, [this, &nodes] { // node 0 did listen: its address is known
         if (m_link->refusedFor() >= node0Gone)
             refuseJoin(Error::failed("nobody listens at " + nodes.join + ": agent 0 has ended",
-                                     "look why, then start the run again"));
+                                     "see its output for the reason, then start the run again"));
     });
     loop.run();
     for (EventLoop::Token *timer : {&m_joinTimer, &m_refusedTimer})
@@ -113,7 +113,7 @@ void FurtherNode::onOrder(const NodeMessage &message) {
     }
 }
 
-/// Starts the ranks, for the first time or again. It may come twice, after a cut.
+/// Starts the ranks, for the first time or again. A go may be repeated after a cut.
 void FurtherNode::onGo(const NodeMessage &message) {
     const int number = static_cast<int>(message.number.value_or(0));
     const bool again = m_local.started() && m_local.ranks().state() == Supervisor::State::Gone && number > m_restarts;
@@ -125,7 +125,7 @@ void FurtherNode::onGo(const NodeMessage &message) {
     plan.master.bindHere = false;
     plan.master.address = message.masterAddress;
     plan.master.port = message.masterPort.value_or(0);
-    m_link->forgetSaid(); // of the ranks before
+    m_link->forgetSaid(); // those messages were about the previous ranks
     if (!again)
         placeRanks(plan, message.firstRank.value_or(0), message.worldSize.value_or(plan.worldSize));
     const auto started = again ? m_local.ranks().again(number) : m_local.startRanks();
@@ -153,7 +153,7 @@ void FurtherNode::reportStartFailed(const Error &why) {
 
 void FurtherNode::onAbort(const NodeMessage &message) {
     if (message.number.value_or(0) != m_restarts)
-        return; // of ranks that have been started again since
+        return; // about ranks that have been restarted since
     if (m_local.started())
         return m_local.ranks().endWithOthers(message.reason);
     endBeforeStart(RunState::Failed, exitFailed, message.reason);
@@ -172,7 +172,7 @@ void FurtherNode::onEnd(const NodeMessage &message) {
     const int code = message.exitCode.value_or(exitFailed);
     if (!m_local.started() && !m_local.over())
         return endBeforeStart(state, code, message.reason);
-    if (!m_local.over()) { // node 0 had given this node up, and is reached again now
+    if (!m_local.over()) { // node 0 gave this node up and has now reconnected
         m_local.plan().maxRestarts = m_restarts;
         m_local.ranks().settle();
         m_local.ranks().endWithOthers(message.reason.empty() ? "the run has ended without this node" : message.reason);
@@ -189,7 +189,7 @@ void FurtherNode::onEnd(const NodeMessage &message) {
 
 // --- what is reported to it --------------------------------------------------------------------------------------
 
-/// Node 0 stops all nodes, this one too. Without it only the ranks here are stopped.
+/// Node 0 stops all nodes, this one included. Without a link only the ranks here are stopped.
 void FurtherNode::stop(const std::string &by) {
     if (m_local.over())
         return;
@@ -207,7 +207,7 @@ void FurtherNode::stop(const std::string &by) {
 
 void FurtherNode::onRankFailed(int rank, const ProcessExit &exit, const std::string &reason) {
     if (exit.code == exitStopped)
-        return; // it stopped by itself; node 0 learns it from onRanksGone() or the end
+        return; // the rank stopped by itself; node 0 learns it from onRanksGone() or from the end
     const auto failure = m_local.ranks().failure();
     NodeMessage failed;
     failed.what = What::Failed;
@@ -230,7 +230,7 @@ void FurtherNode::onRanksGone() {
     m_link->say(gone);
 }
 
-/// The ranks here are over: node 0 gets the rest of the log, and its End settles the run.
+/// The ranks here are over: node 0 gets the rest of the log, and its `end` settles the run.
 void FurtherNode::reportOver() {
     m_local.loop().cancel(m_leaseTimer);
     m_local.writeEnd();
@@ -252,7 +252,7 @@ void FurtherNode::settle() {
 }
 
 void FurtherNode::addToResult(RunResult &result) const {
-    result.nodeLogLines[node()] = std::exchange(result.logLines, 0); // the folder here has this node's log alone
+    result.nodeLogLines[node()] = std::exchange(result.logLines, 0); // this node's folder has only its own log
 }
 
 // --- without the link --------------------------------------------------------------------------------------------

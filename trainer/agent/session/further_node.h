@@ -10,10 +10,10 @@
 
 namespace lockstep::agent {
 
-/// Node K of several: joins node 0 by a link, starts and ends its ranks as that says, and sends it the log and traces. Without
-/// the link the ranks go on for a lease.
+/// Node K > 0 of several: joins node 0 over a link, starts and ends its ranks as node 0 orders, and sends it the log
+/// and the traces. Without the link the ranks go on for a limited time, the lease.
 ///   Joining → Joined → (go) Running → (all gone) waits for go or settle → (the ranks here are over) Reported → (end) Settled
-/// A run that ends before go leaves nothing on this node.
+/// A run that ends before `go` leaves nothing on this node.
 class FurtherNode final : public RunRole {
 public:
     FurtherNode(LocalRun &local, Hooks hooks);
@@ -55,7 +55,7 @@ private:
     std::optional<TraceSender> m_traces; ///< likewise
     std::optional<Error> m_joinError;
     EventLoop::Token m_joinTimer = 0, m_refusedTimer = 0, m_leaseTimer = 0, m_endTimer = 0;
-    std::int64_t m_stopNumber = 0; ///< the last stop of node 0; it repeats it after a cut
+    std::int64_t m_stopNumber = 0; ///< number of node 0's last stop, which node 0 repeats after a cut
     int m_restarts = 0;
 };
 

@@ -24,7 +24,7 @@ std::set<int> ranksOf(const LaunchPlan &plan) {
     return ranks;
 }
 
-/// Whether lockstep-trainer itself trains here: it reports its loss and writes a summary by itself.
+/// Whether lockstep-trainer itself trains here. It reports a loss that is not finite, and writes a summary, by itself.
 bool isOurTraining(const LaunchPlan &plan) {
     return plan.record.config && !isScript(plan.record) && !plan.attended;
 }
@@ -36,7 +36,7 @@ LocalRun::LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKe
 
 Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     m_handlers = std::move(handlers);
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // so that what a rank's child leaves behind can be reaped here
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // adopt what a rank's child leaves behind, so that it can be reaped here
     const int node = m_plan.nodes.node;
     auto journal = RunJournal::open(realFileSystem(), m_clock, folder().log(node), node, m_plan.record.run, m_host);
     if (!journal)
@@ -61,7 +61,7 @@ Result<void> LocalRun::open(std::unique_ptr<Nvml> nvml, Handlers handlers) {
     return {};
 }
 
-/// The trainer's own report goes into the run's folder, unless its command names another place.
+/// Makes the trainer write its summary into the run's folder, unless the command names another file.
 void LocalRun::addSummaryFile() {
     if (!isOurTraining(m_plan))
         return;
@@ -116,7 +116,7 @@ void LocalRun::makeSupervisor() {
 void LocalRun::startTimers() {
     m_sampleTimer = m_loop.every(sampleInterval, [this] { m_samples->take(); });
     m_secondTimer = m_loop.every(oneSecond, [this] { everySecond(); });
-    // A script that reports no frames is simply running.
+    // A script that reports no frames counts as running after a while.
     m_quietTimer = m_loop.after(quietLimit, [this] {
         const bool quiet = std::none_of(m_plan.ranks.begin(), m_plan.ranks.end(),
                                         [this](const RankPlan &rank) { return m_socket->everConnected(rank.rank); });
@@ -134,7 +134,7 @@ void LocalRun::everySecond() {
     m_journal->append(HeartbeatFrame{});
     m_journal->requestSync();
     m_handlers.onSecond();
-    if (m_folder.gone() && m_supervisor) // nobody could read of the run later: it would only hold the devices
+    if (m_folder.gone() && m_supervisor) // without a folder nobody can read the run; it would only occupy the devices
         m_supervisor->abandon("run_folder_removed", "the run's folder " + folder().path + " was removed while it ran");
     m_socket->rebindIfLost();
     reapStrays();
@@ -142,7 +142,7 @@ void LocalRun::everySecond() {
 }
 
 void LocalRun::reapStrays() {
-    // Ranks are reaped by their pidfd; here only what they left behind is.
+    // Ranks are reaped through their pidfd; here only their orphans are.
     if (!m_supervisor)
         return;
     const auto living = m_supervisor->livingRanks();
@@ -151,7 +151,7 @@ void LocalRun::reapStrays() {
         if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
             return;
         if (std::any_of(living.begin(), living.end(), [&](const auto &rank) { return rank.pid == info.si_pid; }))
-            return; // its pidfd event is on the way
+            return; // its pidfd event will follow
         ::waitpid(info.si_pid, nullptr, 0);
     }
 }
@@ -171,7 +171,7 @@ void LocalRun::recordTrace(const Control &control) {
     const std::string what = "a trace of " + std::to_string(control.steps.value_or(0)) + " steps, asked by " +
                              (control.by.empty() ? "a viewer" : control.by);
     if (control.steps.value_or(0) < 1)
-        return m_journal->note("warning", what + ", is refused: it wants 1 step or more");
+        return m_journal->note("warning", what + ", is refused: it needs at least 1 step");
     const auto reached = m_socket->sendControl(control);
     m_journal->note("info", what + ": " + std::to_string(reached.size()) + " ranks record it");
 }
@@ -190,7 +190,7 @@ bool LocalRun::endWithoutRanks(RunState state, int code, const std::string &reas
 void LocalRun::onRanksOver() {
     m_over = true;
     endTimers();
-    for (const pid_t child : childrenOf(::getpid())) // what left its group and outlived its rank
+    for (const pid_t child : childrenOf(::getpid())) // processes that left their group and outlived their rank
         if (child != m_keeper.pid())
             ::kill(child, SIGKILL);
     m_end.state = m_supervisor->outcome();

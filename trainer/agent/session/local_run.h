@@ -19,9 +19,9 @@
 
 namespace lockstep::agent {
 
-/// What one node has of a run, whatever its role: the folder, the log, the socket for ranks and followers, the ranks and the
-/// samples of its devices. All calls on the loop's thread, which must be the process's main one.
-///   Waiting → startRanks() → Started → Over: the ranks have ended and are not started again
+/// One node's part of a run, whatever the node's role: the folder, the log, the socket for ranks and followers, the
+/// ranks, and the samples of its devices. All calls on the loop's thread, which must be the process's main thread.
+///   Waiting → startRanks() → Started → Over: the ranks have ended and are not restarted
 ///   Waiting → endWithoutRanks() → Over
 class LocalRun {
 public:
@@ -30,17 +30,17 @@ public:
         std::function<void(const Control &control)> onControl;
         std::function<void()> onSecond;
         std::function<void(int rank, const ProcessExit &exit, const std::string &reason)> onRankFailed;
-        std::function<void()> onRanksGone; ///< of several nodes: they may be started again
+        std::function<void()> onRanksGone; ///< several nodes only: they may be restarted
         std::function<void()> onRanksOver;
     };
     LocalRun(EventLoop &loop, const Clock &clock, LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder);
 
-    /// Opens the log and binds the socket. An error leaves the folder, which the caller discards.
+    /// Opens the log and binds the socket. On an error the folder stays; the caller discards it.
     Result<void> open(std::unique_ptr<Nvml> nvml, Handlers handlers);
     void startTimers();
-    /// In Waiting. An error leaves no rank running; the caller ends the run.
+    /// Call in Waiting. An error leaves no rank running; the caller ends the run.
     Result<void> startRanks();
-    /// In Waiting: no rank starts here. False, and nothing is changed, when it was over already.
+    /// Call in Waiting: no rank starts here. Returns false and changes nothing if the run was over already.
     bool endWithoutRanks(RunState state, int code, const std::string &reason);
 
     [[nodiscard]] EventLoop &loop() { return m_loop; }
@@ -56,12 +56,12 @@ public:
     [[nodiscard]] Supervisor &ranks() { return *m_supervisor; }                            ///< once started
     [[nodiscard]] const ReportedSummary &reported() const { return m_intake->reported(); } ///< once started
     [[nodiscard]] bool over() const { return m_over; }
-    [[nodiscard]] RunEnd &end() { return m_end; } ///< what the ranks here came to, and the other nodes added
+    [[nodiscard]] RunEnd &end() { return m_end; } ///< of the ranks here; the role adds what other nodes report
 
-    void reapStrays(); ///< what ranks left behind; call on SIGCHLD
+    void reapStrays(); ///< reaps orphans of ranks; call on SIGCHLD
     void alert(std::string severity, std::string kind, std::string message);
     void recordTrace(const Control &control); ///< asks the ranks here for a trace of their next steps
-    void writeEnd();                          ///< the last state, into the log
+    void writeEnd();                          ///< writes the final state into the log
     [[nodiscard]] RunResult result() const;
 
 private:

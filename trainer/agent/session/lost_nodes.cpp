@@ -27,18 +27,18 @@ void LostNodes::check() {
         stop();
 }
 
-/// False: it can't be known yet.
+/// False: it cannot be decided yet.
 bool LostNodes::judgeNode(int node) {
     const std::string address = addressOfPeer(m_hub.node(node).peer()), host = m_hub.node(node).title();
     const auto &own = m_local.plan().record.machines.front().interfaces;
     if (std::any_of(own.begin(), own.end(), [&](const auto &one) { return one.second == address; }))
-        return true; // this machine itself
+        return true; // the node is this machine itself
     const PeerSight sight = lookAtPeer(address);
     switch (judge(sight)) {
     case PeerVerdict::Gone: {
         const auto silent = std::chrono::duration_cast<std::chrono::seconds>(*sight.lastHeard);
         m_local.alert("error", "node_gone",
-                      host + " is gone without a word or cut off: neither its agent nor its ranks are heard, and " +
+                      host + " is down or cut off: neither its agent nor its ranks answer, and " +
                           std::to_string(sight.unanswered) + " of " + std::to_string(sight.connections) +
                           " connections of the ranks here with it have had no answer for " +
                           std::to_string(silent.count()) + " s");

@@ -9,8 +9,8 @@
 
 namespace lockstep::agent {
 
-/// Finds out for node 0 what a lost link means: the kernel's connections of the ranks here with that node show whether it
-/// still answers. One alert a loss.
+/// Finds out for node 0 what a lost link means. The kernel's state of the connections between the ranks here and that
+/// node shows whether the node still answers. Raises one alert per loss.
 class LostNodes {
 public:
     LostNodes(LocalRun &local, const NodeHub &hub) : m_local(local), m_hub(hub) {}

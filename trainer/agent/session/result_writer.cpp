@@ -31,7 +31,7 @@ Result<void> ResultWriter::writeNow() const {
 void ResultWriter::tryOnce() {
     m_loop.cancel(m_timer);
     m_local.journal().finish();
-    const bool gone = m_local.newFolder().gone(); // then nothing is written in its place
+    const bool gone = m_local.newFolder().gone(); // then the folder must not be created again
     const auto written =
         gone ? Result<void>(fail(Error::failed(m_local.folder().path + " was removed while the run went on")))
              : writeNow();

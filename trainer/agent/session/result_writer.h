@@ -6,7 +6,7 @@
 
 namespace lockstep::agent {
 
-/// Writes result.json. Without it a reader takes the agent for dead, so a full disk is waited for: ten minutes.
+/// Writes result.json. Without it readers think that the agent died, so a full disk is waited for: up to ten minutes.
 class ResultWriter {
 public:
     using Compose = std::function<RunResult()>;
@@ -15,7 +15,7 @@ public:
     ResultWriter(const ResultWriter &) = delete;
     ResultWriter &operator=(const ResultWriter &) = delete;
 
-    /// Calls `done` when the result is written, or can't be. `compose` is asked for it before each try.
+    /// Calls `done` when the result is written or cannot be. `compose` is called before each try.
     void write(Compose compose, std::function<void()> done);
     void giveUp(); ///< the next try is the last one
 

@@ -11,8 +11,8 @@ namespace lockstep::agent {
 /// How a run, or one node's part of it, has ended.
 struct RunEnd {
     RunState state = RunState::Failed;
-    int resultCode = 1;  ///< 0, 1, 2, 130: result.json's
-    int commandCode = 1; ///< exit code of `lockstep-agent run`: the failing rank's own
+    int resultCode = 1;  ///< 0, 1, 2 or 130, as in result.json
+    int commandCode = 1; ///< exit code of `lockstep-agent run`: that of the failing rank
     std::string reason;
     std::int64_t wallUs = 0; ///< since 1970
     double runTimeS = 0;

@@ -4,7 +4,7 @@
 namespace lockstep::agent {
 
 namespace {
-/// Over a shorter time the kernel's clock ticks are too coarse to measure load.
+/// Over a shorter time, the kernel's clock ticks are too coarse to measure load.
 constexpr std::int64_t shortestSampleNs = 40'000'000;
 } // namespace
 
@@ -25,7 +25,7 @@ void RunSamples::take() {
 
 std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int64_t toNs) {
     if (m_clock.monoNs() - m_sampler.lastSampleNs() > shortestSampleNs)
-        take(); // so that the end of the epoch is in it
+        take(); // so that the samples cover the end of the epoch
     return m_sampler.over(fromNs, toNs);
 }
 

@@ -14,8 +14,8 @@
 
 namespace lockstep::agent {
 
-/// Writes samples of devices, ranks and viewers into the log, and sums up over the run what watching it cost and what else
-/// went on on this machine.
+/// Writes samples of devices, ranks and viewers into the log. Sums up over the run what watching it cost, and how much
+/// other programs loaded this machine.
 class RunSamples {
 public:
     using Ranks = std::function<std::vector<Sampler::Watched>()>;
@@ -23,7 +23,7 @@ public:
                std::unique_ptr<Nvml> nvml, Ranks livingRanks);
 
     void take(); ///< call every 200 ms
-    /// Use of every device in that time, sampled up to now.
+    /// Use of every device between two times (CLOCK_MONOTONIC, ns), sampled until now.
     [[nodiscard]] std::vector<DeviceEpochUse> deviceUse(std::int64_t fromNs, std::int64_t toNs);
     void addTo(RunResult &result) const;
 

@@ -11,15 +11,15 @@
 
 namespace lockstep::agent {
 
-/// One run on this node, from its folder to the end of its agent: what the node has of the run (LocalRun), its role among the
-/// run's nodes (RunRole), and how it ends. Everything is on the calling thread, which must be the process's main one.
+/// One run on this node, from its folder to the end of its agent: this node's part of the run (LocalRun), its role
+/// (RunRole), and its end. All calls on the calling thread, which must be the process's main thread.
 ///   start() → Running → (the role settles it) Settled: result.json → followers get the rest → other nodes leave → run() returns
 class Session {
 public:
     using OnConsoleLine = std::function<void(int rank, ConsoleTap::Stream, std::string_view line)>;
 
-    /// Makes the folder, opens the log, binds the socket and begins the role: a single node's ranks run, the first of several
-    /// listens, a further one has joined. An error leaves nothing behind.
+    /// Makes the folder, opens the log, binds the socket and begins the role: a single node starts its ranks, the first
+    /// of several listens, another one joins. An error leaves nothing behind.
     static Result<std::unique_ptr<Session>> start(LaunchPlan plan, GroupKeeper keeper, std::unique_ptr<Nvml> nvml,
                                                   OnConsoleLine onConsoleLine);
 
@@ -30,10 +30,10 @@ public:
     [[nodiscard]] JoinPoint joinPoint() const { return m_role->joinPoint(); }
     [[nodiscard]] int node() const { return m_local.plan().nodes.node; }
 
-    const RunEnd &run(); ///< until the run is over and its followers have everything
+    const RunEnd &run(); ///< returns when the run is over and its followers have everything
 
     void stop(const std::string &by);
-    void discard() { m_local.newFolder().discard(); } ///< after run(): nothing of the run stays on this node
+    void discard() { m_local.newFolder().discard(); } ///< after run(): removes everything of the run from this node
 
 private:
     Session(LaunchPlan plan, GroupKeeper keeper, NewRunFolder folder);
@@ -52,7 +52,7 @@ private:
     bool m_settled = false;
 };
 
-/// Blocks the signals a session reads from a descriptor; call first in main, before any thread.
+/// Blocks the signals that a session reads through a descriptor. Call it first in main, before any thread starts.
 void blockSessionSignals();
 
 } // namespace lockstep::agent

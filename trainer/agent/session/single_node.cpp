@@ -15,7 +15,7 @@ void SingleNode::collectTraces() {
     m_traces.merge(tracesOfRanks(m_local.plan()));
 }
 
-/// A script writes no summary; what its ranks have reported makes one.
+/// A script writes no summary; its ranks' frames give one.
 void SingleNode::addToResult(RunResult &result) const {
     if (!result.summary && result.state == RunState::Done)
         result.summary = m_local.reported().summary(m_local.plan().record, result.runTimeS);

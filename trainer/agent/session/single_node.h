@@ -14,9 +14,9 @@ public:
     void stop(const std::string &by) override { m_local.ranks().stop(by); }
     void trace(const Control &control) override { m_local.recordTrace(control); }
     void onRankFailed(int, const ProcessExit &, const std::string &) override {} ///< the supervisor ends the others
-    void onRanksGone() override {}                                               ///< of several nodes only
+    void onRanksGone() override {}                                               ///< never called for a single node
     void onRanksOver() override;
-    void stopWaiting() override {} ///< it waits for nobody
+    void stopWaiting() override {} ///< it waits for no other node
     void collectTraces() override;
     void sendLog() override {}
     void addToResult(RunResult &result) const override;

@@ -9,7 +9,7 @@ void TraceCollection::store(const std::string &host, const TraceInbox::Whole &tr
     const std::string rank = std::to_string(trace.rank);
     FileSystem &disk = realFileSystem();
     auto stored =
-        trace.good ? disk.makeFolders(m_folder.traces()) : Result<void>(fail(Error::failed("it came damaged")));
+        trace.good ? disk.makeFolders(m_folder.traces()) : Result<void>(fail(Error::failed("it arrived damaged")));
     if (stored)
         stored = disk.writeAtomically(m_folder.traces() + "/rank-" + rank + ".json", trace.text);
     if (!stored)
@@ -20,7 +20,7 @@ void TraceCollection::store(const std::string &host, const TraceInbox::Whole &tr
 void TraceCollection::merge(const std::vector<RankTrace> &ranks) {
     const auto merged = m_merge.look(m_folder.traces(), ranks);
     if (!merged)
-        m_journal.note("warning", "the ranks' traces can't be put together: " + merged.error().message());
+        m_journal.note("warning", "the ranks' traces can't be merged: " + merged.error().message());
     else if (*merged && !(*merged)->missing.empty())
         m_journal.note("warning", "the trace " + (*merged)->path + " lacks " + (*merged)->missing +
                                       ": the link to their node was lost; ui.perfetto.dev opens it");

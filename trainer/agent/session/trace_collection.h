@@ -10,8 +10,8 @@
 
 namespace lockstep::agent {
 
-/// The traces of all ranks in the run's folder: those that come from other nodes are stored, and all are merged into one
-/// (trace_merge.h). What comes of it is noted in the log.
+/// The traces of all ranks in the run's folder. It stores those that come from other nodes, merges all into one
+/// (trace_merge.h) and notes the outcome in the log.
 class TraceCollection {
 public:
     TraceCollection(RunJournal &journal, RunFolder folder) : m_journal(journal), m_folder(std::move(folder)) {}
@@ -25,7 +25,7 @@ private:
     TraceMerge m_merge;
 };
 
-/// The ranks of this node, whose traces are waited for and need no change of clock.
+/// The ranks of this node. Their traces are waited for and already on its clock.
 [[nodiscard]] std::vector<RankTrace> tracesOfRanks(const LaunchPlan &plan);
 
 } // namespace lockstep::agent

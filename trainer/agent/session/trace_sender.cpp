@@ -17,7 +17,7 @@ Result<std::string> readTrace(const std::string &path) {
 
 void TraceSender::sendNew() {
     if (m_local.newFolder().shared())
-        return; // agent 0 reads it where it lies
+        return; // agent 0 reads it in the shared folder
     for (const RankPlan &rank : m_local.plan().ranks) {
         std::error_code absent;
         const std::string path = m_local.folder().traces() + "/rank-" + std::to_string(rank.rank) + ".json";

@@ -8,7 +8,7 @@
 
 namespace lockstep::agent {
 
-/// Sends the traces that the ranks of a further node have written to agent 0, each once.
+/// Sends the traces that ranks of a node K > 0 have written to agent 0, each once.
 class TraceSender {
 public:
     TraceSender(LocalRun &local, NodeLink &link) : m_local(local), m_link(link) {}
@@ -17,7 +17,7 @@ public:
 private:
     LocalRun &m_local;
     NodeLink &m_link;
-    std::map<int, std::filesystem::file_time_type> m_sent; ///< by rank: when what was sent had been written
+    std::map<int, std::filesystem::file_time_type> m_sent; ///< by rank: modification time of the trace that was sent
 };
 
 } // namespace lockstep::agent

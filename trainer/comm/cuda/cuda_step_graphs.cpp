@@ -14,14 +14,15 @@ class CudaStepGraphs final : public StepGraphs {
 public:
     void record(Part part, const std::function<void()> &work) override {
         at::cuda::CUDAGraph &graph = m_graphs.at(part);
-        // Thread-local: loading threads may page-lock memory meanwhile, which the global mode would take for a mistake.
+        // Thread-local mode: loading threads may page-lock memory meanwhile, which the global mode would treat as an
+        // error.
         graph.capture_begin(m_pool, cudaStreamCaptureModeThreadLocal);
         try {
             work();
         } catch (...) {
             try {
                 graph.capture_end();
-            } catch (...) { // of what broke, the first is told
+            } catch (...) { // report the first error, not this one
             }
             throw;
         }

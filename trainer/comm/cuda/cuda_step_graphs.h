@@ -4,7 +4,7 @@
 
 namespace lockstep::trainer {
 
-/// makeStepGraphs()'s half on this side of the library's border.
+/// The implementation of makeStepGraphs() inside the CUDA library.
 [[nodiscard]] std::unique_ptr<StepGraphs> makeCudaStepGraphs();
 
 } // namespace lockstep::trainer

@@ -15,7 +15,7 @@ std::vector<std::string> visibleGpus(std::vector<std::string> &troubles) {
     int count = 0;
     if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
         troubles.push_back(std::string("CUDA finds no GPU: ") + cudaGetErrorString(error));
-        cudaGetLastError(); // clears it: no GPU is an answer, not an error
+        cudaGetLastError(); // clears it: having no GPU is not an error
         return {};
     }
     std::vector<std::string> uuids;
@@ -24,10 +24,10 @@ std::vector<std::string> visibleGpus(std::vector<std::string> &troubles) {
         if (const cudaError_t error = cudaGetDeviceProperties(&properties, i); error != cudaSuccess) {
             troubles.push_back("GPU " + std::to_string(i) + " can't be asked: " + cudaGetErrorString(error));
             cudaGetLastError();
-            uuids.emplace_back("unknown-" + std::to_string(i)); // the others keep their numbers
+            uuids.emplace_back("unknown-" + std::to_string(i)); // so that the other GPUs keep their numbers
             continue;
         }
-        // As NVML names them: a slice of a GPU has a name of its own.
+        // The same names as NVML's: a MIG slice has a name of its own.
         std::string text = std::string(properties.name).find(" MIG ") != std::string::npos ? "MIG-" : "GPU-";
         for (int b = 0; b < 16; ++b) {
             char hex[4];

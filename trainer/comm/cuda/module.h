@@ -12,10 +12,11 @@
 
 namespace lockstep::trainer {
 
-/// The library's only symbol; both sides are of one build. The library links torch and none of our code, since a loaded library
-/// cannot use the executable's symbols. So it returns what is to be logged.
+/// The functions behind the library's only symbol. Program and library must be of the same build. The library links
+/// torch but none of our code, since a loaded library cannot use the executable's symbols. So it returns messages
+/// instead of logging them.
 struct CudaFunctions {
-    /// UUIDs in CUDA's order; `troubles`: a sentence for each thing that could not be asked.
+    /// UUIDs in CUDA's order. `troubles` gets a sentence for each GPU or property that could not be read.
     std::vector<std::string> (*visibleGpus)(std::vector<std::string> &troubles);
     c10::intrusive_ptr<c10d::Backend> (*makeNccl)(const c10::intrusive_ptr<c10d::Store> &, int rank, int size);
     std::unique_ptr<StepGraphs> (*makeStepGraphs)();
