@@ -83,7 +83,7 @@ void MainWindow::connectPages() {
     connect(m_runs, &RunsPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_plan, &PlanPage::startRequested, this, [this](const core::StartRequest &request) {
         m_startPressed = true;
-        m_workspace.start(request);
+        m_workspace.starter().start(request);
     });
     connect(m_plan, &PlanPage::nodesWanted, this, [this] { showPage(Page::Nodes); });
     connect(m_plan, &PlanPage::failed, m_strip, &StatusStrip::showMessage);

@@ -159,7 +159,7 @@ bool PlanPage::mayStart() {
 }
 
 QString PlanPage::startWords() const {
-    if (m_workspace.starting())
+    if (m_workspace.starter().starting())
         return tr("Starting…");
     if (m_startWhenAsked)
         return tr("Asking the doctor…");

@@ -82,7 +82,7 @@ PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidg
     layout->addWidget(buildRecipes(), 7);
     layout->addWidget(buildForm(), 12);
     layout->addWidget(buildPlan(), 9);
-    connect(&m_workspace, &Workspace::startingChanged, this, &PlanPage::restyle);
+    connect(&m_workspace.starter(), &ExperimentStarter::changed, this, &PlanPage::restyle);
     connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
     connect(&m_workspace.runHistory(), &core::RunHistory::looked, this,
             &PlanPage::refresh, // estimates may be known now
@@ -435,7 +435,7 @@ QString PlanPage::commandText() const {
 }
 
 void PlanPage::start() {
-    if (!m_valid || m_workspace.starting() || !mayStart())
+    if (!m_valid || m_workspace.starter().starting() || !mayStart())
         return;
     core::StartRequest request;
     request.recipe = m_draft.effective();
@@ -451,7 +451,7 @@ void PlanPage::start() {
 
 void PlanPage::restyle() {
     const Palette &p = m_theme.palette();
-    m_start->setEnabled(m_valid && !m_workspace.starting() && !m_startWhenAsked);
+    m_start->setEnabled(m_valid && !m_workspace.starter().starting() && !m_startWhenAsked);
     setWords(m_start, startWords());
     m_theme.setIcon(m_start, QStringLiteral("play"), p.onAccent);
     m_theme.setIcon(m_copy, QStringLiteral("copy"), p.textSecondary);

@@ -138,7 +138,7 @@ QWidget *VerdictPage::buildBody() {
     const auto advice = [&](const QString &title, const QString &help, core::JudgementModel::Kind kind, Card **card) {
         *card = new Card(title, body);
         (*card)->setToolTip(help);
-        auto *rows = new VerdictAdvice(m_theme, m_workspace.judgement(), kind, *card);
+        auto *rows = new VerdictAdvice(m_theme, m_workspace.results().judgement(), kind, *card);
         (*card)->body()->addWidget(rows);
         connect(rows, &VerdictAdvice::wanted, this, &VerdictPage::tryRun);
         layout->addWidget(*card);
@@ -167,7 +167,7 @@ QWidget *VerdictPage::buildBody() {
 
     auto *results = new Card(tr("Results"), body);
     m_table = makeTable(m_theme, results, core::ResultModel::Name);
-    m_table->setModel(&m_workspace.results());
+    m_table->setModel(&m_workspace.results().rows());
     m_table->setAccessibleName(tr("Results"));
     using Column = core::ResultModel::Column;
     moveColumns(m_table, {Column::Name, Column::State, Column::Repeats, Column::TotalTraining, Column::SpeedUpTraining,
@@ -182,7 +182,7 @@ QWidget *VerdictPage::buildBody() {
     target->setToolTip(
         tr("Training time until the target was first met, interpolated between the ends of epochs; evaluation and "
            "start-up left out. Medians over the repeats"));
-    m_target = new VerdictTarget(m_theme, m_workspace.targets(), target);
+    m_target = new VerdictTarget(m_theme, m_workspace.results().targets(), target);
     target->body()->addWidget(m_target);
     layout->addWidget(target);
 
@@ -196,7 +196,7 @@ QWidget *VerdictPage::buildBody() {
 
     auto *classes = new Card(tr("Test accuracy by class / %"), body);
     m_classes = makeTable(m_theme, classes, 0);
-    m_classes->setModel(&m_workspace.classes());
+    m_classes->setModel(&m_workspace.results().classes());
     classes->body()->addWidget(m_classes);
     layout->addWidget(classes);
 
@@ -290,7 +290,7 @@ void VerdictPage::refreshBars(const core::ResultTable &table) {
 }
 
 void VerdictPage::refreshAdvice() {
-    const core::Judgement &judgement = m_workspace.judgement().judgement();
+    const core::Judgement &judgement = m_workspace.results().judgement().judgement();
     QStringList reservations;
     for (const std::string &reservation : m_workspace.results().table().reservations)
         reservations.append(QStringLiteral("• ") + QString::fromStdString(reservation));
@@ -298,10 +298,10 @@ void VerdictPage::refreshAdvice() {
     m_reservations->setVisible(!reservations.isEmpty());
     refreshPairs();
     refreshWaterfall();
-    const bool startable = m_workspace.mayTry();
+    const bool startable = m_workspace.suggested().mayTry();
     for (VerdictAdvice *advice : {m_fairness, m_bottlenecks})
-        advice->setStartable(startable, m_workspace.whyNotTry());
-    m_controls->setStartable(startable, m_workspace.whyNotTry());
+        advice->setStartable(startable, m_workspace.suggested().whyNotTry());
+    m_controls->setStartable(startable, m_workspace.suggested().whyNotTry());
     m_fairnessCard->setVisible(!judgement.pairs.empty()); // of one run alone there is nothing to ask
     m_fairness->setVisible(m_fairness->count() > 0);
     m_fair->setVisible(m_fairness->count() == 0);
@@ -310,7 +310,7 @@ void VerdictPage::refreshAdvice() {
 
 /// The pair that the person chose, else the one that the sentence explains.
 void VerdictPage::refreshPairs() {
-    const core::JudgementModel &model = m_workspace.judgement();
+    const core::JudgementModel &model = m_workspace.results().judgement();
     const auto &pairs = model.judgement().pairs;
     const std::optional<std::size_t> explained = model.explainedPair();
     const QSignalBlocker quiet(m_pair);
@@ -324,7 +324,7 @@ void VerdictPage::refreshPairs() {
 }
 
 void VerdictPage::refreshWaterfall() {
-    const core::Judgement &judgement = m_workspace.judgement().judgement();
+    const core::Judgement &judgement = m_workspace.results().judgement().judgement();
     if (m_pair->currentIndex() < 0) {
         m_waterfall->setBars({});
         m_factors->hide();
@@ -349,7 +349,7 @@ void VerdictPage::refreshWaterfall() {
 }
 
 void VerdictPage::tryRun(const core::SuggestedRun &run) {
-    m_workspace.tryRun(run);
+    m_workspace.suggested().tryRun(run);
 }
 
 void VerdictPage::refreshUse(const core::ResultTable &table) {
