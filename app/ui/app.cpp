@@ -94,7 +94,7 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
 int runApp(const AppOptions &options) {
     Theme theme(options.dark ? ThemeMode::Dark : options.light ? ThemeMode::Light : ThemeMode::System);
     Workspace workspace;
-    workspace.setMayControl(!options.offscreen());
+    workspace.control().setMayControl(!options.offscreen());
     if (!options.offscreen())
         workspace.runHistory().refresh(); // thousands may be new: the window does not wait for them
     else if (const auto looked = workspace.history().refresh(); !looked)

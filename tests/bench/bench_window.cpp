@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
         QTest::qWait(20);
     const bool running = workspace.isOpen() && !workspace.complete();
     if (running) {
-        workspace.stop();
+        workspace.control().stop();
         (void)QTest::qWaitFor([&workspace] { return workspace.complete(); }, 30'000);
     }
     if (!failure.isEmpty())

@@ -251,7 +251,7 @@ private Q_SLOTS:
         lab("cut hostB");
         QTRY_VERIFY(core::linkToNodeLost(*run()));
         said("link lost");
-        QTRY_VERIFY(m_workspace->lostNodes().contains(QStringLiteral("training state unknown")));
+        QTRY_VERIFY(m_workspace->strip().lostNodes().contains(QStringLiteral("training state unknown")));
         QVERIFY(!run()->over());
         // Of hostA's two devices the lanes go on; of hostB's nothing is known.
         const auto unknownLanes = [this] {

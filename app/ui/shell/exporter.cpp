@@ -25,11 +25,12 @@ std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
 
 core::Report reportOf(Workspace &workspace) {
     return {workspace.results().table(),
-            workspace.judgement().judgement(),
+            workspace.results().judgement().judgement(),
             curvesOf(workspace),
             core::stepAnatomies({workspace.runs().stores().begin(), workspace.runs().stores().end()}),
-            workspace.targets().target().value > 0 ? std::optional(workspace.targets().target()) : std::nullopt,
-            workspace.targets().times()};
+            workspace.results().targets().target().value > 0 ? std::optional(workspace.results().targets().target())
+                                                             : std::nullopt,
+            workspace.results().targets().times()};
 }
 
 std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {

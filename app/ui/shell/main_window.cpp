@@ -46,7 +46,7 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     m_plan = new PlanPage(theme, workspace, std::move(facts), m_pages);
     m_live = new LivePage(theme, workspace, m_pages);
     m_verdict = new VerdictPage(theme, workspace, m_pages);
-    m_runs = new RunsPage(theme, workspace, m_pages);
+    m_runs = new RunsPage(theme, workspace.history(), workspace.runHistory(), m_pages);
     m_rail->addPage(tr("Plan"), QStringLiteral("plan"), tr("Choose what to run"));
     m_rail->addPage(tr("Live"), QStringLiteral("live"), tr("Watch it train"));
     m_rail->addPage(tr("Verdict"), QStringLiteral("verdict"), tr("What is worth it here"));
@@ -83,7 +83,7 @@ void MainWindow::connectPages() {
     connect(m_runs, &RunsPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_plan, &PlanPage::startRequested, this, [this](const core::StartRequest &request) {
         m_startPressed = true;
-        m_workspace.start(request);
+        m_workspace.starter().start(request);
     });
     connect(m_plan, &PlanPage::nodesWanted, this, [this] { showPage(Page::Nodes); });
     connect(m_plan, &PlanPage::failed, m_strip, &StatusStrip::showMessage);

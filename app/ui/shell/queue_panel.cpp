@@ -12,7 +12,8 @@
 
 #include <algorithm>
 
-#include "app/ui/shell/workspace.h"
+#include "app/ui/shell/queue_control.h"
+#include "app/ui/shell/strip_state.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "models/roles.h"
@@ -61,8 +62,8 @@ QSize QueueRowDelegate::sizeHint(const QStyleOptionViewItem &, const QModelIndex
     return {panelWidth - 4 * grid, queueRow};
 }
 
-QueuePanel::QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent)
-    : QFrame(parent, Qt::Popup), m_theme(theme), m_workspace(workspace) {
+QueuePanel::QueuePanel(const Theme &theme, StripState &state, QueueControl &control, QWidget *parent)
+    : QFrame(parent, Qt::Popup), m_theme(theme), m_state(state), m_control(control) {
     setObjectName(QStringLiteral("card"));
     setFixedWidth(panelWidth);
     auto *layout = new QVBoxLayout(this);
@@ -74,7 +75,7 @@ QueuePanel::QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent
     m_note->setWordWrap(true);
     layout->addWidget(m_note);
     m_list = new QListView(this);
-    m_list->setModel(&m_workspace.queue());
+    m_list->setModel(&m_state.queue());
     m_list->setItemDelegate(new QueueRowDelegate(m_theme, m_list));
     m_list->setFrameShape(QFrame::NoFrame);
     m_list->setMouseTracking(true);
@@ -98,14 +99,16 @@ QueuePanel::QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent
         buttons->addWidget(button);
     buttons->addStretch(1);
     connect(m_list->selectionModel(), &QItemSelectionModel::currentChanged, this, &QueuePanel::refresh);
-    connect(&m_workspace, &Workspace::stripChanged, this, [this] {
+    const auto refreshShown = [this] {
         if (isVisible()) // many times a second while a run goes on; popUp() refreshes before it shows
             refresh();
-    });
-    connect(&m_workspace.queue(), &QAbstractItemModel::modelReset, this, [this] {
-        for (int i = 0; i < m_workspace.queue().rowCount(); ++i)
-            if (m_workspace.queue().entryAt(i) == m_follow)
-                m_list->setCurrentIndex(m_workspace.queue().index(i));
+    };
+    connect(&m_state, &StripState::changed, this, refreshShown);
+    connect(&m_control.underWay(), &RequestsUnderWay::changed, this, refreshShown);
+    connect(&m_state.queue(), &QAbstractItemModel::modelReset, this, [this] {
+        for (int i = 0; i < m_state.queue().rowCount(); ++i)
+            if (m_state.queue().entryAt(i) == m_follow)
+                m_list->setCurrentIndex(m_state.queue().index(i));
         refresh();
     });
     refresh();
@@ -127,24 +130,24 @@ QString QueuePanel::noteText() const {
 
 int QueuePanel::row() const {
     const int row = m_list->currentIndex().row();
-    return row < m_workspace.queue().rowCount() ? row : -1;
+    return row < m_state.queue().rowCount() ? row : -1;
 }
 
 void QueuePanel::popUp(const QPoint &corner) {
-    const int rows = std::clamp(m_workspace.queue().rowCount(), 1, mostRows);
+    const int rows = std::clamp(m_state.queue().rowCount(), 1, mostRows);
     m_list->setFixedHeight(rows * queueRow);
     refresh();
     adjustSize();
     move(corner - QPoint(width(), 0));
     show();
-    if (row() < 0 && m_workspace.queue().rowCount() > 0)
-        m_list->setCurrentIndex(m_workspace.queue().index(0));
+    if (row() < 0 && m_state.queue().rowCount() > 0)
+        m_list->setCurrentIndex(m_state.queue().index(0));
     m_list->setFocus();
 }
 
 void QueuePanel::refresh() {
-    const auto strip = m_workspace.strip();
-    const QString heldBy = m_workspace.heldBy();
+    const auto strip = m_state.now();
+    const QString heldBy = m_state.heldBy();
     m_title->setText(strip.title.isEmpty() ? tr("Queue") : strip.title);
     m_note->setText(!heldBy.isEmpty()           ? tr("Read-only: %1 controls this queue.").arg(heldBy)
                     : !strip.pausedBy.isEmpty() ? tr("Paused by %1.").arg(strip.pausedBy)
@@ -156,16 +159,16 @@ void QueuePanel::refresh() {
                                   : tr("Lives on %1. As last seen: %2.").arg(strip.queueHost, strip.unknownWhy);
         m_note->setText(m_note->text().isEmpty() ? lives : lives + u' ' + m_note->text());
     }
-    const bool asking = m_workspace.asking(Deed::Stop) || m_workspace.asking(Deed::ChangeQueue);
+    const bool asking = m_control.asking(Deed::Stop) || m_control.asking(Deed::ChangeQueue);
     if (asking)
-        m_note->setText(m_workspace.underWay().sentence());
+        m_note->setText(m_control.underWay().sentence());
     m_note->setVisible(!m_note->text().isEmpty());
     const int at = row();
-    const QString state = at < 0 ? QString() : m_workspace.queue().index(at).data(core::StateRole).toString();
-    const int place = at < 0 ? -1 : m_workspace.queue().placeAt(at);
+    const QString state = at < 0 ? QString() : m_state.queue().index(at).data(core::StateRole).toString();
+    const int place = at < 0 ? -1 : m_state.queue().placeAt(at);
     const bool may = heldBy.isEmpty() && strip.unknownWhy.isEmpty() && !asking;
     m_up->setEnabled(may && place > 0);
-    m_down->setEnabled(may && place >= 0 && at + 1 < m_workspace.queue().rowCount());
+    m_down->setEnabled(may && place >= 0 && at + 1 < m_state.queue().rowCount());
     m_skip->setEnabled(may && (place >= 0 || state == QLatin1String("running") || state == QLatin1String("launching")));
     m_retry->setEnabled(may && (state == QLatin1String("done") || state == QLatin1String("failed") ||
                                 state == QLatin1String("stopped") || (state == QLatin1String("not run") && place < 0)));
@@ -176,9 +179,9 @@ void QueuePanel::moveBy(int places) {
         return;
     core::QueueRequest request;
     request.kind = Request::Move;
-    request.entry = m_follow = m_workspace.queue().entryAt(row());
-    request.to = m_workspace.queue().placeAt(row()) + places;
-    m_workspace.ask(request);
+    request.entry = m_follow = m_state.queue().entryAt(row());
+    request.to = m_state.queue().placeAt(row()) + places;
+    m_control.ask(request);
 }
 
 void QueuePanel::skip() {
@@ -186,8 +189,8 @@ void QueuePanel::skip() {
         return;
     core::QueueRequest request;
     request.kind = Request::Skip;
-    request.entry = m_follow = m_workspace.queue().entryAt(row());
-    m_workspace.ask(request);
+    request.entry = m_follow = m_state.queue().entryAt(row());
+    m_control.ask(request);
 }
 
 void QueuePanel::retry() {
@@ -195,8 +198,8 @@ void QueuePanel::retry() {
         return;
     core::QueueRequest request;
     request.kind = Request::Retry;
-    request.entry = m_follow = m_workspace.queue().entryAt(row());
-    m_workspace.ask(request);
+    request.entry = m_follow = m_state.queue().entryAt(row());
+    m_control.ask(request);
 }
 
 } // namespace lockstep::ui

@@ -8,8 +8,9 @@ class QListView;
 class QPushButton;
 
 namespace lockstep::ui {
+class QueueControl;
+class StripState;
 class Theme;
-class Workspace;
 
 /// One entry: the method's colour, name, state, and why.
 class QueueRowDelegate : public QStyledItemDelegate {
@@ -28,7 +29,7 @@ private:
 class QueuePanel : public QFrame {
     Q_OBJECT
 public:
-    QueuePanel(const Theme &theme, Workspace &workspace, QWidget *parent);
+    QueuePanel(const Theme &theme, StripState &state, QueueControl &control, QWidget *parent);
     /// Opens with its upper right corner there (global).
     void popUp(const QPoint &corner);
     [[nodiscard]] QString noteText() const;
@@ -50,7 +51,8 @@ private:
     [[nodiscard]] int row() const;
 
     const Theme &m_theme;
-    Workspace &m_workspace;
+    StripState &m_state;
+    QueueControl &m_control;
     QLabel *m_title, *m_note;
     QListView *m_list;
     QPushButton *m_up, *m_down, *m_skip, *m_retry;

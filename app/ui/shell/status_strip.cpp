@@ -18,7 +18,8 @@
 namespace lockstep::ui {
 
 StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
-    : QFrame(parent), m_theme(theme), m_workspace(workspace) {
+    : QFrame(parent), m_theme(theme), m_status(workspace.strip()), m_control(workspace.control()),
+      m_starter(workspace.starter()) {
     setObjectName(QStringLiteral("strip"));
     setFixedHeight(6 * grid);
     auto *layout = new QHBoxLayout(this);
@@ -54,15 +55,15 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     layout->addWidget(m_dismiss);
     layout->addStretch(); // takes what the message leaves
     buildButtons(layout);
-    m_panel = new QueuePanel(m_theme, m_workspace, this);
-    connect(&m_workspace, &Workspace::stripChanged, this, &StatusStrip::refresh);
-    connect(&m_workspace, &Workspace::opened, this, &StatusStrip::refresh);
-    connect(&m_workspace.underWay(), &RequestsUnderWay::changed, this, [this] {
-        if (!m_workspace.underWay().sentence().isEmpty())
+    m_panel = new QueuePanel(m_theme, m_status, m_control, this);
+    connect(&m_status, &StripState::changed, this, &StatusStrip::refresh);
+    connect(&m_control.underWay(), &RequestsUnderWay::changed, this, [this] {
+        if (!m_control.underWay().sentence().isEmpty())
             showMessage({}); // of an earlier try
+        refresh();
     });
-    connect(&m_workspace, &Workspace::startingChanged, this, [this] {
-        if (m_workspace.starting())
+    connect(&m_starter, &ExperimentStarter::changed, this, [this] {
+        if (m_starter.starting())
             showMessage({});
         refresh();
     });
@@ -79,10 +80,10 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
         return button;
     };
     m_takeOver = add(tr("Take over"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), {});
-    connect(m_takeOver, &QPushButton::clicked, &m_workspace, &Workspace::takeOver);
+    connect(m_takeOver, &QPushButton::clicked, &m_control, &QueueControl::takeOver);
     m_takeUp = add(tr("Take up the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
                    tr("Its owner is gone and runs are still queued: go on with them (Ctrl+Shift+U)"));
-    connect(m_takeUp, &QPushButton::clicked, &m_workspace, &Workspace::takeUp);
+    connect(m_takeUp, &QPushButton::clicked, &m_control, &QueueControl::takeUp);
     m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
                   tr("What runs, what waits, what is over: move, skip, run again (Ctrl+Shift+Q)"));
     connect(m_queue, &QPushButton::clicked, this, &StatusStrip::showQueue);
@@ -91,7 +92,7 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     m_stop = add(tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period),
                  tr("Stops the run at a common step and drops the rest of the queue (Ctrl+.)"));
     m_stop->setObjectName(QStringLiteral("danger"));
-    connect(m_stop, &QPushButton::clicked, &m_workspace, &Workspace::stop);
+    connect(m_stop, &QPushButton::clicked, &m_control, &QueueControl::stop);
     constexpr int steps = 20;
     m_trace = new QAction(tr("Trace the next %1 steps").arg(steps), this);
     m_trace->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
@@ -99,7 +100,7 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
         tr("Records them into traces/trace.json of the run's folder, which Perfetto opens; the console says "
            "when it is there (Ctrl+Shift+R)"));
     addAction(m_trace);
-    connect(m_trace, &QAction::triggered, &m_workspace, [this] { m_workspace.trace(steps); });
+    connect(m_trace, &QAction::triggered, &m_control, [this] { m_control.trace(steps); });
 }
 
 void StatusStrip::showQueue() {
@@ -109,8 +110,8 @@ void StatusStrip::showQueue() {
 void StatusStrip::togglePause() {
     core::QueueRequest request;
     request.kind =
-        m_workspace.strip().pausedBy.isEmpty() ? core::QueueRequest::Kind::Pause : core::QueueRequest::Kind::Resume;
-    m_workspace.ask(request);
+        m_status.now().pausedBy.isEmpty() ? core::QueueRequest::Kind::Pause : core::QueueRequest::Kind::Resume;
+    m_control.ask(request);
 }
 
 void StatusStrip::showMessage(const QString &sentence) {
@@ -124,20 +125,20 @@ void StatusStrip::showMessage(const QString &sentence) {
 }
 
 void StatusStrip::refresh() {
-    const auto strip = m_workspace.strip();
+    const auto strip = m_status.now();
     const bool any = !strip.title.isEmpty();
-    const QString method = m_workspace.stripMethod();
+    const QString method = m_status.method();
     const auto set = [](QLabel *label, const QString &text) {
         label->setText(text);
         label->setVisible(!text.isEmpty());
     };
-    if (m_workspace.starting()) {
+    if (m_starter.starting()) {
         set(m_title, tr("Starting…"));
     } else {
         set(m_title, any ? strip.title : tr("Nothing runs"));
     }
-    const bool running = strip.active && !m_workspace.starting();
-    const QString happening = m_workspace.underWay().sentence();
+    const bool running = strip.active && !m_starter.starting();
+    const QString happening = m_control.underWay().sentence();
     const bool details = running && happening.isEmpty() && m_message->isHidden();
     set(m_run, details ? strip.run : QString());
     set(m_name, details && strip.name != strip.title ? strip.name : QString());
@@ -149,9 +150,9 @@ void StatusStrip::refresh() {
                                                          : QString());
     m_percent->setToolTip(strip.unheard);
     set(m_left, details ? strip.left : QString());
-    const QString elsewhere = m_workspace.runningElsewhere(), heldBy = m_workspace.heldBy();
+    const QString elsewhere = m_status.runningElsewhere(), heldBy = m_status.heldBy();
     const bool paused = !strip.pausedBy.isEmpty();
-    const QString lost = m_workspace.lostNodes();
+    const QString lost = m_status.lostNodes();
     set(m_state, !m_message->isHidden()                ? QString()
                  : !happening.isEmpty()                ? happening
                  : !strip.unheard.isEmpty() && running ? strip.unheard
@@ -163,24 +164,24 @@ void StatusStrip::refresh() {
                  : !elsewhere.isEmpty()                ? tr("press to watch it")
                  : strip.epoch.isEmpty() || !running   ? strip.state
                                                        : QString());
-    const QString link = m_workspace.linkSentence();
+    const QString link = m_status.linkSentence();
     setToolTip(link);
     m_stop->setVisible(strip.active);
-    const bool stopping = m_workspace.asking(Deed::Stop);
-    m_trace->setEnabled(running && !m_workspace.asking(Deed::Trace));
+    const bool stopping = m_control.asking(Deed::Stop);
+    m_trace->setEnabled(running && !m_control.asking(Deed::Trace));
     m_stop->setEnabled(heldBy.isEmpty() && !stopping);
-    m_pause->setVisible(strip.active && m_workspace.queue().rowCount() > 1);
-    m_pause->setEnabled(heldBy.isEmpty() && !stopping && !m_workspace.asking(Deed::ChangeQueue));
+    m_pause->setVisible(strip.active && m_status.queue().rowCount() > 1);
+    m_pause->setEnabled(heldBy.isEmpty() && !stopping && !m_control.asking(Deed::ChangeQueue));
     setWords(m_pause, paused ? tr("Go on") : tr("Pause"));
     m_pause->setToolTip(paused ? tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy)
                                : tr("The current run goes on, no further one starts (Ctrl+Shift+P)"));
-    m_queue->setVisible(m_workspace.queue().rowCount() > 1);
+    m_queue->setVisible(m_status.queue().rowCount() > 1);
     m_takeOver->setVisible(!heldBy.isEmpty() && (strip.active || strip.orphaned));
-    m_takeOver->setEnabled(!m_workspace.asking(Deed::TakeOver));
+    m_takeOver->setEnabled(!m_control.asking(Deed::TakeOver));
     m_takeOver->setToolTip(
         tr("Read-only here: %1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)")
             .arg(heldBy));
-    m_takeUp->setVisible(strip.orphaned && !m_workspace.starting() && heldBy.isEmpty());
+    m_takeUp->setVisible(strip.orphaned && !m_starter.starting() && heldBy.isEmpty());
     const Palette &p = m_theme.palette();
     if (!m_message->isHidden())
         m_dismiss->setIcon(m_theme.icon(QStringLiteral("close"), p.textSecondary));
@@ -202,7 +203,7 @@ void StatusStrip::paintEvent(QPaintEvent *event) {
 }
 
 void StatusStrip::mousePressEvent(QMouseEvent *event) {
-    if (event->button() == Qt::LeftButton && !m_workspace.runningElsewhere().isEmpty())
+    if (event->button() == Qt::LeftButton && !m_status.runningElsewhere().isEmpty())
         Q_EMIT showRunning();
     QFrame::mousePressEvent(event);
 }

@@ -9,8 +9,11 @@ class QPushButton;
 class QToolButton;
 
 namespace lockstep::ui {
+class ExperimentStarter;
 class ProgressBar;
+class QueueControl;
 class QueuePanel;
+class StripState;
 class Theme;
 class Workspace;
 
@@ -42,7 +45,9 @@ private:
     void togglePause();
 
     Theme &m_theme;
-    Workspace &m_workspace;
+    StripState &m_status;
+    QueueControl &m_control;
+    ExperimentStarter &m_starter;
     QLabel *m_title, *m_run, *m_name, *m_epoch, *m_percent, *m_left, *m_state, *m_message;
     ProgressBar *m_bar;
     QAction *m_trace;

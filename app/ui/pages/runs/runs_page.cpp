@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/runs/runs_page.h"
 
-#include <QAction>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSettings>
 #include <QShortcut>
@@ -15,30 +15,26 @@
 
 #include <algorithm>
 
+#include "app/ui/pages/runs/runs_actions.h"
 #include "app/ui/pages/runs/runs_columns.h"
 #include "app/ui/pages/runs/runs_details.h"
 #include "app/ui/pages/runs/runs_diff.h"
 #include "app/ui/pages/runs/runs_filter_line.h"
-#include "app/ui/pages/runs/runs_table.h"
-#include "app/ui/shell/workspace.h"
+#include "app/ui/pages/runs/runs_list.h"
+#include "app/ui/pages/runs/runs_notice.h"
+#include "app/ui/pages/runs/runs_undo.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
-#include "app/ui/widgets/tables.h"
 #include "models/run_list_model.h"
 
 namespace lockstep::ui {
-
-using core::RunListModel;
-
 namespace {
-enum Side { DetailsSide, DiffSide };
 constexpr int lookMs = 2000, dutyFactor = 50; // a look never takes more than a fiftieth of its thread's time
 } // namespace
 
-RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
-    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_list(workspace.history()),
-      m_history(workspace.runHistory()), m_stack(new QStackedWidget(this)) {
+RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &history, QWidget *parent)
+    : QWidget(parent), m_theme(theme), m_list(list), m_history(history), m_stack(new QStackedWidget(this)) {
     setObjectName(QStringLiteral("page"));
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
@@ -50,8 +46,11 @@ RunsPage::RunsPage(Theme &theme, Workspace &workspace, QWidget *parent)
     connect(empty, &EmptyState::clicked, this, &RunsPage::planWanted);
     m_stack->addWidget(empty);
     m_stack->addWidget(buildBody());
-    buildActions();
+    m_undo = new RunsUndo(m_history, *m_notice, this);
+    m_actions = new RunsActions(*m_runs, m_list, m_history, this);
+    connectActions();
     connectHistory();
+    addFindShortcuts();
     m_timer.setInterval(lookMs);
     connect(&m_timer, &QTimer::timeout, this, [this] {
         if (isVisible())
@@ -85,40 +84,36 @@ QWidget *RunsPage::buildBody() {
     m_mistake->setWordWrap(true);
     m_mistake->hide();
     card->body()->addWidget(m_mistake);
-    card->body()->addWidget(buildNotice(card));
-    buildTable(card);
-    m_tableStack = new QStackedWidget(card);
-    m_tableStack->addWidget(m_table);
-    auto *none = new EmptyState(m_theme, QStringLiteral("search"), tr("No run matches"),
-                                tr("The filter above accepts none of the runs."), tr("Clear the filter"), card);
-    auto *clear = none->findChild<QPushButton *>();
-    clear->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Backspace));
-    clear->setToolTip(tr("Shows all runs again (Ctrl+Backspace)"));
-    connect(none, &EmptyState::clicked, this, [this] {
+    m_notice = new RunsNotice(m_theme, card);
+    card->body()->addWidget(m_notice);
+    m_runs = new RunsList(m_theme, m_list, card);
+    m_columnsButton->setMenu(m_runs->columns()->menu());
+    connect(m_runs->columns(), &RunColumns::changed, this, &RunsPage::keep);
+    connect(m_runs, &RunsList::chosenChanged, this, &RunsPage::showChosen);
+    connect(m_runs, &RunsList::clearWanted, this, [this] {
         m_line->clear();
         m_line->setFocus();
     });
-    m_tableStack->addWidget(none);
-    card->body()->addWidget(m_tableStack, 1);
-
-    m_side = new QStackedWidget(m_split);
-    m_side->setMinimumWidth(44 * grid);
-    m_details = new RunDetails(m_theme, m_side);
-    connect(m_details, &RunDetails::changeWanted, &m_history, &core::RunHistory::change);
-    connect(m_details, &RunDetails::starWanted, this, &RunsPage::star);
-    connect(m_details, &RunDetails::duplicateWanted, this, &RunsPage::duplicate);
-    m_diff = new RunsDiff(m_theme, m_side);
-    connect(m_diff, &RunsDiff::closed, this, [this] {
-        m_side->setCurrentIndex(DetailsSide);
-        m_diff->clear();
-        m_split->setSizes(m_sizesBefore);
-        m_table->setFocus();
-    });
-    m_side->addWidget(m_details);
-    m_side->addWidget(m_diff);
+    for (auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
+        connect(&m_list, signal, this, &RunsPage::updateState);
+    connect(&m_list, &QAbstractItemModel::modelReset, this, &RunsPage::updateState);
+    card->body()->addWidget(m_runs, 1);
+    m_side = buildSide(m_split);
     m_split->setStretchFactor(0, 1);
     m_split->setSizes({800, 44 * grid});
     return body;
+}
+
+QStackedWidget *RunsPage::buildSide(QWidget *parent) {
+    auto *side = new QStackedWidget(parent);
+    side->setMinimumWidth(44 * grid);
+    m_details = new RunDetails(m_theme, side);
+    connect(m_details, &RunDetails::changeWanted, &m_history, &core::RunHistory::change);
+    m_diff = new RunsDiff(m_theme, side);
+    connect(m_diff, &RunsDiff::closed, this, &RunsPage::closeComparison);
+    side->addWidget(m_details);
+    side->addWidget(m_diff);
+    return side;
 }
 
 QWidget *RunsPage::buildLine(QWidget *parent) {
@@ -136,8 +131,8 @@ QWidget *RunsPage::buildLine(QWidget *parent) {
         m_mistake->setVisible(!sentence.isEmpty());
     });
     connect(m_line, &RunFilterLine::left, this, [this] {
-        m_table->setFocus();
-        chooseAny();
+        table()->setFocus();
+        m_runs->chooseAny();
     });
     m_count = makeLabel({}, "muted", box);
     line->addWidget(m_line, 1);
@@ -166,63 +161,36 @@ void RunsPage::buildTools(Card &card) {
     m_open->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_O));
     m_open->setToolTip(tr("Opens the whole experiment the run belongs to (Enter, Ctrl+O); without the others of it: "
                           "Ctrl+Shift+O"));
-    connect(m_open, &QPushButton::clicked, this, &RunsPage::open);
     for (QWidget *tool : std::initializer_list<QWidget *>{m_groupButton, m_columnsButton, m_compareButton, m_open})
         card.addTool(tool);
 }
 
-QWidget *RunsPage::buildNotice(QWidget *parent) {
-    auto *frame = new QFrame(parent);
-    frame->setObjectName(QStringLiteral("notice"));
-    auto *line = new QHBoxLayout(frame);
-    line->setContentsMargins(grid, grid / 2, grid / 2, grid / 2);
-    m_noticeText = makeLabel({}, "secondary", frame);
-    m_noticeText->setWordWrap(true);
-    m_undoButton = new QPushButton(tr("Undo"), frame);
-    m_undoButton->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Z));
-    m_undoButton->setToolTip(tr("Takes it back (Ctrl+Z, Alt+Z)"));
-    connect(m_undoButton, &QPushButton::clicked, this, [this] { m_offer == Offer::Redo ? redo() : undo(); });
-    auto *close = new QPushButton(tr("Good"), frame);
-    close->setShortcut(QKeySequence(Qt::ALT | Qt::Key_X));
-    close->setToolTip(tr("Closes this line (Alt+X)"));
-    connect(close, &QPushButton::clicked, frame, &QWidget::hide);
-    line->addWidget(m_noticeText, 1);
-    line->addWidget(m_undoButton);
-    line->addWidget(close);
-    frame->hide();
-    m_notice = frame;
-    return frame;
-}
-
-void RunsPage::buildTable(QWidget *parent) {
-    const int name = core::runColumn("name");
-    m_table = makeTable(m_theme, parent, name);
-    auto *delegate = new RunsDelegate(m_theme, name, m_table);
-    m_table->setItemDelegate(delegate);
-    m_table->setModel(&m_list);
-    m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
-    m_columns = new RunColumns(m_table);
-    m_columnsButton->setMenu(m_columns->menu());
-    m_table->sortByColumn(core::runColumn("started"), Qt::DescendingOrder);
-    m_table->setSortingEnabled(true);
-    m_table->setColumnHidden(RunListModel::countColumn(), true);
-    m_table->setAccessibleName(tr("Runs"));
-    new GroupToggle(m_table, [this](int row, bool open) {
-        m_list.setOpen(row, open);
-        m_columns->fit();
+void RunsPage::connectActions() {
+    connect(m_open, &QPushButton::clicked, m_actions, &RunsActions::open);
+    connect(m_details, &RunDetails::starWanted, m_actions, &RunsActions::star);
+    connect(m_details, &RunDetails::duplicateWanted, m_actions, &RunsActions::duplicate);
+    connect(m_actions, &RunsActions::experimentWanted, this, &RunsPage::experimentWanted);
+    connect(m_actions, &RunsActions::runWanted, this, &RunsPage::runWanted);
+    connect(m_actions, &RunsActions::duplicateWanted, this, &RunsPage::duplicateWanted);
+    connect(m_actions, &RunsActions::compareWanted, this, &RunsPage::compare);
+    connect(m_actions, &RunsActions::tagsWanted, this, [this] {
+        m_side->setCurrentWidget(m_details);
+        m_details->tagsLine()->setFocus();
+        m_details->tagsLine()->selectAll();
     });
-    connect(m_table, &QTableView::doubleClicked, this, &RunsPage::open);
-    connect(m_columns, &RunColumns::changed, this, &RunsPage::keep);
-    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &RunsPage::showChosen);
-    connect(&m_list, &RunListModel::renameAsked, this, [this](const QString &run, const QString &given) {
-        m_history.change({run.toStdString()},
-                         [text = given.toStdString()](core::RunNotes &notes) { notes.name = text; });
+    connect(m_actions, &RunsActions::noteWanted, this, [this] {
+        m_side->setCurrentWidget(m_details);
+        m_details->note()->setFocus();
     });
-    connect(&m_list, &QAbstractItemModel::modelAboutToBeReset, this, &RunsPage::rememberChoice);
-    connect(&m_list, &QAbstractItemModel::modelReset, this, &RunsPage::restoreChoice);
-    for (auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved})
-        connect(&m_list, signal, this, &RunsPage::updateState);
-    connect(&m_list, &QAbstractItemModel::dataChanged, this, &RunsPage::showChosen);
+    connect(m_actions, &RunsActions::groupWanted, m_groupButton, &QPushButton::toggle);
+    connect(m_actions, &RunsActions::aboutToDelete, this, [this] {
+        m_details->flush();
+        if (!m_diff->isEmpty())
+            closeComparison();
+    });
+    connect(m_actions, &RunsActions::undoWanted, m_undo, &RunsUndo::undo);
+    connect(m_actions, &RunsActions::redoWanted, m_undo, &RunsUndo::redo);
+    connect(m_actions, &RunsActions::refused, this, [this](const QString &sentence) { m_notice->say(sentence); });
 }
 
 void RunsPage::connectHistory() {
@@ -231,12 +199,7 @@ void RunsPage::connectHistory() {
         if (!m_line->mistake().isEmpty())
             m_line->read(); // a column that was missing may be there now
         updateState();
-        if (!m_fitted && m_list.rowCount() > 0) {
-            m_columns->fit();
-            if (!m_table->currentIndex().isValid())
-                m_table->setCurrentIndex(m_list.index(0, core::runColumn("name")));
-            m_fitted = true;
-        }
+        m_runs->fitFirst();
     });
     connect(&m_history, &core::RunHistory::progressed, this, [this](int done, int all) {
         m_reading = tr("reading %L1 of %L2…").arg(done).arg(all);
@@ -248,43 +211,34 @@ void RunsPage::connectHistory() {
         m_timer.setInterval(std::max(lookMs, dutyFactor * tookMs));
         updateState();
     });
-    connect(&m_history, &core::RunHistory::noted, this, [this](const core::NotesBefore &before) {
-        takeBack({tr("The change is taken back."), [this, before] { m_history.revert(before); }}, false);
-    });
-    connect(&m_history, &core::RunHistory::reverted, this, [this](const core::NotesBefore &before) {
-        const bool back = m_reverts.empty() || m_reverts.front();
-        if (!m_reverts.empty())
-            m_reverts.pop_front();
-        if (back)
-            m_redo.push_back({tr("The change is made again."), [this, before] { m_history.revert(before); }});
-        else
-            takeBack({tr("The change is taken back."), [this, before] { m_history.revert(before); }}, true);
-    });
-    connect(&m_history, &core::RunHistory::trashed, this, [this](const core::TrashedRuns &batch) {
-        takeBack({{}, [this, id = batch.id] { m_history.restore(id); }}, m_redoing > 0);
-        const int count = int(batch.runs.size());
-        notice((count == 1 ? tr("1 run deleted.") : tr("%1 runs deleted.").arg(count)) + QLatin1Char(' ') +
-                   tr("The trash keeps what is deleted for %1 days.").arg(core::trashKept.count()),
-               Offer::Undo);
-        chooseAny();
-    });
+    connect(&m_history, &core::RunHistory::trashed, m_runs, &RunsList::chooseAny);
     connect(&m_history, &core::RunHistory::restored, this, [this](const core::TrashedRuns &batch) {
-        m_redo.push_back({{}, [this, runs = batch.runs] { m_history.trash(runs); }});
-        const int count = int(batch.runs.size());
-        notice(count == 1 ? tr("1 run is back.") : tr("%1 runs are back.").arg(count), Offer::Redo);
-        m_kept = batch.runs;
-        m_current = batch.runs.front();
-        restoreChoice();
+        m_runs->choose(batch.runs);
+        updateState();
     });
-    connect(&m_history, &core::RunHistory::emptied, this, [this](int runs) {
-        notice(runs == 1 ? tr("1 run was removed for good.") : tr("%1 runs were removed for good.").arg(runs),
-               Offer::None);
-    });
-    connect(&m_history, &core::RunHistory::failed, this, [this](const QString &sentence) {
-        m_redoing = 0;
-        m_reverts.clear();
-        notice(sentence, Offer::None);
-    });
+}
+
+void RunsPage::addFindShortcuts() {
+    for (const QKeySequence &keys : {QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)}) {
+        auto *find = new QShortcut(keys, this);
+        find->setContext(Qt::WidgetWithChildrenShortcut);
+        connect(find, &QShortcut::activated, this, [this] {
+            m_line->setFocus();
+            m_line->selectAll();
+        });
+    }
+}
+
+QTableView *RunsPage::table() const {
+    return m_runs->table();
+}
+
+RunColumns *RunsPage::columns() const {
+    return m_runs->columns();
+}
+
+std::vector<const core::IndexedRun *> RunsPage::chosen() const {
+    return m_runs->chosen();
 }
 
 void RunsPage::showEvent(QShowEvent *event) {
@@ -294,48 +248,6 @@ void RunsPage::showEvent(QShowEvent *event) {
 
 void RunsPage::refresh() {
     m_history.refresh();
-}
-
-std::vector<const core::IndexedRun *> RunsPage::chosen() const {
-    std::vector<int> rows;
-    for (const QModelIndex &index : m_table->selectionModel()->selectedRows(core::runColumn("name")))
-        rows.push_back(index.row());
-    std::sort(rows.begin(), rows.end());
-    std::vector<const core::IndexedRun *> out;
-    for (const int row : rows)
-        for (const core::IndexedRun *run : m_list.runsAt(row))
-            if (std::find(out.begin(), out.end(), run) == out.end())
-                out.push_back(run);
-    return out;
-}
-
-void RunsPage::rememberChoice() {
-    m_kept.clear();
-    for (const QModelIndex &index : m_table->selectionModel()->selectedRows(core::runColumn("name")))
-        m_kept.push_back(m_list.runAt(index.row()).run);
-    const QModelIndex current = m_table->currentIndex();
-    m_current = current.isValid() ? m_list.runAt(current.row()).run : std::string();
-}
-
-void RunsPage::restoreChoice() {
-    QItemSelection selection;
-    constexpr std::size_t most = 500; // looked up one by one
-    for (std::size_t i = 0; i < std::min(most, m_kept.size()); ++i)
-        if (const int row = m_list.rowOf(m_kept[i]); row >= 0)
-            selection.select(m_list.index(row, 0), m_list.index(row, m_list.columnCount() - 1));
-    const int row = std::max(0, m_list.rowOf(m_current));
-    if (row < m_list.rowCount())
-        m_table->selectionModel()->setCurrentIndex(m_list.index(row, core::runColumn("name")),
-                                                   QItemSelectionModel::NoUpdate);
-    m_table->selectionModel()->select(selection, QItemSelectionModel::ClearAndSelect);
-    updateState();
-    showChosen();
-}
-
-void RunsPage::chooseAny() {
-    if (m_table->selectionModel()->hasSelection() || m_list.rowCount() == 0)
-        return;
-    m_table->selectRow(std::clamp(m_table->currentIndex().row(), 0, m_list.rowCount() - 1));
 }
 
 void RunsPage::showChosen() {
@@ -348,34 +260,42 @@ void RunsPage::showChosen() {
 void RunsPage::updateState() {
     const int all = int(m_list.runs().size()), shown = m_list.matched();
     m_stack->setCurrentIndex(all > 0 || !m_looked ? 1 : 0);
-    m_tableStack->setCurrentIndex(shown == 0 && all > 0 ? 1 : 0);
+    m_runs->showNoneMatches(shown == 0 && all > 0);
     m_count->setText(!m_reading.isEmpty() ? m_reading
                      : shown == all       ? tr("%L1 runs").arg(all)
                                           : tr("%L1 of %L2 runs").arg(shown).arg(all));
 }
 
-void RunsPage::setGrouped(bool grouped) {
-    m_list.setGrouped(grouped);
-    m_groupButton->setChecked(grouped);
-    m_table->setColumnHidden(RunListModel::countColumn(), !grouped);
-    m_columns->fit();
-    chooseAny();
-    keep();
+void RunsPage::compare() {
+    const std::vector<const core::IndexedRun *> runs = chosen();
+    if (runs.size() != 2)
+        return m_notice->say(tr("Choose two runs to compare: the second one with Ctrl held down."));
+    // The earlier one is A: what came later is measured by it.
+    const bool inOrder = runs[0]->startWallUs <= runs[1]->startWallUs;
+    m_diff->compare(QString::fromStdString(runs[inOrder ? 0 : 1]->run),
+                    QString::fromStdString(runs[inOrder ? 1 : 0]->run));
+    if (m_side->currentWidget() != m_diff)
+        m_sizesBefore = m_split->sizes();
+    m_side->setCurrentWidget(m_diff);
+    m_split->setSizes({width() / 2, width() / 2});
 }
 
-void RunsPage::notice(const QString &sentence, Offer offer) {
-    m_offer = offer;
-    m_noticeText->setText(sentence);
-    setWords(m_undoButton, offer == Offer::Redo ? tr("Redo") : tr("Undo"));
-    m_undoButton->setToolTip(offer == Offer::Redo ? tr("Makes it again (Ctrl+Shift+Z, Alt+Z)")
-                                                  : tr("Takes it back (Ctrl+Z, Alt+Z)"));
-    m_undoButton->setVisible(offer != Offer::None);
-    m_notice->show();
+void RunsPage::closeComparison() {
+    m_side->setCurrentWidget(m_details);
+    m_diff->clear();
+    m_split->setSizes(m_sizesBefore);
+    table()->setFocus();
+}
+
+void RunsPage::setGrouped(bool grouped) {
+    m_runs->setGrouped(grouped);
+    m_groupButton->setChecked(grouped);
+    keep();
 }
 
 void RunsPage::keepIn(const QString &file) {
     const QSettings settings(file, QSettings::IniFormat);
-    m_columns->restore(settings);
+    columns()->restore(settings);
     m_split->restoreState(settings.value(QStringLiteral("runs/split")).toByteArray());
     m_groupButton->setChecked(settings.value(QStringLiteral("runs/grouped"), false).toBool());
     m_settings = file;
@@ -385,14 +305,14 @@ void RunsPage::keep() const {
     if (m_settings.isEmpty())
         return;
     QSettings settings(m_settings, QSettings::IniFormat);
-    m_columns->save(settings);
+    columns()->save(settings);
     if (m_side->currentWidget() == m_details) // a comparison has sizes of its own
         settings.setValue(QStringLiteral("runs/split"), m_split->saveState());
     settings.setValue(QStringLiteral("runs/grouped"), m_list.grouped());
 }
 
 void RunsPage::resetLayout() {
-    m_columns->reset();
+    columns()->reset();
     m_groupButton->setChecked(false);
     m_split->setSizes({std::max(1, width() - 44 * grid), 44 * grid});
     m_sizesBefore = m_split->sizes();
@@ -404,8 +324,7 @@ void RunsPage::restyle() {
     for (const auto &[button, icon] : {std::pair(m_open, "open"),
                                        {m_groupButton, "group"},
                                        {m_columnsButton, "columns"},
-                                       {m_compareButton, "compare"},
-                                       {m_undoButton, "undo"}})
+                                       {m_compareButton, "compare"}})
         m_theme.setIcon(button, QString::fromLatin1(icon), ink);
 }
 

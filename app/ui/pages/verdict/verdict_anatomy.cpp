@@ -5,13 +5,13 @@
 
 #include "analysis/causes/dp_anatomy.h"
 #include "app/ui/charts/anatomy_view.h"
-#include "app/ui/shell/workspace.h"
 #include "app/ui/theme/palette.h"
+#include "models/run_set.h"
 
 namespace lockstep::ui {
 
-VerdictAnatomy::VerdictAnatomy(Theme &theme, Workspace &workspace, QWidget *parent)
-    : Card(tr("What device 0 of DP does while the others wait"), parent), m_workspace(workspace),
+VerdictAnatomy::VerdictAnatomy(Theme &theme, core::RunSet &runs, QWidget *parent)
+    : Card(tr("What device 0 of DP does while the others wait"), parent), m_runs(runs),
       m_view(new AnatomyView(theme, QStringLiteral("step-anatomy"), this)) {
     setToolTip(
         tr("A mean step as it happens. DP: device 0 scatters the batch, copies the parameters, gathers the outputs, "
@@ -22,7 +22,7 @@ VerdictAnatomy::VerdictAnatomy(Theme &theme, Workspace &workspace, QWidget *pare
 }
 
 void VerdictAnatomy::refresh() {
-    const auto &stores = m_workspace.runs().stores();
+    const auto &stores = m_runs.stores();
     QList<AnatomyRun> runs;
     for (const core::StepAnatomy &one : core::stepAnatomies({stores.begin(), stores.end()}))
         runs.append({QString::fromStdString(one.name), methodColor(QString::fromStdString(one.method)), one.anatomy});

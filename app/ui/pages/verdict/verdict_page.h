@@ -10,21 +10,19 @@ class QPushButton;
 class QStackedWidget;
 class QTableView;
 
-namespace lockstep::core {
-struct ResultTable;
-struct SuggestedRun;
-} // namespace lockstep::core
-
 namespace lockstep::ui {
 class BarChart;
 class Card;
 class ChartSource;
+class OpenResults;
+class RunNodesCard;
 class Theme;
 class UseModel;
 class VerdictAdvice;
-class RunNodesCard;
 class VerdictAnatomy;
 class VerdictControls;
+class VerdictDifference;
+class VerdictHead;
 class VerdictTarget;
 class Waterfall;
 class Workspace;
@@ -40,10 +38,10 @@ public:
     [[nodiscard]] QString sentence() const;
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
-    [[nodiscard]] QPushButton *exportButton() const { return m_export; }
-    [[nodiscard]] Waterfall *waterfall() const { return m_waterfall; }
-    [[nodiscard]] QComboBox *pairBox() const { return m_pair; } ///< whose waterfall is drawn
-    [[nodiscard]] VerdictControls *controls() const { return m_controls; }
+    [[nodiscard]] QPushButton *exportButton() const;
+    [[nodiscard]] Waterfall *waterfall() const;
+    [[nodiscard]] QComboBox *pairBox() const; ///< whose waterfall is drawn
+    [[nodiscard]] VerdictControls *controls() const;
     [[nodiscard]] QLabel *fairWord() const { return m_fair; } ///< shown where nothing unfair was found
     [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
     [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
@@ -58,32 +56,21 @@ protected:
     void showEvent(QShowEvent *event) override;
 
 private:
-    QWidget *buildHead();
     QWidget *buildBody();
-    Card *buildWaterfall(QWidget *parent);
-    void refreshAdvice();
-    void refreshPairs();
-    void refreshWaterfall();
-    void tryRun(const core::SuggestedRun &run);
     void refresh();
-    void refreshBars(const core::ResultTable &table);
-    void refreshUse(const core::ResultTable &table);
-    void restyle();
+    void refreshAdvice();
     void fitHeights();
 
     Theme &m_theme;
     Workspace &m_workspace;
+    OpenResults &m_results;
     QStackedWidget *m_stack;
-    Card *m_head;
-    QLabel *m_sentence, *m_repeats, *m_reservations, *m_notes, *m_factors, *m_fair;
-    QPushButton *m_export;
+    VerdictHead *m_head;
     BarChart *m_speedUps, *m_accuracy;
-    Waterfall *m_waterfall;
-    QComboBox *m_pair;
-    QString m_chosenPair, m_chosenOf; ///< whose waterfall the person wants to see, of that experiment
-    VerdictControls *m_controls;
+    VerdictDifference *m_difference;
     VerdictAdvice *m_fairness, *m_bottlenecks;
     Card *m_fairnessCard, *m_bottlenecksCard;
+    QLabel *m_fair, *m_notes;
     VerdictTarget *m_target;
     VerdictAnatomy *m_anatomy;
     RunNodesCard *m_nodes;

@@ -277,7 +277,7 @@ private Q_SLOTS:
         QTRY_VERIFY(std::any_of(loss()->lines().begin(), loss()->lines().end(), [&](const LineData &line) {
             return line.key == id && line.size() > 0 && line.name != "baseline"; // its name tells which it is
         }));
-        QCOMPARE(m_workspace->results().rowCount(), 8); // the verdict is the open experiment's alone
+        QCOMPARE(m_workspace->results().rows().rowCount(), 8); // the verdict is the open experiment's alone
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                           table->visualRect(table->model()->index(3, core::RunChoiceModel::Pin)).center());
         QTRY_COMPARE(shownRuns().size(), 3);

@@ -264,7 +264,7 @@ private Q_SLOTS:
         QVERIFY2(opened, opened ? "" : opened.error().message().c_str());
         QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
         QCOMPARE(m_workspace->runs().count(), 5);
-        QVERIFY(m_workspace->results().rowCount() >= 3);
+        QVERIFY(m_workspace->results().rows().rowCount() >= 3);
     }
 
     void twoRunsAreComparedWithTheirCurvesOverlaid() {

@@ -187,7 +187,7 @@ private Q_SLOTS:
         uitest::picture(*m_window, m_theme, "stop-hangs");
         QTRY_COMPARE(lines("asked").count(" stop "), qsizetype(1));
         QTest::mouseClick(strip()->stopButton(), Qt::LeftButton); // once is enough
-        m_workspace->stop();
+        m_workspace->control().stop();
         QTest::qWait(300);
         QCOMPARE(lines("asked").count(" stop "), qsizetype(1));
 
@@ -207,10 +207,10 @@ private Q_SLOTS:
         QVERIFY(owner.has_value());
         openWindow(id);
         QTRY_VERIFY(strip()->stopButton()->isVisible());
-        answersKeysWhile([this] { m_workspace->trace(20); });
+        answersKeysWhile([this] { m_workspace->control().trace(20); });
         QVERIFY2(shows(u" on hostA for a trace…"), "the strip does not say that a trace was asked for");
         QTRY_COMPARE(lines("asked").count(" trace "), qsizetype(2)); // side by side, not one after the other
-        m_workspace->trace(20);
+        m_workspace->control().trace(20);
         QTest::qWait(300);
         QCOMPARE(lines("asked").count(" trace "), qsizetype(2));
         uitest::picture(*m_window, m_theme, "trace-hangs");
@@ -262,12 +262,12 @@ private Q_SLOTS:
             changing.emplace(std::move(*lock));
         QVERIFY(changing.has_value());
         QSignalSpy failed(m_workspace.get(), &Workspace::failed);
-        const double answered = keyAnsweredMs([this] { m_workspace->takeOver(); });
+        const double answered = keyAnsweredMs([this] { m_workspace->control().takeOver(); });
         QVERIFY2(answered < answerLimitMs, qPrintable(QString::number(answered)));
         QVERIFY(shows(u"Taking control of "));
         QTRY_COMPARE(failed.size(), 1); // nobody lets go
         QVERIFY(!shows(u"Taking control of "));
-        m_workspace->takeOver();
+        m_workspace->control().takeOver();
         changing.reset();
         QTRY_VERIFY(!shows(u"Taking control of "));
         QCOMPARE(failed.size(), 1);

@@ -158,9 +158,9 @@ private Q_SLOTS:
                 return label->isVisible() && label->text().contains(words);
             });
         };
-        QTRY_VERIFY(workspace.strip().unheard.contains(u"link lost"));
-        QVERIFY(workspace.strip().active);
-        QVERIFY(!workspace.strip().fraction && workspace.strip().left.isEmpty());
+        QTRY_VERIFY(workspace.strip().now().unheard.contains(u"link lost"));
+        QVERIFY(workspace.strip().now().active);
+        QVERIFY(!workspace.strip().now().fraction && workspace.strip().now().left.isEmpty());
         QTRY_VERIFY(shows(u"link lost, training state unknown"));
         QVERIFY(shows(u"-"));
         QVERIFY(!shows(u"%"));

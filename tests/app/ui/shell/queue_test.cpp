@@ -94,7 +94,7 @@ private Q_SLOTS:
         QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
         QueuePanel *panel = m_strip->queuePanel();
         QVERIFY(panel->isVisible());
-        const core::ExperimentModel &queue = m_workspace->queue();
+        const core::ExperimentModel &queue = m_workspace->strip().queue();
         int firstWaiting = 0;
         while (queue.placeAt(firstWaiting) != 0)
             ++firstWaiting;
@@ -168,7 +168,7 @@ private Q_SLOTS:
         const core::QueueOrigin far{core::prefixFor("far.invalid", "/opt/lockstep-agent").value(), "/opt/lockstepctl"};
         QVERIFY(core::writeQueueOrigin(m_id, far).has_value());
         openWindow();
-        const auto strip = [this] { return m_workspace->strip(); };
+        const auto strip = [this] { return m_workspace->strip().now(); };
         QTRY_VERIFY(strip().state.startsWith(u"the link to far.invalid is lost, the queue's state is unknown"));
         QCOMPARE(strip().queueHost, QStringLiteral("far.invalid"));
         QVERIFY(!strip().active);
@@ -180,15 +180,15 @@ private Q_SLOTS:
         QVERIFY(panel->isVisible());
         const QString note = panel->noteText();
         QVERIFY2(note.startsWith(u"Lives on far.invalid. As last seen: the link"), qPrintable(note));
-        for (int row = 0; row < m_workspace->queue().rowCount(); ++row) {
-            panel->list()->setCurrentIndex(m_workspace->queue().index(row));
+        for (int row = 0; row < m_workspace->strip().queue().rowCount(); ++row) {
+            panel->list()->setCurrentIndex(m_workspace->strip().queue().index(row));
             QVERIFY(!panel->upButton()->isEnabled() && !panel->downButton()->isEnabled());
             QVERIFY(!panel->skipButton()->isEnabled() && !panel->retryButton()->isEnabled());
         }
         QSignalSpy failed(m_workspace.get(), &Workspace::failed);
         core::QueueRequest pause;
         pause.kind = Kind::Pause;
-        m_workspace->ask(pause);
+        m_workspace->control().ask(pause);
         QCOMPARE(failed.size(), 1);
         QVERIFY(failed[0][0].toString().contains(u"nothing was requested"));
         uitest::picture(*panel, m_theme, "queue-lost");

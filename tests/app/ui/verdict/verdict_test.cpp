@@ -248,7 +248,7 @@ private Q_SLOTS:
         QCOMPARE(page.fairWord()->isVisibleTo(&page), page.fairness()->count() == 0);
         const auto speed = page.speedUps()->bars();
         QVERIFY(std::any_of(speed.begin(), speed.end(), [](const BarData &bar) { return bar.low && bar.high; }));
-        const core::ResultModel &results = workspace.results();
+        const core::ResultModel &results = workspace.results().rows();
         for (int row = 0; row < results.rowCount(); ++row)
             if (results.rowAt(row).name == "DDP ×2" && !results.rowAt(row).published) {
                 const QModelIndex cell = results.index(row, core::ResultModel::SpeedUpTraining);
@@ -329,7 +329,7 @@ private Q_SLOTS:
     void aTargetThatAllReachedIsOfferedAndATypedOneIsTaken() {
         OpenVerdict verdict(m_theme, {.epochs = 3, .repeats = 2});
         VerdictPage &page = verdict.page;
-        core::TargetModel &model = verdict.workspace.targets();
+        core::TargetModel &model = verdict.workspace.results().targets();
         const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
         QCOMPARE(model.rowCount(), 3);
         for (int row = 0; row < 3; ++row)

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QObject>
+#include <QTimer>
+
+#include <optional>
+#include <string>
+
+#include "lab/lab_job.h"
+
+namespace lockstep::ui {
+
+/// Starts and stops labs, which are lockstepctl's and go on when the window closes, and looks at their files twice a second
+/// while one runs or the page is shown.
+class LabRunner : public QObject {
+    Q_OBJECT
+public:
+    explicit LabRunner(QObject *parent = nullptr);
+    void start(const core::LabRequest &request);
+    void stop();
+    void look();
+    void setShown(bool shown); ///< looks, and goes on looking while it is shown
+    [[nodiscard]] const std::optional<core::LabProgress> &running() const { return m_running; }
+    [[nodiscard]] bool busy() const { return m_running || m_asked; } ///< one runs, or was asked for
+
+Q_SIGNALS:
+    void changed();                       ///< running(), busy()
+    void ended();                         ///< a new measurement may be there
+    void failed(const QString &sentence); ///< also of a lab that ended without a measurement
+
+private:
+    QTimer m_look;
+    std::optional<core::LabProgress> m_running;
+    std::string m_before; ///< id of the newest lab when this one began
+    int m_looks = 0;      ///< since it was asked for
+    bool m_asked = false, m_shown = false;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QWidget>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "nodes/doctor.h"
+#include "nodes/node_watch.h"
+
+class QGridLayout;
+
+namespace lockstep::ui {
+class NodeCard;
+class SshAsker;
+class Theme;
+
+/// A card for each node, as many beside each other as there is room for, and what keeps it up to date while it is watched.
+class NodeCards : public QWidget {
+    Q_OBJECT
+public:
+    NodeCards(Theme &theme, SshAsker &asker, QWidget *parent = nullptr);
+
+    void setNodes(const std::vector<core::NodeEntry> &nodes);
+    [[nodiscard]] const std::vector<core::NodeEntry> &nodes() const { return m_nodes; }
+    [[nodiscard]] NodeCard *card(const QString &node) const;
+    void place(int pageWidth); ///< as many columns as fit
+    void watchAll();
+    void unwatchAll();
+    /// Whether a node that is watched has not answered yet, in good or bad.
+    [[nodiscard]] bool waiting() const;
+    /// The nodes as they tell of themselves.
+    [[nodiscard]] core::DoctorLook look() const;
+
+Q_SIGNALS:
+    void looked(); ///< look() changed
+    void syncWanted(const lockstep::core::NodeEntry &node);
+    void removeWanted(const lockstep::core::NodeEntry &node);
+    void interfaceChosen(const lockstep::core::NodeEntry &node, const QString &interface);
+
+private:
+    NodeCard *makeCard(const core::NodeEntry &node);
+    void watch(const core::NodeEntry &node);
+    void showLook(const std::string &name);
+
+    Theme &m_theme;
+    SshAsker &m_asker;
+    QGridLayout *m_grid;
+    std::vector<core::NodeEntry> m_nodes;
+    std::map<std::string, NodeCard *> m_cards;
+    std::map<std::string, std::unique_ptr<core::NodeWatch>> m_watches;
+    int m_columns = 0, m_pageWidth = 0;
+};
+
+} // namespace lockstep::ui

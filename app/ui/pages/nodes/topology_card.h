@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "app/ui/widgets/card.h"
+#include "nodes/doctor.h"
+
+class QComboBox;
+class QLabel;
+
+namespace lockstep::ui {
+class Theme;
+class TopologyView;
+
+/// The nodes and the ways between them, with the traffic of a method and a model that a person chooses, and the least time of
+/// a step's communication.
+class TopologyCard : public Card {
+    Q_OBJECT
+public:
+    explicit TopologyCard(const Theme &theme, QWidget *parent = nullptr);
+    void show(core::DoctorLook look);
+    [[nodiscard]] TopologyView *view() const { return m_view; }
+
+private:
+    void draw();
+
+    core::DoctorLook m_look;
+    QComboBox *m_method, *m_model, *m_devices;
+    TopologyView *m_view;
+    QLabel *m_text;
+};
+
+} // namespace lockstep::ui

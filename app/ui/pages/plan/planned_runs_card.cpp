@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/planned_runs_card.h"
+
+#include <QLabel>
+#include <QListView>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "app/ui/pages/plan/plan_rows.h"
+#include "app/ui/pages/plan/torchrun_box.h"
+#include "app/ui/theme/theme.h"
+#include "base/format.h"
+#include "experiment/planned_backend.h"
+
+namespace lockstep::ui {
+namespace {
+
+/// "5 runs · up to 2 at once · about 12 min"
+QString summaryOf(const core::Plan &plan, int sideBySide) {
+    const int runs = plan.runnableCount();
+    const int strangers = int(
+        std::ranges::count_if(plan.runs, [](const core::PlannedRun &run) { return run.runnable() && !run.estimateS; }));
+    const QString atOnce = sideBySide == 1 ? QString()
+                           : plan.mostAtOnce > 1
+                               ? QStringLiteral(" · ") + QObject::tr("up to %1 at once").arg(plan.mostAtOnce)
+                               : QStringLiteral(" · ") + QObject::tr("no two of them find room side by side");
+    return (runs == 1 ? QObject::tr("1 run") : QObject::tr("%1 runs").arg(runs)) + atOnce + QStringLiteral(" · ") +
+           (plan.estimateS ? QObject::tr("about %1").arg(core::timeLeft(plan.estimateS))
+                           : core::timeUnknown(strangers, runs));
+}
+
+QStringList notesOf(const core::Plan &plan) {
+    QStringList notes;
+    const auto note = [&notes](const QString &text) {
+        if (!text.isEmpty() && !notes.contains(text))
+            notes.append(text);
+    };
+    for (const core::PlannedRun &run : plan.runs) {
+        if (!run.runnable()) {
+            if (run.config.nodes.size() > 1) // the row has no room for it
+                note(QString::fromStdString(run.name + ": " + run.notRunReason));
+            continue;
+        }
+        note(QString::fromStdString(run.note));
+        if (const core::BackendChoice backend = core::backendOf(run); !backend.name.empty())
+            note(QObject::tr("DDP over %1: %2")
+                     .arg(QString::fromStdString(backend.name), QString::fromStdString(backend.reason)));
+    }
+    return notes;
+}
+
+} // namespace
+
+PlannedRunsCard::PlannedRunsCard(const Theme &theme, QWidget *parent)
+    : Card(tr("What will run"), parent), m_theme(theme) {
+    setMinimumWidth(40 * grid);
+    m_rows = new QListView(this);
+    m_rows->setModel(&m_model);
+    m_rows->setItemDelegate(new PlanRowDelegate(m_theme, m_rows));
+    m_rows->setFrameShape(QFrame::NoFrame);
+    m_rows->setMouseTracking(true);
+    m_rows->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_rows->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_rows->setAccessibleName(tr("What will run"));
+    connect(m_rows->selectionModel(), &QItemSelectionModel::currentChanged, this, &PlannedRunsCard::showCommand);
+    body()->addWidget(m_rows, 1);
+    m_notes = makeLabel({}, "muted", this);
+    m_notes->setWordWrap(true);
+    body()->addWidget(m_notes);
+    body()->addWidget(makeLine(this));
+    m_command = new TorchrunBox(m_theme, this);
+    body()->addWidget(m_command);
+    body()->addWidget(makeLine(this));
+    m_mistakes = makeLabel({}, "wrong", this);
+    m_mistakes->setWordWrap(true);
+    m_mistakes->hide();
+    body()->addWidget(m_mistakes);
+    m_summary = makeLabel({}, "secondary", this);
+    m_summary->setWordWrap(true);
+    body()->addWidget(m_summary);
+    m_start = new QPushButton(tr("Start"), this);
+    m_start->setObjectName(QStringLiteral("primary"));
+    m_start->setIconSize({20, 20});
+    m_start->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return));
+    m_start->setToolTip(tr("Starts these runs; they go on when the window is closed (Ctrl+Enter)"));
+    body()->addWidget(m_start);
+    connect(&m_theme, &Theme::changed, this, &PlannedRunsCard::restyle);
+    restyle();
+}
+
+void PlannedRunsCard::show(const core::Plan &plan, int sideBySide) {
+    m_model.setPlan(plan);
+    m_rows->setEnabled(true);
+    m_rows->setCurrentIndex(
+        m_model.index(std::max(0, std::min(m_rows->currentIndex().row(), m_model.rowCount() - 1)), 0));
+    setSummary(summaryOf(plan, sideBySide));
+    const QStringList notes = notesOf(plan);
+    m_notes->setText(notes.join(QLatin1Char('\n')));
+    m_notes->setVisible(!notes.isEmpty());
+    showCommand();
+}
+
+void PlannedRunsCard::showNothing() {
+    m_model.setPlan({});
+    m_rows->setEnabled(true);
+    setSummary({});
+    m_notes->hide();
+    showCommand();
+}
+
+void PlannedRunsCard::showOutdated() {
+    m_rows->setEnabled(false);
+    setSummary({});
+    showCommand();
+}
+
+void PlannedRunsCard::setSummary(const QString &words) {
+    m_summary->setText(words);
+    m_summary->setVisible(!words.isEmpty());
+}
+
+void PlannedRunsCard::setMistakes(const QStringList &sentences) {
+    m_mistakes->setText(sentences.join(QLatin1Char('\n')));
+    m_mistakes->setVisible(!sentences.isEmpty());
+}
+
+QString PlannedRunsCard::mistakes() const {
+    return m_mistakes->text();
+}
+
+void PlannedRunsCard::setStart(const QString &words, bool enabled) {
+    setWords(m_start, words);
+    m_start->setEnabled(enabled);
+}
+
+void PlannedRunsCard::showCommand() {
+    const int row = m_rows->currentIndex().row();
+    m_command->show(row < 0 || row >= m_model.rowCount() ? nullptr : &m_model.runAt(row));
+}
+
+void PlannedRunsCard::restyle() {
+    m_theme.setIcon(m_start, QStringLiteral("play"), m_theme.palette().onAccent);
+}
+
+} // namespace lockstep::ui

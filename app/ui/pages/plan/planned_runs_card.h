@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "app/ui/widgets/card.h"
+#include "models/plan_model.h"
+
+class QLabel;
+class QListView;
+class QPushButton;
+
+namespace lockstep::ui {
+class Theme;
+class TorchrunBox;
+
+/// What will run: a row a run, what is to be known of them, the command of the chosen one, the whole time, and Start; or
+/// why it can't.
+class PlannedRunsCard : public Card {
+    Q_OBJECT
+public:
+    explicit PlannedRunsCard(const Theme &theme, QWidget *parent = nullptr);
+    void show(const core::Plan &plan, int sideBySide);
+    void showNothing();  ///< there is no place to run at
+    void showOutdated(); ///< the plan has mistakes: the rows are those of before
+    void setMistakes(const QStringList &sentences);
+    void setStart(const QString &words, bool enabled);
+
+    [[nodiscard]] core::PlanModel &model() { return m_model; }
+    [[nodiscard]] TorchrunBox *command() const { return m_command; }
+    [[nodiscard]] QPushButton *startButton() const { return m_start; }
+    [[nodiscard]] QString mistakes() const;
+
+private:
+    void showCommand();
+    void setSummary(const QString &words);
+    void restyle();
+
+    const Theme &m_theme;
+    core::PlanModel m_model;
+    QListView *m_rows;
+    QLabel *m_notes, *m_mistakes, *m_summary;
+    TorchrunBox *m_command;
+    QPushButton *m_start;
+};
+
+} // namespace lockstep::ui

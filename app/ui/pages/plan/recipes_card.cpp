@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/recipes_card.h"
+
+#include <QAction>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QInputDialog>
+#include <QMessageBox>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/ui/pages/plan/recipe_list.h"
+#include "app/ui/pages/plan/recipe_reader_dialog.h"
+#include "app/ui/theme/theme.h"
+#include "experiment/recipe_shelf.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString recipeFiles = QStringLiteral("Recipes (*.json)");
+
+void tell(QWidget *page, const QString &title, const Result<void> &done) {
+    if (!done)
+        QMessageBox::warning(page, title, QString::fromStdString(done.error().message()));
+}
+
+} // namespace
+
+RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, QWidget *parent)
+    : Card(tr("Recipes"), parent), m_theme(theme), m_draft(draft), m_list(new RecipeList(theme, this)) {
+    setMinimumWidth(32 * grid);
+    setMaximumWidth(52 * grid);
+    body()->addWidget(m_list);
+    m_about = addButton(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
+                        tr("What it shows, what was published and what came out elsewhere (Shift+F1)"),
+                        &RecipesCard::tellAbout);
+    m_open = addButton(tr("Open a recipe's file"), QKeySequence(QKeySequence::Open),
+                       tr("Opens a recipe that somebody gave you (Ctrl+O)"), &RecipesCard::open);
+    m_save = addButton(tr("Save as a recipe"), QKeySequence(QKeySequence::Save),
+                       tr("Saves these settings as a recipe of your own (Ctrl+S)"), &RecipesCard::save);
+    addListAction(tr("Duplicate"), &RecipesCard::duplicate);
+    addListAction(tr("Share as a file…"), &RecipesCard::share);
+    m_remove = addListAction(tr("Remove"), &RecipesCard::removeChosen);
+    connect(&m_theme, &Theme::changed, this, &RecipesCard::restyle);
+    restyle();
+}
+
+QToolButton *RecipesCard::addButton(const QString &name, const QKeySequence &keys, const QString &tip,
+                                    void (RecipesCard::*act)()) {
+    auto *button = new QToolButton(this);
+    button->setAccessibleName(name);
+    button->setShortcut(keys);
+    button->setToolTip(tip);
+    connect(button, &QToolButton::clicked, this, act);
+    addTool(button);
+    return button;
+}
+
+QAction *RecipesCard::addListAction(const QString &name, void (RecipesCard::*act)()) {
+    auto *action = new QAction(name, m_list);
+    connect(action, &QAction::triggered, this, act);
+    m_list->addAction(action);
+    return action;
+}
+
+void RecipesCard::refresh() {
+    m_remove->setEnabled(m_list->isSaved());
+    m_about->setEnabled(RecipeReaderDialog::hasPage(m_list->currentName()));
+}
+
+void RecipesCard::open() {
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a recipe's file"), {}, recipeFiles);
+    if (!path.isEmpty())
+        tell(this, tr("Open a recipe's file"), m_list->openFile(path));
+}
+
+void RecipesCard::save() {
+    const QString head = tr("Save as a recipe");
+    bool wanted = false;
+    const QString title =
+        QInputDialog::getText(this, head, tr("Title"), QLineEdit::Normal,
+                              tr("My %1").arg(QString::fromStdString(m_draft.recipe().title)), &wanted)
+            .trimmed();
+    if (!wanted || title.isEmpty())
+        return;
+    const core::Recipe recipe = m_draft.effective();
+    Result<void> saved = m_list->save(recipe, title, false);
+    const bool taken =
+        !saved &&
+        QFileInfo::exists(QString::fromStdString(core::savedRecipePath(core::recipeNameFrom(title.toStdString()))));
+    if (taken &&
+        QMessageBox::question(this, head, tr("\"%1\" is saved already. Replace it?").arg(title)) == QMessageBox::Yes)
+        saved = m_list->save(recipe, title, true);
+    else if (taken)
+        return;
+    tell(this, head, saved);
+}
+
+void RecipesCard::duplicate() {
+    core::Recipe copy = m_draft.effective();
+    copy.title = "Copy of " + copy.title;
+    m_list->addAndChoose(PlanDraft(std::move(copy)), QStringLiteral("copy"));
+}
+
+void RecipesCard::share() {
+    const core::Recipe recipe = m_draft.effective();
+    const QString suggested = QString::fromStdString(core::recipeNameFrom(recipe.title)) + QStringLiteral(".json");
+    const QString path = QFileDialog::getSaveFileName(this, tr("Share as a file"), suggested, recipeFiles);
+    if (!path.isEmpty())
+        tell(this, tr("Share as a file"), core::shareRecipe(recipe, path.toStdString()));
+}
+
+void RecipesCard::removeChosen() {
+    const QString title = QString::fromStdString(m_draft.recipe().title);
+    if (QMessageBox::question(this, tr("Remove"), tr("Remove the saved recipe \"%1\"?").arg(title)) == QMessageBox::Yes)
+        tell(this, tr("Remove"), m_list->remove());
+}
+
+void RecipesCard::tellAbout() {
+    auto *dialog = new RecipeReaderDialog(m_theme, m_list->currentName(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->show(); // beside the page: a person reads and sets up at once
+}
+
+void RecipesCard::restyle() {
+    const QColor ink = m_theme.palette().textSecondary;
+    m_about->setIcon(m_theme.icon(QStringLiteral("info"), ink));
+    m_open->setIcon(m_theme.icon(QStringLiteral("open"), ink));
+    m_save->setIcon(m_theme.icon(QStringLiteral("save"), ink));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QKeySequence>
+
+#include "app/ui/pages/plan/plan_draft.h"
+#include "app/ui/widgets/card.h"
+
+class QAction;
+class QToolButton;
+
+namespace lockstep::ui {
+class RecipeList;
+class Theme;
+
+/// The recipes, and what a person does with them: read about one, open, save, duplicate, share, remove.
+class RecipesCard : public Card {
+    Q_OBJECT
+public:
+    /// `draft`: as the person has changed the chosen recipe; what is saved, duplicated and shared.
+    RecipesCard(Theme &theme, const PlanDraft &draft, QWidget *parent = nullptr);
+    [[nodiscard]] RecipeList *list() const { return m_list; }
+    void refresh(); ///< what can be done with the chosen recipe
+
+private:
+    QToolButton *addButton(const QString &name, const QKeySequence &keys, const QString &tip,
+                           void (RecipesCard::*act)());
+    QAction *addListAction(const QString &name, void (RecipesCard::*act)());
+    void open();
+    void save();
+    void duplicate();
+    void share();
+    void removeChosen();
+    void tellAbout();
+    void restyle();
+
+    Theme &m_theme;
+    const PlanDraft &m_draft;
+    RecipeList *m_list;
+    QToolButton *m_about, *m_open, *m_save;
+    QAction *m_remove;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/plan/settings_card.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include <utility>
+
+#include "app/ui/pages/plan/config_form.h"
+#include "app/ui/pages/plan/data_notice.h"
+#include "app/ui/pages/plan/plan_places.h"
+#include "app/ui/pages/plan/queue_place.h"
+#include "app/ui/pages/shared/device_picker.h"
+#include "app/ui/pages/shared/node_picker.h"
+#include "app/ui/pages/shared/plan_doctor.h"
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+
+SettingsCard::SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent)
+    : Card(tr("Settings"), parent), m_draft(draft) {
+    m_head = makeLabel({}, "secondary", this);
+    m_head->setWordWrap(true);
+    body()->addWidget(m_head);
+    m_quick = new QCheckBox(tr("Quick"), this);
+    m_quick->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Q));
+    connect(m_quick, &QCheckBox::toggled, this, [this](bool on) {
+        m_draft.quick = on;
+        Q_EMIT edited();
+    });
+    body()->addWidget(m_quick);
+    body()->addLayout(buildOptions());
+    m_reset = new QPushButton(tr("Reset"), this);
+    m_reset->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
+    m_reset->setToolTip(tr("Back to the recipe's own settings (Alt+R)"));
+    connect(m_reset, &QPushButton::clicked, this, &SettingsCard::reset);
+    addTool(m_reset);
+    m_data = new DataNotice(theme, this);
+    connect(m_data, &DataNotice::arrived, this, &SettingsCard::edited);
+    // Nodes may be many: they scroll with the form.
+    auto *scrolled = new QWidget(this);
+    scrolled->setObjectName(QStringLiteral("scrolled"));
+    m_places = new PlanPlaces(theme, m_draft, this, scrolled);
+    connect(m_places, &PlanPlaces::edited, this, &SettingsCard::edited);
+    body()->addWidget(m_data);
+    body()->addWidget(m_places->switchRow());
+    body()->addWidget(m_places->devices());
+    m_form = new ConfigForm(theme, scrolled);
+    connect(m_form, &ConfigForm::edited, this, [this](const QString &key, const QString &value) {
+        if (const FieldSpec *field = findField(key.toStdString()))
+            m_draft.set(*field, value.toStdString());
+        Q_EMIT edited();
+    });
+    connect(m_form, &ConfigForm::methodChosen, this, [this](Method method, bool on) {
+        m_draft.setMethod(method, on);
+        Q_EMIT edited();
+    });
+    body()->addWidget(buildScrolled(scrolled), 1);
+}
+
+QLayout *SettingsCard::buildOptions() {
+    m_repeats = new QComboBox(this);
+    m_repeats->setAccessibleName(tr("Repeats"));
+    m_repeats->addItem(tr("as the recipe says"), 0);
+    for (const int count : {1, 3, 5, 10})
+        m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
+    m_repeats->setToolTip(
+        tr("How often each run is repeated, in turns (A B C A B C), so that differences can be told from noise"));
+    connect(m_repeats, &QComboBox::currentIndexChanged, this, [this] {
+        const int count = m_repeats->currentData().toInt();
+        m_draft.repeats = count ? std::optional(count) : std::nullopt;
+        Q_EMIT edited();
+    });
+    auto *options = new QHBoxLayout;
+    options->setSpacing(grid);
+    options->setContentsMargins(0, 0, grid, 0);
+    auto *repeats = new QLabel(tr("Repeats"), this);
+    repeats->setFixedWidth(22 * grid);
+    repeats->setToolTip(m_repeats->toolTip());
+    options->addWidget(repeats);
+    m_repeats->setMaximumWidth(64 * grid);
+    options->addWidget(m_repeats, 4);
+    m_sideBySide = new QComboBox(this);
+    m_sideBySide->setAccessibleName(tr("Runs at once"));
+    for (const int count : {1, 2, 4, 8})
+        m_sideBySide->addItem(count == 1 ? tr("one at a time") : tr("%1 side by side").arg(count), count);
+    m_sideBySide->setToolTip(tr(
+        "How many runs may go at once, each on devices and cores that no other one has; one that finds no room waits. "
+        "It is over sooner, but they share the memory, the caches and the clock, so that each takes longer than "
+        "alone"));
+    connect(m_sideBySide, &QComboBox::currentIndexChanged, this, [this] {
+        m_draft.sideBySide = m_sideBySide->currentData().toInt();
+        Q_EMIT edited();
+    });
+    m_sideBySide->setMaximumWidth(64 * grid);
+    options->addWidget(m_sideBySide, 4);
+    options->addStretch(0);
+    return options;
+}
+
+QWidget *SettingsCard::buildScrolled(QWidget *scrolled) {
+    auto *rows = new QVBoxLayout(scrolled);
+    rows->setContentsMargins(0, 0, 0, 0);
+    rows->setSpacing(grid + grid / 2);
+    rows->addWidget(m_places->nodes());
+    rows->addWidget(m_places->queuePlace());
+    rows->addWidget(m_places->doctor());
+    rows->addWidget(m_form, 1);
+    auto *area = new QScrollArea(this);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    area->setFocusPolicy(Qt::NoFocus);
+    area->setWidget(scrolled);
+    return area;
+}
+
+void SettingsCard::reset() {
+    m_draft.reset();
+    m_places->reset();
+    m_form->show(m_draft);
+    Q_EMIT edited();
+}
+
+void SettingsCard::begin(PlanDraft draft) {
+    const FieldSpec &field = *findField("nodes");
+    const std::string nodes = m_draft.value(field).value_or("");
+    m_draft = std::move(draft);
+    if (!nodes.empty() && m_draft.value(field).value_or("").empty())
+        m_draft.set(field, nodes); // another recipe, the same machines
+    m_draft.quick = m_quick->isChecked();
+    m_draft.sideBySide = m_sideBySide->currentData().toInt();
+    m_draft.repeats.reset();
+    m_repeats->setCurrentIndex(0);
+    const core::QuickVariant variant = m_draft.recipe().quick.value_or(core::QuickVariant{});
+    setWords(m_quick, tr("Quick: %L1 images, %2 epochs, %3 repeats")
+                          .arg(variant.trainSamples)
+                          .arg(variant.epochs)
+                          .arg(variant.repeats));
+    m_quick->setToolTip(tr("A smaller run for a first answer within minutes; the whole test set is used (Alt+Q)"));
+    m_head->setText(QString::fromStdString(m_draft.recipe().question));
+    m_head->setVisible(!m_draft.recipe().question.empty());
+    m_form->show(m_draft);
+    Q_EMIT edited();
+}
+
+std::vector<Error> SettingsCard::show(const std::vector<Error> &mistakes) {
+    m_reset->setEnabled(m_draft.isChanged());
+    std::vector<Error> rest = m_form->setMistakes(mistakes);
+    m_form->show(m_draft);
+    return rest;
+}
+
+/// A folder of the person's own is looked into by the trainer, which knows what it needs.
+bool SettingsCard::dataMissing() {
+    const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
+    const bool own = (folder && !m_draft.value(*folder).value_or("").empty()) || !m_places->reachesThisMachine();
+    const auto name = dataset && !own ? m_draft.value(*dataset) : std::nullopt;
+    return m_data->look(name ? QString::fromStdString(*name) : QString());
+}
+
+} // namespace lockstep::ui

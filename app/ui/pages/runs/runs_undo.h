@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QObject>
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "store/run_history.h"
+
+namespace lockstep::ui {
+class RunsNotice;
+
+/// Takes back, and makes again, what was done to runs, and says in the notice what happened. What can be taken back is learnt
+/// from RunHistory.
+class RunsUndo : public QObject {
+    Q_OBJECT
+public:
+    RunsUndo(core::RunHistory &history, RunsNotice &notice, QObject *parent = nullptr);
+    void undo();
+    void redo();
+
+private:
+    /// Something that can be taken back, or made again; what it becomes is told by RunHistory.
+    struct Step {
+        QString done; ///< said when it is done; empty: RunHistory says so itself
+        std::function<void()> act;
+    };
+    void remember(Step step, bool again);
+    void reverted(const core::NotesBefore &before);
+    void trashed(const core::TrashedRuns &batch);
+    void restored(const core::TrashedRuns &batch);
+    [[nodiscard]] Step step(const QString &done, const core::NotesBefore &before);
+
+    core::RunHistory &m_history;
+    RunsNotice &m_notice;
+    std::vector<Step> m_undo, m_redo;
+    int m_redoing = 0;          ///< what is being made again and not told yet: it leaves the rest of m_redo as it is
+    std::deque<bool> m_reverts; ///< notes on their way back: whether to take back, else to make again
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/verdict/verdict_bars.h"
+
+#include <QObject>
+
+#include "app/ui/theme/palette.h"
+#include "base/format.h"
+
+namespace lockstep::ui {
+namespace {
+
+QString nameOf(const core::ResultRow &row) {
+    return (row.published ? QObject::tr("publ. ") : QString()) + QString::fromStdString(row.name);
+}
+
+/// Of a speed-up's bar: what kind of figure it is, and why it has no whisker.
+QString speedUpHint(const core::ResultRow &row) {
+    const QString kind = QString::fromStdString(row.kind);
+    return row.trainingInterval && !row.trainingInterval->hasInterval()
+               ? kind +
+                     QObject::tr("; no interval: fewer than %1 repeats of one of the two").arg(core::repeatsForInterval)
+               : kind;
+}
+
+} // namespace
+
+QList<BarData> speedUpBars(const core::ResultTable &table) {
+    QList<BarData> out;
+    for (const core::ResultRow &row : table.rows) {
+        const auto value = row.speedUpTraining ? row.speedUpTraining : row.published ? row.speedUpRun : std::nullopt;
+        if (!value && (row.published || row.state == "not run"))
+            continue; // what did not run stands in the table
+        const core::SpeedUp interval = row.trainingInterval.value_or(core::SpeedUp());
+        out.append({nameOf(row), methodColor(QString::fromStdString(row.method)), row.published, value,
+                    value ? core::speedUp(value) : QString::fromStdString(row.state), speedUpHint(row), interval.low,
+                    interval.high});
+    }
+    return out;
+}
+
+QList<BarData> accuracyBars(const core::ResultTable &table) {
+    QList<BarData> out;
+    for (const core::ResultRow &row : table.rows)
+        if (row.testAccuracy)
+            out.append({nameOf(row), methodColor(QString::fromStdString(row.method)), row.published,
+                        *row.testAccuracy * 100, core::percent(row.testAccuracy), QString::fromStdString(row.kind)});
+    return out;
+}
+
+} // namespace lockstep::ui

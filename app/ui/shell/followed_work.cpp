@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/shell/followed_work.h"
+
+#include <algorithm>
+
+#include "ipc/run_folder.h"
+
+namespace lockstep::ui {
+namespace {
+
+/// The experiment that a run names as its own; empty: none, or it can't be read.
+QString experimentOf(const QString &run) {
+    auto text = realFileSystem().readAll(runFolder(run.toStdString()).config());
+    if (!text)
+        return {};
+    auto record = runRecordFromJson(*text);
+    return record ? QString::fromStdString(record->experiment) : QString();
+}
+
+} // namespace
+
+FollowedWork::FollowedWork(QObject *parent) : QObject(parent) {
+    m_look.setInterval(2000);
+    connect(&m_look, &QTimer::timeout, this, [this] {
+        lookForRunning();
+        Q_EMIT looked();
+    });
+    m_look.start();
+}
+
+FollowedWork::~FollowedWork() {
+    for (const auto &follower : m_followers)
+        core::releaseControl(follower->experiment().id);
+    m_runs.clear();
+}
+
+core::ExperimentFollower *FollowedWork::followerFor(const QString &id, Error *error) {
+    for (const auto &follower : m_followers)
+        if (QString::fromStdString(follower->experiment().id) == id)
+            return follower.get();
+    auto follower = std::make_unique<core::ExperimentFollower>();
+    if (auto opened = follower->open(id.toStdString()); !opened) {
+        *error = opened.error();
+        return nullptr;
+    }
+    core::ExperimentFollower *out = follower.get();
+    connect(out, &core::ExperimentFollower::experimentChanged, this, [this, out] {
+        if (out == m_open)
+            Q_EMIT openExperimentChanged();
+        Q_EMIT onStripChanged();
+    });
+    connect(out, &core::ExperimentFollower::runAdded, this, [this, out](int, core::RunStore *store) {
+        if (out == m_open)
+            m_runs.add(store);
+    });
+    connect(out, &core::ExperimentFollower::refused, this, &FollowedWork::refused);
+    m_followers.push_back(std::move(follower));
+    return out;
+}
+
+void FollowedWork::show(core::ExperimentFollower *follower) {
+    clearOpen();
+    m_open = follower;
+    for (core::RunStore *store : follower->stores())
+        if (store)
+            m_runs.add(store);
+    Q_EMIT onStripChanged();
+    dropUnused();
+    Q_EMIT openChanged();
+}
+
+void FollowedWork::clearOpen() {
+    m_runs.clear();
+    m_open = nullptr;
+    m_runFollower.reset();
+    m_run.reset();
+}
+
+void FollowedWork::dropUnused() {
+    std::erase_if(m_followers,
+                  [this](const auto &follower) { return follower.get() != m_open && follower.get() != m_running; });
+}
+
+Result<void> FollowedWork::open(const QString &id) {
+    if (isRunId(id.toStdString()) && !core::readExperiment(id.toStdString())) {
+        const QString experiment = experimentOf(id);
+        if (experiment.isEmpty() || !core::readExperiment(experiment.toStdString()))
+            return openRun(id);
+        return open(experiment);
+    }
+    Error error;
+    core::ExperimentFollower *follower = followerFor(id, &error);
+    if (!follower)
+        return fail(error);
+    show(follower);
+    return {};
+}
+
+Result<void> FollowedWork::openRun(const QString &runId) {
+    const RunFolder folder = runFolder(runId.toStdString());
+    if (!isRunId(runId.toStdString()) || !realFileSystem().readAll(folder.config()))
+        return fail(Error::badArgument("no run or experiment is called " + runId.toStdString(),
+                                       "`lockstepctl list` shows them all"));
+    clearOpen();
+    Q_EMIT onStripChanged();
+    dropUnused();
+    m_run = std::make_unique<core::RunStore>(runId);
+    m_runFollower = std::make_unique<core::RunFollower>(m_run.get(), runId);
+    m_runs.add(m_run.get());
+    m_runFollower->start();
+    Q_EMIT openChanged();
+    return {};
+}
+
+bool FollowedWork::attachToRunning() {
+    lookForRunning();
+    if (!m_running)
+        return false;
+    if (m_running != m_open)
+        show(m_running);
+    return true;
+}
+
+void FollowedWork::lookForRunning() {
+    core::ExperimentFollower *before = m_running;
+    if (m_running && m_running->experiment().over())
+        m_running = nullptr;
+    if (!m_running) {
+        const auto all = core::listExperiments();
+        // Newest first: an old one without an owner, left undone, is history and not what runs now.
+        for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 20) && !m_running; ++i) {
+            const bool owned = core::isOwned(all[i]);
+            if (!owned && i > 0)
+                continue;
+            Error error;
+            core::ExperimentFollower *follower = followerFor(QString::fromStdString(all[i]), &error);
+            const bool elsewhere = follower && !follower->queueHost().isEmpty();
+            if (follower && !follower->experiment().over() && (owned || elsewhere || follower->experiment().current()))
+                m_running = follower;
+        }
+    }
+    if (before != m_running)
+        Q_EMIT onStripChanged();
+    dropUnused();
+}
+
+QString FollowedWork::id() const {
+    return m_open ? QString::fromStdString(m_open->experiment().id) : m_run ? m_run->runId() : QString();
+}
+
+QString FollowedWork::title() const {
+    return m_open ? QString::fromStdString(m_open->experiment().title) : m_run ? m_run->identity().title() : QString();
+}
+
+bool FollowedWork::complete() const {
+    if (m_open && !m_open->experiment().over())
+        return false;
+    return std::all_of(m_runs.stores().begin(), m_runs.stores().end(), [](const core::RunStore *store) {
+        const core::LinkState link = store->lifecycle().link();
+        return link == core::LinkState::Finished || link == core::LinkState::AgentDied ||
+               link == core::LinkState::Failed;
+    });
+}
+
+bool FollowedWork::isRead() const {
+    return std::none_of(m_runs.stores().begin(), m_runs.stores().end(), [](const core::RunStore *store) {
+        const core::LinkState link = store->lifecycle().link();
+        return link == core::LinkState::Idle || link == core::LinkState::Replaying ||
+               link == core::LinkState::Connecting;
+    });
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/shell/open_results.h"
+
+#include "analysis/compare/result_table.h"
+#include "app/ui/shell/followed_work.h"
+#include "export/export.h"
+#include "store/run_outcome.h"
+
+namespace lockstep::ui {
+
+OpenResults::OpenResults(FollowedWork &work, QObject *parent) : QObject(parent), m_work(work) {
+    m_recompute.setSingleShot(true);
+    m_recompute.setInterval(250);
+    connect(&m_recompute, &QTimer::timeout, this, &OpenResults::recompute);
+    connect(&m_work, &FollowedWork::openChanged, this, &OpenResults::recompute);
+    connect(&m_work, &FollowedWork::openExperimentChanged, this, &OpenResults::outdate);
+    connect(&m_work.runs(), &core::RunSet::reset, this, &OpenResults::outdate);
+    connect(&m_work.runs(), &core::RunSet::changed, this, [this](int, core::RunStore::Changes what) {
+        if (what & (core::RunStore::Record | core::RunStore::State | core::RunStore::Epochs))
+            outdate();
+    });
+}
+
+void OpenResults::outdate() {
+    if (!m_recompute.isActive())
+        m_recompute.start();
+}
+
+void OpenResults::recompute() {
+    std::vector<core::RunOutcome> outcomes;
+    for (const core::RunStore *store : m_work.runs().stores())
+        outcomes.push_back(core::outcomeOf(*store));
+    const core::ExperimentFollower *open = m_work.opened();
+    const core::ResultTable table =
+        open ? core::resultTable(open->experiment(), outcomes) : core::resultTable(outcomes);
+    core::Report report =
+        core::reportOf(table, outcomes, open ? open->experiment().recipe.varies : std::vector<std::string>());
+    m_rows.setTable(report.table);
+    m_classes.setTable(report.table);
+    m_targets.setCells(core::cellsOf(report.table, outcomes));
+    m_judgement.setJudgement(std::move(report.judgement));
+    Q_EMIT changed();
+}
+
+} // namespace lockstep::ui

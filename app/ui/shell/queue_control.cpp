@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/shell/queue_control.h"
+
+#include <QSysInfo>
+
+#include "app/ui/shell/experiment_starter.h"
+#include "app/ui/shell/followed_work.h"
+#include "app/ui/shell/request_words.h"
+#include "app/ui/shell/strip_state.h"
+
+namespace lockstep::ui {
+
+QueueControl::QueueControl(FollowedWork &work, const StripState &strip, ExperimentStarter &starter, QObject *parent)
+    : QObject(parent), m_work(work), m_strip(strip), m_starter(starter) {
+    connect(&m_work, &FollowedWork::openChanged, this, &QueueControl::claim);
+    connect(&m_work, &FollowedWork::looked, this, &QueueControl::claim);
+    connect(&m_underWay, &RequestsUnderWay::failed, this, &QueueControl::failed);
+}
+
+QString QueueControl::me() {
+    return QStringLiteral("lockstep on ") + QSysInfo::machineHostName();
+}
+
+void QueueControl::stop() {
+    core::ExperimentFollower *follower = m_work.onStrip();
+    if (follower && !follower->experiment().over())
+        m_underWay.ask(Deed::Stop, idOf(*follower), tr("Stopping %1…").arg(currentsOf(*follower)),
+                       [&] { return follower->stop(me()); });
+    else if (core::RunFollower *run = m_work.runFollower())
+        m_underWay.ask(Deed::Stop, m_work.id(), tr("Stopping %1…").arg(namedOn(m_work.title(), run->host())),
+                       [&] { return run->requestStop(me()); });
+}
+
+void QueueControl::trace(std::int64_t steps) {
+    core::ExperimentFollower *follower = m_work.onStrip();
+    const QString words = tr("Asking %1 for a trace…");
+    if (follower && !follower->experiment().over())
+        m_underWay.ask(Deed::Trace, idOf(*follower), words.arg(currentsOf(*follower)),
+                       [&] { return follower->trace(steps, me()); });
+    else if (core::RunFollower *run = m_work.runFollower())
+        m_underWay.ask(Deed::Trace, m_work.id(), words.arg(namedOn(m_work.title(), run->host())),
+                       [&] { return run->requestTrace(steps, me()); });
+}
+
+bool QueueControl::asking(Deed deed) const {
+    return m_underWay.has(deed, m_strip.id());
+}
+
+/// The first window that watches a queue may change it; one that comes later asks first.
+void QueueControl::claim() {
+    core::ExperimentFollower *follower = m_work.onStrip();
+    if (!m_mayControl || !follower || follower->experiment().over() || follower->readOnly() ||
+        (follower->holder() && follower->holder()->isMe()))
+        return;
+    (void)follower->claim(me()); // a folder that can't be written shows when something is asked
+}
+
+void QueueControl::takeUp() {
+    if (const core::ExperimentFollower *follower = m_work.onStrip())
+        m_starter.takeUp(follower->experiment().id);
+}
+
+void QueueControl::takeOver() {
+    core::ExperimentFollower *follower = m_work.onStrip();
+    if (!follower)
+        return;
+    m_underWay.ask(Deed::TakeOver, idOf(*follower),
+                   tr("Taking control of %1…").arg(QString::fromStdString(follower->experiment().title)),
+                   [&] { return follower->takeOver(me()); });
+}
+
+void QueueControl::ask(core::QueueRequest request) {
+    core::ExperimentFollower *follower = m_work.onStrip();
+    if (!follower || asking(Deed::Stop))
+        return;
+    claim();
+    request.by = me().toStdString();
+    if (!m_underWay.ask(Deed::ChangeQueue, idOf(*follower), sentenceOf(request, *follower),
+                        [&] { return follower->ask(request); }))
+        return;
+    const bool goesOn =
+        request.kind == core::QueueRequest::Kind::Retry || request.kind == core::QueueRequest::Kind::Resume;
+    if (goesOn && follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
+        takeUp();
+}
+
+} // namespace lockstep::ui

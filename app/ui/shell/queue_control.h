@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QObject>
+
+#include <cstdint>
+
+#include "app/ui/shell/requests_under_way.h"
+#include "queue/queue_request.h"
+
+namespace lockstep::ui {
+class ExperimentStarter;
+class FollowedWork;
+class StripState;
+
+/// What a person asks of what the strip on top shows. All of it returns at once: underWay() says what is happening,
+/// `failed` why it did not. What is under way already is not asked twice.
+class QueueControl : public QObject {
+    Q_OBJECT
+public:
+    QueueControl(FollowedWork &work, const StripState &strip, ExperimentStarter &starter, QObject *parent = nullptr);
+
+    void stop();
+    /// Has its run record the next steps for Perfetto; where they lie, its console tells.
+    void trace(std::int64_t steps);
+    /// Asks its queue. Queued again without an owner: it is taken up.
+    void ask(core::QueueRequest request);
+    void takeUp();   ///< the queue, whose owner is gone
+    void takeOver(); ///< control of it, whoever holds it
+    [[nodiscard]] RequestsUnderWay &underWay() { return m_underWay; }
+    [[nodiscard]] bool asking(Deed deed) const; ///< it is under way for what the strip shows
+    /// Whether this window may take control of what it follows; a picture of it must not.
+    void setMayControl(bool may) { m_mayControl = may; }
+    /// Who asks, as others read it: "lockstep on box".
+    [[nodiscard]] static QString me();
+
+Q_SIGNALS:
+    void failed(const QString &sentence);
+
+private:
+    void claim();
+
+    FollowedWork &m_work;
+    const StripState &m_strip;
+    ExperimentStarter &m_starter;
+    RequestsUnderWay m_underWay;
+    bool m_mayControl = true;
+};
+
+} // namespace lockstep::ui

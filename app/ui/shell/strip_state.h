@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QObject>
+
+#include "models/experiment_model.h"
+
+namespace lockstep::ui {
+class FollowedWork;
+
+/// What the strip on top says: of what runs now, else of what is open.
+class StripState : public QObject {
+    Q_OBJECT
+public:
+    explicit StripState(FollowedWork &work, QObject *parent = nullptr);
+
+    [[nodiscard]] core::ExperimentModel::Strip now() const;
+    /// The experiment on the strip and its queue.
+    [[nodiscard]] core::ExperimentModel &queue() { return m_queue; }
+    [[nodiscard]] QString id() const;           ///< of the experiment, or of the run by itself
+    [[nodiscard]] QString method() const;       ///< of the run that the strip names
+    [[nodiscard]] QString linkSentence() const; ///< how the window stands to it, and its nodes to each other
+    [[nodiscard]] QString lostNodes() const;    ///< of several nodes, while a link between them is lost; else empty
+    /// "lockstep on box (pid 123)" while another viewer holds control; empty otherwise.
+    [[nodiscard]] QString heldBy() const;
+    /// The strip speaks of another experiment than the open one; its id.
+    [[nodiscard]] QString runningElsewhere() const;
+
+Q_SIGNALS:
+    void changed(); ///< progress, state, ownership
+
+private:
+    [[nodiscard]] const core::RunStore *currentRun() const;
+
+    FollowedWork &m_work;
+    core::ExperimentModel m_queue;
+};
+
+} // namespace lockstep::ui

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/shell/suggested_runs.h"
+
+#include <algorithm>
+
+#include "app/ui/shell/experiment_starter.h"
+#include "app/ui/shell/followed_work.h"
+#include "app/ui/shell/queue_control.h"
+#include "app/ui/shell/request_words.h"
+
+namespace lockstep::ui {
+namespace {
+
+/// A further run, as often as the reference.
+core::QueueRequest requestToAdd(const core::Experiment &experiment, const core::SuggestedRun &run) {
+    const auto reference = std::ranges::find_if(experiment.entries, [&](const core::ExperimentEntry &entry) {
+        return entry.planned.name == experiment.reference;
+    });
+    core::QueueRequest request;
+    request.kind = core::QueueRequest::Kind::Add;
+    core::PlannedRun &added = request.added.emplace();
+    added.name = run.name;
+    added.note = run.why;
+    added.config = run.config;
+    added.command = run.command;
+    added.repeats = reference == experiment.entries.end() ? 1 : reference->planned.repeats;
+    return request;
+}
+
+} // namespace
+
+SuggestedRuns::SuggestedRuns(FollowedWork &work, RequestsUnderWay &underWay, ExperimentStarter &starter,
+                             QObject *parent)
+    : QObject(parent), m_work(work), m_underWay(underWay), m_starter(starter) {}
+
+QString SuggestedRuns::whyNotTry() const {
+    const core::ExperimentFollower *open = m_work.opened(), *running = m_work.running();
+    if (!open)
+        return tr("A run by itself has no queue: open the experiment that it belongs to");
+    if (open->readOnly())
+        return tr("This window is read-only: %1 controls the experiment; take over first")
+            .arg(QString::fromStdString(open->holder()->title()));
+    if (m_underWay.has(Deed::ChangeQueue, idOf(*open)) || m_underWay.has(Deed::Stop, idOf(*open)))
+        return tr("The queue has not answered what was asked of it before");
+    if (running && running != open)
+        return tr("%1 runs now: both would be slower, and neither measure fair")
+            .arg(QString::fromStdString(running->experiment().title));
+    return {};
+}
+
+void SuggestedRuns::tryRun(const core::SuggestedRun &run) {
+    if (!mayTry())
+        return Q_EMIT failed(whyNotTry());
+    core::ExperimentFollower *open = m_work.opened();
+    const core::Experiment &experiment = open->experiment();
+    std::vector<core::QueueRequest> requests = core::retriesOf(experiment, run.again, run.alone);
+    if (run.again.empty())
+        requests = {requestToAdd(experiment, run)};
+    else if (requests.empty())
+        return Q_EMIT failed(tr("%1: its runs are queued again already, or are another experiment's")
+                                 .arg(QString::fromStdString(run.name)));
+    const auto askAll = [&]() -> core::Asked {
+        std::vector<std::unique_ptr<core::Request>> underWay;
+        for (core::QueueRequest &request : requests) {
+            request.by = QueueControl::me().toStdString();
+            core::Asked asked = open->ask(request);
+            if (!asked && &request == &requests.front())
+                return asked;
+            if (!asked) { // what was taken before it still wants an owner
+                Q_EMIT failed(QString::fromStdString(asked.error().message()));
+                break;
+            }
+            if (*asked)
+                underWay.push_back(std::move(*asked));
+        }
+        return underWay.empty() ? core::Asked() : std::make_unique<core::RequestGroup>(std::move(underWay));
+    };
+    const QString words = tr("Queueing %1…").arg(namedOn(QString::fromStdString(run.name), open->queueHost()));
+    if (!m_underWay.ask(Deed::ChangeQueue, idOf(*open), words, askAll))
+        return;
+    m_work.lookForRunning();
+    if (open->queueHost().isEmpty() && !core::isOwned(experiment.id)) // elsewhere that machine sees to it
+        m_starter.takeUp(experiment.id);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QObject>
+
+#include "analysis/compare/cell.h"
+
+namespace lockstep::ui {
+class ExperimentStarter;
+class FollowedWork;
+class RequestsUnderWay;
+
+/// Queues runs that the verdict suggests, in the experiment that is open.
+class SuggestedRuns : public QObject {
+    Q_OBJECT
+public:
+    SuggestedRuns(FollowedWork &work, RequestsUnderWay &underWay, ExperimentStarter &starter,
+                  QObject *parent = nullptr);
+    /// As often as the reference; sees that the queue goes on.
+    void tryRun(const core::SuggestedRun &run);
+    [[nodiscard]] bool mayTry() const { return whyNotTry().isEmpty(); }
+    [[nodiscard]] QString whyNotTry() const; ///< empty: tryRun() can be asked
+
+Q_SIGNALS:
+    void failed(const QString &sentence);
+
+private:
+    FollowedWork &m_work;
+    RequestsUnderWay &m_underWay;
+    ExperimentStarter &m_starter;
+};
+
+} // namespace lockstep::ui
