@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "experiment/side_by_side.h"
+#include "export/export.h"
 #include "history_options.h"
 #include "ipc/logging.h"
 #include "ipc/socket_folder.h"
@@ -262,7 +263,7 @@ int main(int argc, char **argv) {
     auto *exporter = app.add_subcommand("export", "Export results, curves or TensorBoard event files");
     exporter->add_option("ID", exported.ids, "Runs, or one experiment")->required();
     exporter->add_option("--what", exported.what, "results or curves")->capture_default_str();
-    exporter->add_option("--format", exported.format, "csv, json, md, tex, html or tensorboard")->capture_default_str();
+    exporter->add_option("--format", exported.format, core::resultFormatNames({"tensorboard"}))->capture_default_str();
     exporter->add_option("--out", exported.out, "File, - is stdout; a folder for tensorboard")->capture_default_str();
     exporter->callback([&] { exitCode = cli::exportCommand(exported); });
     auto *attach = app.add_subcommand("attach", "Follow a run or an experiment; Ctrl-C only stops following");

@@ -46,9 +46,8 @@ bool settle(const Workspace &workspace) {
 }
 
 Page pageFrom(const QString &name, Page otherwise) {
-    static const QStringList names = {"plan", "live", "verdict", "runs", "nodes", "lab"};
-    const auto at = names.indexOf(name);
-    return at < 0 ? otherwise : Page(at);
+    const auto at = pageNames().indexOf(name);
+    return at < 0 ? otherwise : pageTable[std::size_t(at)].page;
 }
 
 int exportAndLeave(const AppOptions &options, MainWindow &window, Workspace &workspace) {

@@ -4,11 +4,10 @@
 #include <QCommandLineParser>
 
 #include "app/ui/shell/exporter.h"
+#include "app/ui/shell/page.h"
 
 namespace lockstep::ui {
 namespace {
-
-const QStringList pages = {"plan", "live", "verdict", "runs", "nodes", "lab"};
 
 void addOptions(QCommandLineParser &parser) {
     parser.setApplicationDescription(
@@ -19,10 +18,12 @@ void addOptions(QCommandLineParser &parser) {
         {"recipe", "Choose this recipe on Plan.", "NAME"},
         {"quick", "Tick Quick on Plan."},
         {"export", "Write tables and charts of --experiment into DIR, without a window.", "DIR"},
-        {"format", "With --export: csv, json, md, tex, html, pdf, png, svg; several joined by commas. Default: all.",
+        {"format",
+         QStringLiteral("With --export: %1; several joined by commas. Default: all.")
+             .arg(exportFormats().join(QStringLiteral(", "))),
          "LIST"},
         {"screenshot", "Draw one page into FILE (png), without a window.", "FILE"},
-        {"page", "Show this page: plan, live, verdict, runs, nodes, lab.", "PAGE"},
+        {"page", QStringLiteral("Show this page: %1.").arg(pageNames().join(QStringLiteral(", "))), "PAGE"},
         {"size", "Size of the screenshot.", "WxH"},
         {"doctor", "Ask the doctor of the nodes first."},
         {"dark", "Dark colours."},
@@ -42,9 +43,9 @@ Result<QSize> sizeFrom(const QString &text) {
 }
 
 Result<void> check(const AppOptions &options) {
-    if (!options.page.isEmpty() && !pages.contains(options.page))
+    if (!options.page.isEmpty() && !pageNames().contains(options.page))
         return fail(Error::badArgument("there is no page \"" + options.page.toStdString() + "\"",
-                                       "use " + pages.join(QStringLiteral(", ")).toStdString(), "--page"));
+                                       "use " + pageNames().join(QStringLiteral(", ")).toStdString(), "--page"));
     for (const QString &format : options.formats)
         if (!exportFormats().contains(format))
             return fail(Error::badArgument("\"" + format.toStdString() + "\" is no export format",

@@ -47,9 +47,9 @@ def mistakes_in(document):
 
 
 def pages_without_a_picture():
-    pages = re.search(r"pages = \{([^}]*)\}", (ROOT / "app/ui/app_options.cpp").read_text())[1]
+    pages = re.findall(r'PageSpec\{Page::\w+, "(\w+)"', (ROOT / "app/ui/shell/page.h").read_text())
     guide = (ROOT / "docs/guide.md").read_text()
-    return [page for page in re.findall(r'"(\w+)"', pages) if not re.search(rf"!\[[^\]]+\]\(pictures/{page}\.png\)", guide)]
+    return [page for page in pages if not re.search(rf"!\[[^\]]+\]\(pictures/{page}\.png\)", guide)]
 
 
 def main():

@@ -2,9 +2,11 @@
 #include "export/export.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <unistd.h>
 
 #include "analysis/compare/result_columns.h"
@@ -205,19 +207,37 @@ std::string resultsMarkdown(const Report &report) {
 
 } // namespace
 
-Result<ExportFormat> exportFormatFrom(std::string_view text) {
-    if (text == "csv")
-        return ExportFormat::Csv;
-    if (text == "json")
-        return ExportFormat::Json;
-    if (text == "md")
-        return ExportFormat::Markdown;
-    if (text == "tex")
-        return ExportFormat::Latex;
-    if (text == "html")
-        return ExportFormat::Html;
-    return fail(Error::badArgument("there is no export format \"" + std::string(text.substr(0, 40)) + "\"",
-                                   "use csv, json, md, tex or html", "format"));
+std::span<const ExportFormatSpec> resultFormats() {
+    static constexpr std::array all{
+        ExportFormatSpec{ExportFormat::Csv, "csv", "Table (CSV)", true,
+                         [](const Report &report) { return resultsCsv(report.table); }},
+        ExportFormatSpec{ExportFormat::Json, "json", "Results (JSON)", true,
+                         [](const Report &report) { return resultsJson(report.table, report.judgement); }},
+        ExportFormatSpec{ExportFormat::Markdown, "md", "Table (Markdown)", false, resultsMarkdown},
+        ExportFormatSpec{ExportFormat::Latex, "tex", "Table (LaTeX)", false, latexReport},
+        ExportFormatSpec{ExportFormat::Html, "html", "Page (HTML)", false,
+                         [](const Report &report) { return htmlReport(report, {}); }},
+    };
+    return all;
+}
+
+std::string resultFormatNames(std::vector<std::string> more) {
+    std::vector<std::string> names;
+    for (const ExportFormatSpec &spec : resultFormats())
+        names.emplace_back(spec.suffix);
+    std::ranges::move(more, std::back_inserter(names));
+    std::string out;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+    return out;
+}
+
+Result<ExportFormat> exportFormatFrom(std::string_view suffix) {
+    for (const ExportFormatSpec &spec : resultFormats())
+        if (spec.suffix == suffix)
+            return spec.format;
+    return fail(Error::badArgument("there is no export format \"" + std::string(suffix.substr(0, 40)) + "\"",
+                                   "use " + resultFormatNames(), "format"));
 }
 
 Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes,
@@ -234,23 +254,11 @@ Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcome
 }
 
 std::string exportResults(const Report &report, ExportFormat format) {
-    switch (format) {
-    case ExportFormat::Csv:
-        return resultsCsv(report.table);
-    case ExportFormat::Json:
-        return resultsJson(report.table, report.judgement);
-    case ExportFormat::Markdown:
-        return resultsMarkdown(report);
-    case ExportFormat::Latex:
-        return latexReport(report);
-    case ExportFormat::Html:
-        return htmlReport(report, {});
-    }
-    return {};
+    return resultFormats()[std::size_t(format)].write(report);
 }
 
 bool carriesCurves(ExportFormat format) {
-    return format == ExportFormat::Csv || format == ExportFormat::Json;
+    return resultFormats()[std::size_t(format)].carriesCurves;
 }
 
 ExportedCurve exportedCurve(const RunStore &store) {
@@ -319,17 +327,13 @@ Result<void> checkWritableFolder(const std::string &path) {
 }
 
 Result<void> writeAll(const std::string &folder, const Report &report) {
-    const std::pair<const char *, ExportFormat> formats[] = {{"csv", ExportFormat::Csv},
-                                                             {"json", ExportFormat::Json},
-                                                             {"md", ExportFormat::Markdown},
-                                                             {"tex", ExportFormat::Latex},
-                                                             {"html", ExportFormat::Html}};
-    for (const auto &[suffix, format] : formats) {
-        if (const auto written = writeExport(folder + "/results." + suffix, exportResults(report, format)); !written)
+    for (const ExportFormatSpec &spec : resultFormats()) {
+        const std::string suffix(spec.suffix);
+        if (const auto written = writeExport(folder + "/results." + suffix, spec.write(report)); !written)
             return written;
-        if (!carriesCurves(format))
+        if (!spec.carriesCurves)
             continue;
-        const Result<std::string> text = exportCurves(report.curves, format);
+        const Result<std::string> text = exportCurves(report.curves, spec.format);
         if (!text)
             return fail(text.error());
         if (const auto written = writeExport(folder + "/curves." + suffix, *text); !written)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,8 +17,22 @@ namespace lockstep::core {
 class RunStore;
 
 enum class ExportFormat { Csv, Json, Markdown, Latex, Html };
-[[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view text); ///< csv, json, md, tex, html
-[[nodiscard]] bool carriesCurves(ExportFormat format);                      ///< csv and json
+struct Report;
+
+/// One way to write results.
+struct ExportFormatSpec {
+    ExportFormat format;
+    std::string_view suffix; ///< "csv": its name in flags, and its files' suffix
+    std::string_view title;  ///< "Table (CSV)"
+    bool carriesCurves;      ///< exportCurves() writes it too
+    std::string (*write)(const Report &);
+};
+/// A row a format; lockstepctl, the window's menu and --export ask it.
+[[nodiscard]] std::span<const ExportFormatSpec> resultFormats();
+/// "csv, json, md, tex or html", with more names after them.
+[[nodiscard]] std::string resultFormatNames(std::vector<std::string> more = {});
+[[nodiscard]] Result<ExportFormat> exportFormatFrom(std::string_view suffix);
+[[nodiscard]] bool carriesCurves(ExportFormat format);
 
 /// One run's loss curve, and those of its metrics.
 struct ExportedCurve {

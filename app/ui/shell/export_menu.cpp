@@ -15,6 +15,7 @@
 #include "export/export.h"
 #include "export/report.h"
 #include "export/tensorboard_writer.h"
+#include "models/cells.h"
 
 namespace lockstep::ui {
 namespace {
@@ -39,13 +40,12 @@ ExportMenu::ExportMenu(Theme &theme, Workspace &workspace, std::function<std::ve
     : QMenu(parent), m_theme(theme), m_workspace(workspace), m_charts(std::move(charts)) {
     addAction(tr("Everything into a folder…"), this, &ExportMenu::exportIntoFolder);
     addSeparator();
-    const std::pair<QString, QString> kinds[] = {
-        {QStringLiteral("html"), tr("Page (HTML)")},    {QStringLiteral("pdf"), tr("Page (PDF)")},
-        {QStringLiteral("tex"), tr("Table (LaTeX)")},   {QStringLiteral("csv"), tr("Table (CSV)")},
-        {QStringLiteral("md"), tr("Table (Markdown)")}, {QStringLiteral("json"), tr("Results (JSON)")}};
-    for (const auto &[suffix, kind] : kinds)
-        addAction(kind + QStringLiteral("…"), this,
-                  [this, suffix = suffix, kind = kind] { saveByDialog(suffix, kind); });
+    const auto add = [this](const QString &suffix, const QString &kind) {
+        addAction(kind + QStringLiteral("…"), this, [this, suffix, kind] { saveByDialog(suffix, kind); });
+    };
+    for (const core::ExportFormatSpec &spec : core::resultFormats())
+        add(core::qs(spec.suffix), core::qs(spec.title));
+    add(QStringLiteral("pdf"), tr("Page (PDF)"));
     addSeparator();
     addAction(tr("Copy the table"), this, &ExportMenu::copyTable);
     addSeparator();

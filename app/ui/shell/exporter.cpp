@@ -9,6 +9,7 @@
 #include "app/ui/shell/workspace.h"
 #include "export/export.h"
 #include "export/report.h"
+#include "models/cells.h"
 
 namespace lockstep::ui {
 namespace {
@@ -49,7 +50,10 @@ std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &ch
 } // namespace
 
 QStringList exportFormats() {
-    return {"csv", "json", "md", "tex", "html", "pdf", "png", "svg"};
+    QStringList out;
+    for (const core::ExportFormatSpec &spec : core::resultFormats())
+        out.append(core::qs(spec.suffix));
+    return out + QStringList{"pdf", "png", "svg"};
 }
 
 Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &path) {
@@ -61,7 +65,7 @@ Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> 
     const auto format = core::exportFormatFrom(suffix.toStdString());
     if (!format)
         return fail(Error::badArgument("results can't be written as ." + suffix.toStdString(),
-                                       "use .csv, .json, .md, .tex, .html or .pdf"));
+                                       "use the suffix " + core::resultFormatNames({"pdf"})));
     return core::writeExport(path.toStdString(), core::exportResults(reportOf(workspace), *format));
 }
 
@@ -94,9 +98,10 @@ Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSourc
         const QString results = name(QStringLiteral("results"));
         if (const auto done = keep(results, saveResults(workspace, charts, results)); !done)
             return fail(done.error());
-        if (format != QLatin1String("csv") && format != QLatin1String("json"))
+        const auto inCore = core::exportFormatFrom(format.toStdString());
+        if (!inCore || !core::carriesCurves(*inCore))
             continue;
-        const auto text = core::exportCurves(curvesOf(workspace), *core::exportFormatFrom(format.toStdString()));
+        const auto text = core::exportCurves(curvesOf(workspace), *inCore);
         if (!text)
             return fail(text.error());
         const QString curves = name(QStringLiteral("curves"));

@@ -11,7 +11,7 @@ namespace lockstep::ui {
 class ChartSource;
 class Workspace;
 
-/// What can be written: csv, json (tables and curves), md, tex (tables), html, pdf (a page with charts), png, svg (charts).
+/// What can be written: core::resultFormats(), pdf (a page with charts), png and svg (charts).
 [[nodiscard]] QStringList exportFormats();
 
 /// Writes the results alone, by the file's suffix: .csv, .json, .md, .tex, .html, .pdf.

@@ -47,15 +47,10 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     m_live = new LivePage(theme, workspace, m_pages);
     m_verdict = new VerdictPage(theme, workspace, m_pages);
     m_runs = new RunsPage(theme, workspace.history(), workspace.runHistory(), m_pages);
-    m_rail->addPage(tr("Plan"), QStringLiteral("plan"), tr("Choose what to run"));
-    m_rail->addPage(tr("Live"), QStringLiteral("live"), tr("Watch it train"));
-    m_rail->addPage(tr("Verdict"), QStringLiteral("verdict"), tr("What is worth it here"));
-    m_rail->addPage(tr("Runs"), QStringLiteral("runs"), tr("All runs so far"));
     m_nodes = new NodesPage(theme, m_pages);
-    m_rail->addPage(tr("Nodes"), QStringLiteral("nodes"), tr("The machines that runs may be put on"));
     m_lab = new LabPage(theme, m_pages);
-    m_rail->addPage(tr("Lab"), QStringLiteral("lab"),
-                    tr("What communication costs here, and what it would make of DDP"));
+    for (const PageSpec &spec : pageTable)
+        m_rail->addPage(tr(spec.title), QString::fromLatin1(spec.name), tr(spec.about));
     for (QWidget *page : std::initializer_list<QWidget *>{m_plan, m_live, m_verdict, m_runs, m_nodes, m_lab})
         m_pages->addWidget(page);
 

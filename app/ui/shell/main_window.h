@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "app/ui/shell/page.h"
 #include "ipc/run_config.h"
 
 class QStackedWidget;
@@ -22,8 +23,6 @@ class StatusStrip;
 class Theme;
 class VerdictPage;
 class Workspace;
-
-enum class Page { Plan, Live, Verdict, Runs, Nodes, Lab };
 
 /// The window: rail, strip, pages, console drawer. Owns no data.
 class MainWindow : public QMainWindow {

@@ -66,7 +66,9 @@ Attribution attribution() {
                                              {Cause::Communication, 0.5}, {Cause::Imbalance, 0.25},
                                              {Cause::StartUp, 0.25},      {Cause::Unattributed, 0}};
     for (const auto &[cause, change] : bars)
-        out.bars.push_back({cause, change, change, change});
+        out.bars.push_back({cause, change, {}, {}});
+    out.bars.front().low = -4.2;
+    out.bars.front().high = -3.8;
     out.factors = {{"workers", "4 loading workers instead of 0", -3, -3.5, -2.5, {"baseline, 4 workers"}}};
     out.missing = {{"DDP ×2, 0 workers", "It has the method without the workers.", {}}};
     return out;
@@ -240,7 +242,7 @@ private Q_SLOTS:
         QCOMPARE(dom.count("<svg"), dom.count("</svg>"));
         QVERIFY(dom.contains("aria-label=\"From baseline to a &amp; b_c"));
         QVERIFY(dom.contains("aria-label=\"Where a step goes, device by device\""));
-        for (const char *said : {"data loading", "−4.00 s", "2.00 (1.90-2.10)", "One setting at a time",
+        for (const char *said : {"data loading", "−4.00 ± 0.20 s", "2.00 (1.90-2.10)", "One setting at a time",
                                  "Missing controls", "Time to target"})
             QVERIFY2(dom.contains(said), said);
         QVERIFY(dom.contains("<details>"));
@@ -278,10 +280,11 @@ private Q_SLOTS:
         using Rows = std::vector<std::vector<std::string>>;
         const auto &tables = page["tables"]; // results, causes, settings, fairness, target, all columns
         QCOMPARE(tables.size(), std::size_t(6));
-        QVERIFY((tables[1].get<Rows>() ==
-                 Rows{{"Run", "Reference's time", "data loading", "device compute", "communication", "imbalance",
-                       "outside training", "unattributed", "Run's time"},
-                      {nasty, "12.0 s", "−4.00 s", "−2.00 s", "+0.50 s", "+0.25 s", "+0.25 s", "0 s", "7.00 s"}}));
+        QVERIFY(
+            (tables[1].get<Rows>() ==
+             Rows{{"Run", "Reference's time", "data loading", "device compute", "communication", "imbalance",
+                   "outside training", "unattributed", "Run's time"},
+                  {nasty, "12.0 s", "−4.00 ± 0.20 s", "−2.00 s", "+0.50 s", "+0.25 s", "+0.25 s", "0 s", "7.00 s"}}));
         QVERIFY((tables[2].get<Rows>()[1] == std::vector<std::string>{nasty, "4 loading workers instead of 0",
                                                                       "baseline, 4 workers", "−3.00 s", "−3.50 s",
                                                                       "−2.50 s"}));
@@ -298,7 +301,7 @@ private Q_SLOTS:
         const std::string markdown = exportResults(whole(), ExportFormat::Markdown);
         for (const char *said :
              {"| 2.00 (1.90-2.10) |", "## Where the differences come from\n",
-              "| −4.00 s | −2.00 s | +0.50 s | +0.25 s | +0.25 s | 0 s | 7.00 s |", "## One setting at a time\n",
+              "| −4.00 ± 0.20 s | −2.00 s | +0.50 s | +0.25 s | +0.25 s | 0 s | 7.00 s |", "## One setting at a time\n",
               "| −3.00 s | −3.50 s | −2.50 s |", "## Missing controls\n",
               ": DDP ×2, 0 workers. It has the method without the workers.\n", "## Is the comparison fair?\n",
               "decisive: Loading workers 4 instead of 0. It loads with 4. Control: baseline, 4 workers.\n",
@@ -309,11 +312,11 @@ private Q_SLOTS:
         QVERIFY(markdown.find("decisive: ") < markdown.find("minor: "));
 
         const QString latex = QString::fromStdString(exportResults(whole(), ExportFormat::Latex));
-        for (const char *said :
-             {"2.00 (1.90-2.10)", "\\caption{Where the differences come from. ", "$-$4.00 s & $-$2.00 s & +0.50 s",
-              "\\caption{One setting at a time. ", "\\paragraph{Missing controls}",
-              "\\paragraph{Is the comparison fair?}", "Loading takes half. Try baseline, 4 workers: ",
-              "\\caption{Time to target. Training time to test accuracy 88.00 \\%"})
+        for (const char *said : {"2.00 (1.90-2.10)", "\\caption{Where the differences come from. ",
+                                 "$-$4.00 $\\pm$ 0.20 s & $-$2.00 s & +0.50 s", "\\caption{One setting at a time. ",
+                                 "\\paragraph{Missing controls}", "\\paragraph{Is the comparison fair?}",
+                                 "Loading takes half. Try baseline, 4 workers: ",
+                                 "\\caption{Time to target. Training time to test accuracy 88.00 \\%"})
             QVERIFY2(latex.contains(QString::fromUtf8(said)), (said + ("\n" + latex.toStdString())).c_str());
         QCOMPARE(latex.count(QLatin1String("\\begin{table}")), 4); // results, causes, settings, target
         QCOMPARE(latex.count(QLatin1String("\\begin{")), latex.count(QLatin1String("\\end{")));

@@ -55,7 +55,7 @@ core::PairJudgement pairOf(const std::string &run, double factor, double loading
     core::Attribution &found = pair.attribution.emplace();
     found.referenceS = 10;
     found.runS = found.referenceS + loadingS;
-    found.bars = {{core::Cause::DataLoading, loadingS, loadingS, loadingS}};
+    found.bars = {{core::Cause::DataLoading, loadingS, {}, {}}};
     return pair;
 }
 
@@ -147,7 +147,7 @@ private Q_SLOTS:
         judgement.pairs[2].attribution.reset(); // nothing can be drawn of it
         model.setJudgement(judgement);
         QCOMPARE(*model.explainedPair(), std::size_t(1));
-        judgement.pairs[1].training->low = 0.9; // can't be told apart
+        judgement.pairs[1].training->different = false; // can't be told apart
         model.setJudgement(judgement);
         QCOMPARE(*model.explainedPair(), std::size_t(0));
         judgement.pairs.erase(judgement.pairs.begin());
