@@ -119,7 +119,7 @@ private Q_SLOTS:
         chart.setLines({line("a", points)});
         QVERIFY2(chart.drawnPoints() <= 4 * 600, qPrintable(QString::number(chart.drawnPoints())));
         double highest = 0;
-        for (const QPointF &p : chart.drawnPointsOf("a"))
+        for (const QPointF &p : chart.drawn().pointsOf("a"))
             highest = std::max(highest, p.y());
         QCOMPARE(highest, 99.0);
     }
@@ -131,7 +131,7 @@ private Q_SLOTS:
         QCOMPARE(chart.drawnPoints(), 4);
         chart.setLines({line("b", {{0, 2}, {1, 3}})});
         QCOMPARE(chart.drawnPoints(), 2);
-        QVERIFY(chart.drawnPointsOf("a").isEmpty());
+        QVERIFY(chart.drawn().pointsOf("a").isEmpty());
     }
 
     void anInfiniteLossDoesNotBreakTheAxes() {
