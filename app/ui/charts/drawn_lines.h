@@ -10,8 +10,8 @@
 
 namespace lockstep::ui {
 
-/// The lines of a LineChart, and what is painted of each: the lowest and highest point of every pixel column. It is kept until the
-/// line, the range of x or the number of columns changes.
+/// The lines of a LineChart, and what is painted of each: the lowest and highest point of every pixel column. It is
+/// kept until the line, the range of x or the number of columns changes.
 class DrawnLines {
     Q_DECLARE_TR_FUNCTIONS(DrawnLines)
 public:
@@ -32,7 +32,8 @@ public:
 
     [[nodiscard]] qsizetype points() const; ///< painted, over all lines
     [[nodiscard]] QList<QPointF> pointsOf(const QString &key) const;
-    /// "showing 812 of 400,000 points": over the lines that are not faint, within what is zoomed to. Empty when all are.
+    /// "showing 812 of 400,000 points": over the lines that are not faint, within what is zoomed to. Empty when all
+    /// are.
     [[nodiscard]] QString shownText() const;
     /// What was measured, tab-separated, with a head.
     [[nodiscard]] QString table(const QString &xTitle, const QString &yTitle) const;

@@ -15,14 +15,14 @@ class LinePainter;
 class Theme;
 
 /// Lines over one x axis: Qt Charts' axes with our own look and our own curves on them, since a QLineSeries strokes its
-/// whole path anew for hit tests at every replace (docs/benchmarks/charts.md). No legend but names and values at the lines'
-/// ends, thin grid, few round ticks, a crosshair that reads every line. Points are decimated to the lowest and highest of
-/// each pixel column; how many of how many are shown is told. The wheel, a band and keys zoom, Shift and the middle button
-/// pan, a double click shows all again.
+/// whole path anew for hit tests at every replace (docs/benchmarks/charts.md). No legend but names and values at the
+/// lines' ends, thin grid, few round ticks, a crosshair that reads every line. Points are decimated to the lowest and
+/// highest of each pixel column; how many of how many are shown is told. The wheel, a band and keys zoom, Shift and the
+/// middle button pan, a double click shows all again.
 ///
-/// The widget puts its parts together: LineScale decides what is seen, DrawnLines decimates, ChartAxes and LinePainter paint, LineInput
-/// reads pointer and keys. What is painted is kept in two pictures, axes and everything, so that the crosshair costs no repaint of the
-/// curves.
+/// The widget puts its parts together: LineScale decides what is seen, DrawnLines decimates, ChartAxes and LinePainter
+/// paint, LineInput reads pointer and keys. What is painted is kept in two pictures, axes and everything, so that the
+/// crosshair costs no repaint of the curves.
 class LineChart : public QChartView, public ChartSource {
     Q_OBJECT
 public:

@@ -16,8 +16,8 @@ class QWidget;
 
 namespace lockstep::ui {
 
-/// Pointer and keys over a LineChart: they move the crosshair, zoom, pan, and choose places and marks. It changes nothing of what the
-/// chart shows but its crosshair: its signals say what a person wants.
+/// Pointer and keys over a LineChart: they move the crosshair, zoom, pan, and choose places and marks. It changes
+/// nothing of what the chart shows but its crosshair: its signals say what a person wants.
 class LineInput : public QObject {
     Q_OBJECT
 public:

@@ -14,7 +14,8 @@ struct Palette;
 class LinePainter {
     Q_DECLARE_TR_FUNCTIONS(LinePainter)
 public:
-    /// `plot`: between the axes; `view`: all of the chart; `namesWidth`: of endNamesWidth(). What it gets must outlive it.
+    /// `plot`: between the axes; `view`: all of the chart; `namesWidth`: of endNamesWidth(). What it gets must outlive
+    /// it.
     LinePainter(const LineContent &content, const QRectF &plot, const QRectF &view, int namesWidth,
                 const Palette &palette)
         : m_content(content), m_plot(plot), m_view(view), m_namesWidth(namesWidth), m_palette(palette) {}
@@ -39,8 +40,8 @@ private:
     const Palette &m_palette;
 };
 
-/// The room that the names at the lines' ends take in a chart of that width; `before`: what they took last. It grows at once and shrinks
-/// when much is free.
+/// The room that the names at the lines' ends take in a chart of that width; `before`: what they took last. It grows at
+/// once and shrinks when much is free.
 [[nodiscard]] int endNamesWidth(const DrawnLines &lines, int chartWidth, int before);
 
 } // namespace lockstep::ui

@@ -14,8 +14,8 @@ class DrawnLines;
 
 enum class XKind { Real, Whole, WallTime, Bytes }; ///< ticks of x; WallTime: Unix seconds; Bytes: x is log2 of them
 
-/// What a LineChart shows of x and y, its ticks, and where a value lies in the plot. A range hugs the data unless it was set or zoomed
-/// to. On a log axis, ranges of y are in log10.
+/// What a LineChart shows of x and y, its ticks, and where a value lies in the plot. A range hugs the data unless it
+/// was set or zoomed to. On a log axis, ranges of y are in log10.
 class LineScale {
 public:
     using Span = std::pair<double, double>; ///< low, high
