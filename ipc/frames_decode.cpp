@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "ipc/device_fields.h"
 #include "ipc/frames.h"
 #include "ipc/object_reader_detail.h"
 
@@ -206,13 +207,8 @@ void read(ObjectReader &reader, DeviceFrame &frame) {
             object.text("kind", device.kind);
             object.text("name", device.name);
             object.text("cores", device.cores);
-            object.real("utilization", device.utilization);
-            object.real("sm_activity", device.smActivity);
-            object.real("memory_used_bytes", device.memoryUsedBytes);
-            object.real("memory_total_bytes", device.memoryTotalBytes);
-            object.real("power_w", device.powerW);
-            object.real("temperature_c", device.temperatureC);
-            object.real("clock_mhz", device.clockMhz);
+            for (const DeviceField &field : deviceFields)
+                object.real(field.name, device.*field.value);
             object.array("throttle", [&](const dom::element &item) {
                 std::string_view reason;
                 if (item.get_string().get(reason))

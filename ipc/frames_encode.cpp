@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "ipc/device_fields.h"
 #include "ipc/frames.h"
 #include "ipc/json_writer.h"
 
@@ -91,13 +92,8 @@ void put(JsonWriter &json, const DeviceSample &device) {
     put(json, "kind", device.kind);
     put(json, "name", device.name);
     put(json, "cores", device.cores);
-    put(json, "utilization", device.utilization);
-    put(json, "sm_activity", device.smActivity);
-    put(json, "memory_used_bytes", device.memoryUsedBytes);
-    put(json, "memory_total_bytes", device.memoryTotalBytes);
-    put(json, "power_w", device.powerW);
-    put(json, "temperature_c", device.temperatureC);
-    put(json, "clock_mhz", device.clockMhz);
+    for (const DeviceField &field : deviceFields)
+        put(json, field.name, device.*field.value);
     putArray(json, "throttle", device.throttle);
     json.endObject();
 }

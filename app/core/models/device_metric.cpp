@@ -1,22 +1,43 @@
 // SPDX-License-Identifier: MIT
 #include "models/device_metric.h"
 
+#include <algorithm>
+
 #include "base/format.h"
+#include "ipc/device_fields.h"
 
 namespace lockstep::core {
 
+namespace {
+
+struct DeviceMetricRow {
+    DeviceMetric metric;
+    const char *title;
+    std::optional<double> DeviceSample::*value;
+};
+
+constexpr DeviceMetricRow deviceMetricRows[] = {
+    {DeviceMetric::Utilisation, "utilisation", &DeviceSample::utilization},
+    {DeviceMetric::Memory, "memory", &DeviceSample::memoryUsedBytes},
+    {DeviceMetric::Power, "power", &DeviceSample::powerW},
+    {DeviceMetric::Temperature, "temperature", &DeviceSample::temperatureC}};
+
+const DeviceMetricRow &deviceMetricRow(DeviceMetric metric) {
+    return *std::ranges::find(deviceMetricRows, metric, &DeviceMetricRow::metric);
+}
+
+} // namespace
+
+QString metricTitle(DeviceMetric metric) {
+    return QString::fromLatin1(deviceMetricRow(metric).title);
+}
+
+std::string_view metricName(DeviceMetric metric) {
+    return nameOf(deviceMetricRow(metric).value);
+}
+
 std::optional<double> metricValue(const DeviceSample &sample, DeviceMetric metric) {
-    switch (metric) {
-    case DeviceMetric::Utilisation:
-        return sample.utilization;
-    case DeviceMetric::Memory:
-        return sample.memoryUsedBytes;
-    case DeviceMetric::Power:
-        return sample.powerW;
-    case DeviceMetric::Temperature:
-        return sample.temperatureC;
-    }
-    return std::nullopt;
+    return sample.*deviceMetricRow(metric).value;
 }
 
 QString metricText(std::optional<double> value, DeviceMetric metric) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <QString>
 
@@ -11,6 +12,12 @@ namespace lockstep::core {
 
 /// What a device's lane may show: 0..1, bytes, W, °C.
 enum class DeviceMetric { Utilisation, Memory, Power, Temperature };
+inline constexpr DeviceMetric deviceMetrics[] = {DeviceMetric::Utilisation, DeviceMetric::Memory, DeviceMetric::Power,
+                                                 DeviceMetric::Temperature};
+
+[[nodiscard]] QString metricTitle(DeviceMetric metric);
+/// In frames and exports, with its unit: "power_w".
+[[nodiscard]] std::string_view metricName(DeviceMetric metric);
 
 /// Absent when the device does not report it.
 [[nodiscard]] std::optional<double> metricValue(const DeviceSample &sample, DeviceMetric metric);

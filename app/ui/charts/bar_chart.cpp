@@ -75,6 +75,8 @@ void BarChart::setMark(std::optional<double> at) {
 }
 
 void BarChart::setEmptyText(const QString &text) {
+    if (text == m_empty)
+        return;
     m_empty = text;
     viewport()->update();
 }

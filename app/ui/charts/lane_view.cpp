@@ -19,14 +19,6 @@ constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
 constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
-const char *columnOf(core::DeviceMetric metric) {
-    using Metric = core::DeviceMetric;
-    return metric == Metric::Utilisation ? "utilization"
-           : metric == Metric::Memory    ? "memory_used_bytes"
-           : metric == Metric::Power     ? "power_w"
-                                         : "temperature_c";
-}
-
 /// The sample nearest to a time, when there is one within the reach of a gap.
 std::optional<double> sampleAt(const QList<QPointF> &samples, double at) {
     const auto next =
@@ -346,7 +338,7 @@ QString LaneView::hint(const QPointF &position) const {
 }
 
 QString LaneView::chartData() const {
-    QString out = QStringLiteral("run\tdevice\ttime_s\t%1\n").arg(QLatin1String(columnOf(m_metric)));
+    QString out = QStringLiteral("run\tdevice\ttime_s\t%1\n").arg(QLatin1StringView(core::metricName(m_metric)));
     for (const Lane &lane : m_lanes)
         for (const QPointF &p : lane.samples)
             out += QStringLiteral("%1\t%2\t%3\t%4\n")

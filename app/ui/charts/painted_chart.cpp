@@ -18,6 +18,8 @@ PaintedChart::PaintedChart(const Theme &theme, QString name, QWidget *parent)
 }
 
 void PaintedChart::setEmptyText(const QString &text) {
+    if (text == m_empty)
+        return;
     m_empty = text;
     update();
 }

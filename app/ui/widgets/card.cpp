@@ -39,6 +39,10 @@ void Card::setTitle(const QString &title) {
     m_title->setText(title);
 }
 
+QString Card::title() const {
+    return m_title->text();
+}
+
 void Card::setNote(const QString &note) {
     m_note->setText(note);
     m_note->setVisible(!note.isEmpty());

@@ -18,6 +18,7 @@ public:
     /// Adds a widget at the right end of the head.
     void addTool(QWidget *tool);
     void setTitle(const QString &title);
+    [[nodiscard]] QString title() const;
     /// A quiet word after the title.
     void setNote(const QString &note);
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/live/curve_lines.h"
 
+#include <QCoreApplication>
+
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/theme/palette.h"
+#include "experiment/recipe.h"
+
 namespace lockstep::ui {
 
 using XAxis = core::RunCurves::XAxis;
@@ -38,6 +44,23 @@ QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &
         lines.append(line);
     }
     return faint + lines;
+}
+
+QList<LineData> publishedLines(const core::Published &published, std::optional<double> core::PublishedEpoch::*figure) {
+    QList<LineData> lines;
+    for (const core::PublishedRun &run : published.runs) {
+        LineData line;
+        line.key = QStringLiteral("published ") + QString::fromStdString(run.name);
+        line.name = QCoreApplication::translate("LivePage", "publ. %1").arg(QString::fromStdString(run.name));
+        line.color = methodColor(QString::fromStdString(run.method));
+        line.style = Qt::DotLine;
+        for (const core::PublishedEpoch &epoch : run.epochs)
+            if (const auto value = epoch.*figure)
+                line.points.append({double(epoch.epoch), *value});
+        if (!line.points.isEmpty())
+            lines.append(line);
+    }
+    return lines;
 }
 
 void setCurveAxes(LineChart &chart, const CurveView &view, const QString &yTitle, double epochs) {

@@ -5,13 +5,20 @@
 #include <QString>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
-#include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/line_data.h"
 #include "app/ui/pages/shared/run_look.h"
 #include "models/run_curves.h"
 
+namespace lockstep::core {
+struct Published;
+struct PublishedEpoch;
+} // namespace lockstep::core
+
 namespace lockstep::ui {
+class LineChart;
 
 /// How a person wants curves drawn.
 struct CurveView {
@@ -22,10 +29,14 @@ struct CurveView {
 
 [[nodiscard]] LineData lineOf(const RunLook &look);
 
-/// A line for each shown run, smoothed lines with the raw one of the newest repeat behind them. `endText`: the value at a line's
-/// end, by the run's place in the set.
+/// A line for each shown run, smoothed lines with the raw one of the newest repeat behind them. `endText`: the value at
+/// a line's end, by the run's place in the set.
 [[nodiscard]] QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks,
                                          const CurveView &view, const std::function<QString(int run)> &endText);
+
+/// A publication's curves, dotted; `figure`: its losses, or its epochs' durations. Without a figure no line.
+[[nodiscard]] QList<LineData> publishedLines(const core::Published &published,
+                                             std::optional<double> core::PublishedEpoch::*figure);
 
 /// Titles, kind and range of the axes; `epochs`: how many the runs have, for an axis of epochs.
 void setCurveAxes(LineChart &chart, const CurveView &view, const QString &yTitle, double epochs);

@@ -1,120 +1,130 @@
 // SPDX-License-Identifier: MIT
-// The crosshair that runs through all of Live's pictures, and the way between a place in a chart and a line of the console.
-// Its place is an x on the loss chart's axis; each other picture shows it where its runs stood there.
+#include "app/ui/pages/live/live_cursor.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "app/ui/charts/lane_view.h"
 #include "app/ui/charts/line_chart.h"
-#include "app/ui/pages/live/live_page.h"
-#include "app/ui/pages/live/live_side.h"
-#include "app/ui/pages/live/metric_card.h"
-#include "app/ui/shell/workspace.h"
+#include "app/ui/pages/live/devices_card.h"
+#include "app/ui/pages/live/shown_runs.h"
 
 namespace lockstep::ui {
 
 using XAxis = core::RunCurves::XAxis;
 
-void LivePage::connectPointers() {
-    for (LineChart *chart : {m_loss, m_metricCard->chart()}) {
-        connect(chart, &LineChart::crosshairMoved, this, &LivePage::pointAt);
-        connect(chart, &LineChart::placeChosen, this, &LivePage::choosePlace);
+LiveCursor::LiveCursor(const ShownRuns &shown, const Pictures &pictures, QObject *parent)
+    : QObject(parent), m_shown(shown), m_pictures(pictures) {
+    connectPictures();
+}
+
+void LiveCursor::connectPictures() {
+    for (const LineChart *chart : {&m_pictures.loss, &m_pictures.metric}) {
+        connect(chart, &LineChart::crosshairMoved, this, &LiveCursor::pointAt);
+        connect(chart, &LineChart::placeChosen, this, &LiveCursor::chooseX);
     }
-    connect(m_duration, &LineChart::crosshairMoved, this, &LivePage::pointAtEpoch);
-    connect(m_lanes, &LaneView::crosshairMoved, this, &LivePage::pointAtLane);
-    connect(m_lanes, &LaneView::crosshairLeft, this, [this] { pointAt({}); });
-    connect(m_duration, &LineChart::placeChosen, this, [this](double epoch, const QString &runId) {
-        const RunLook *look = lookOf(runId);
-        const auto wall =
-            look ? m_workspace.curves().wallUsAt(look->index, XAxis::Epoch, std::round(epoch)) : std::nullopt;
-        if (wall)
-            Q_EMIT timeChosen(runId, *wall, false);
-    });
-    connect(m_lanes, &LaneView::placeChosen, this, [this](const QString &runId, double laneS) {
-        if (m_laneOrigin.contains(runId))
-            Q_EMIT timeChosen(runId, m_laneOrigin.value(runId) + qint64(laneS * 1e6), false);
-    });
-    connect(m_lanes, &LaneView::markChosen, this,
-            [this](const QString &runId, qint64 wallUs) { Q_EMIT timeChosen(runId, wallUs, true); });
-    for (LineChart *chart : {m_loss, m_duration})
-        connect(chart, &LineChart::markChosen, this,
-                [this](const QString &runId, qint64 wallUs) { Q_EMIT timeChosen(runId, wallUs, true); });
+    connect(&m_pictures.durations, &LineChart::crosshairMoved, this, &LiveCursor::pointAtEpoch);
+    connect(&m_pictures.durations, &LineChart::placeChosen, this, &LiveCursor::chooseEpoch);
+    connect(&lanes(), &LaneView::crosshairMoved, this, &LiveCursor::pointAtLane);
+    connect(&lanes(), &LaneView::crosshairLeft, this, &LiveCursor::clear);
+    connect(&lanes(), &LaneView::placeChosen, this, &LiveCursor::chooseLane);
+    const auto insist = [this](const QString &runId, qint64 wallUs) { Q_EMIT timeChosen(runId, wallUs, true); };
+    connect(&lanes(), &LaneView::markChosen, this, insist);
+    for (const LineChart *chart : {&m_pictures.loss, &m_pictures.durations})
+        connect(chart, &LineChart::markChosen, this, insist);
+}
+
+LaneView &LiveCursor::lanes() const {
+    return *m_pictures.devices.lanes();
 }
 
 /// When a run stood at x, if it ever did.
-std::optional<std::int64_t> LivePage::wallUsOf(const RunLook &look, double x) const {
-    const auto curve = m_workspace.curves().curve(look.index, m_side->axis());
+std::optional<std::int64_t> LiveCursor::wallUsOf(const RunLook &look, double x) const {
+    const XAxis axis = m_shown.view().axis;
+    const auto curve = m_shown.curves().curve(look.index, axis);
     if (curve->isEmpty() || x < curve->first().x() - 1e-9 || x > curve->last().x() + 1e-9)
         return std::nullopt;
-    return m_workspace.curves().wallUsAt(look.index, m_side->axis(), x);
+    return m_shown.curves().wallUsAt(look.index, axis, x);
 }
 
 /// The epoch that ran at x, by the first run that was there.
-std::optional<double> LivePage::epochOf(double x) const {
-    if (m_side->axis() == XAxis::Epoch)
+std::optional<double> LiveCursor::epochOf(double x) const {
+    if (m_shown.view().axis == XAxis::Epoch)
         return std::max(1.0, std::ceil(x - 1e-9));
-    for (const RunLook &look : m_looks)
+    for (const RunLook &look : m_shown.looks())
         if (const auto wall = look.shown ? wallUsOf(look, x) : std::nullopt)
-            if (const auto done = m_workspace.curves().placeOf(look.index, XAxis::Epoch, *wall))
+            if (const auto done = m_shown.curves().placeOf(look.index, XAxis::Epoch, *wall))
                 return std::max(1.0, std::ceil(*done - 1e-9));
     return std::nullopt;
 }
 
-void LivePage::pointAt(std::optional<double> x) {
-    QHash<QString, double> lanes;
-    for (const RunLook &look : m_looks)
-        if (const auto wall = x && look.shown ? wallUsOf(look, *x) : std::nullopt;
-            wall && m_laneOrigin.contains(look.runId))
-            lanes.insert(look.runId, double(*wall - m_laneOrigin.value(look.runId)) * 1e-6);
-    m_loss->setCrosshair(x);
-    m_metricCard->chart()->setCrosshair(x);
-    m_duration->setCrosshair(x ? epochOf(*x) : std::nullopt);
-    m_lanes->setCrosshair(lanes);
+void LiveCursor::pointAt(std::optional<double> x) {
+    QHash<QString, double> places;
+    for (const RunLook &look : m_shown.looks())
+        if (const auto wall = x && look.shown ? wallUsOf(look, *x) : std::nullopt)
+            if (const auto origin = m_pictures.devices.originUs(look.runId))
+                places.insert(look.runId, double(*wall - *origin) * 1e-6);
+    m_pictures.loss.setCrosshair(x);
+    m_pictures.metric.setCrosshair(x);
+    m_pictures.durations.setCrosshair(x ? epochOf(*x) : std::nullopt);
+    lanes().setCrosshair(places);
 }
 
-void LivePage::pointAtEpoch(std::optional<double> epoch) {
+void LiveCursor::pointAtEpoch(std::optional<double> epoch) {
     if (!epoch)
-        return pointAt({});
+        return clear();
+    const XAxis axis = m_shown.view().axis;
     std::optional<double> x;
-    if (m_side->axis() == XAxis::Epoch)
+    if (axis == XAxis::Epoch)
         x = *epoch;
-    for (const RunLook &look : m_looks)
+    for (const RunLook &look : m_shown.looks())
         if (const auto wall =
-                !x && look.shown ? m_workspace.curves().wallUsAt(look.index, XAxis::Epoch, *epoch) : std::nullopt)
-            x = m_workspace.curves().placeOf(look.index, m_side->axis(), *wall);
+                !x && look.shown ? m_shown.curves().wallUsAt(look.index, XAxis::Epoch, *epoch) : std::nullopt)
+            x = m_shown.curves().placeOf(look.index, axis, *wall);
     pointAt(x);
-    m_duration->setCrosshair(epoch); // where the pointer is, not a whole epoch
+    m_pictures.durations.setCrosshair(epoch); // where the pointer is, not a whole epoch
 }
 
-void LivePage::pointAtLane(const QString &runId, double laneS) {
-    const RunLook *look = lookOf(runId);
-    if (!look || !m_laneOrigin.contains(runId))
+void LiveCursor::pointAtLane(const QString &runId, double laneS) {
+    const RunLook *look = m_shown.find(runId);
+    const auto origin = m_pictures.devices.originUs(runId);
+    if (!look || !origin)
         return;
-    pointAt(m_workspace.curves().placeOf(look->index, m_side->axis(),
-                                         m_laneOrigin.value(runId) + std::int64_t(laneS * 1e6)));
-    QHash<QString, double> lanes = m_lanes->crosshair();
-    lanes.insert(runId, laneS); // samples come before the first and after the last step too
-    m_lanes->setCrosshair(lanes);
+    pointAt(m_shown.curves().placeOf(look->index, m_shown.view().axis, *origin + std::int64_t(laneS * 1e6)));
+    QHash<QString, double> places = lanes().crosshair();
+    places.insert(runId, laneS); // samples come before the first and after the last step too
+    lanes().setCrosshair(places);
 }
 
-void LivePage::choosePlace(double x, const QString &runId) {
-    const RunLook *look = lookOf(runId);
+void LiveCursor::chooseX(double x, const QString &runId) {
+    const RunLook *look = m_shown.find(runId);
     if (const auto wall = look ? wallUsOf(*look, x) : std::nullopt)
         return void(Q_EMIT timeChosen(runId, *wall, false));
-    for (const RunLook &other : m_looks)
+    for (const RunLook &other : m_shown.looks())
         if (const auto wall = other.shown ? wallUsOf(other, x) : std::nullopt)
             return void(Q_EMIT timeChosen(other.runId, *wall, false));
 }
 
-void LivePage::showTime(const QString &runId, qint64 wallUs) {
-    const RunLook *look = lookOf(runId);
+void LiveCursor::chooseEpoch(double epoch, const QString &runId) {
+    const RunLook *look = m_shown.find(runId);
+    if (const auto wall = look ? m_shown.curves().wallUsAt(look->index, XAxis::Epoch, std::round(epoch)) : std::nullopt)
+        Q_EMIT timeChosen(runId, *wall, false);
+}
+
+void LiveCursor::chooseLane(const QString &runId, double laneS) {
+    if (const auto origin = m_pictures.devices.originUs(runId))
+        Q_EMIT timeChosen(runId, *origin + qint64(laneS * 1e6), false);
+}
+
+void LiveCursor::showTime(const QString &runId, qint64 wallUs) {
+    const RunLook *look = m_shown.find(runId);
     if (!look || !look->shown)
         return;
-    pointAt(m_workspace.curves().placeOf(look->index, m_side->axis(), wallUs));
-    if (m_laneOrigin.contains(runId)) {
-        QHash<QString, double> lanes = m_lanes->crosshair();
-        lanes.insert(runId, double(wallUs - m_laneOrigin.value(runId)) * 1e-6);
-        m_lanes->setCrosshair(lanes);
+    pointAt(m_shown.curves().placeOf(look->index, m_shown.view().axis, wallUs));
+    if (const auto origin = m_pictures.devices.originUs(runId)) {
+        QHash<QString, double> places = lanes().crosshair();
+        places.insert(runId, double(wallUs - *origin) * 1e-6);
+        lanes().setCrosshair(places);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
+#include <QSettings>
 #include <QSlider>
 #include <QStyledItemDelegate>
 #include <QTableView>
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 
+#include "app/ui/pages/live/live_setting.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/tables.h"
@@ -26,6 +28,7 @@ namespace lockstep::ui {
 namespace {
 
 using core::RunChoiceModel;
+constexpr int usualSmoothing = 60;
 constexpr int sideWidth = 29 * grid, sideRow = 26, boxSize = 14, sideSwatch = 16;
 
 /// A run's row: box, its line as it is drawn, its name; its pin.
@@ -150,7 +153,7 @@ void LiveSide::buildView() {
     m_axis->setFixedHeight(28);
     connect(m_axis, &QComboBox::currentIndexChanged, this, &LiveSide::axisChanged);
     m_smooth->setRange(0, 99);
-    m_smooth->setValue(60);
+    m_smooth->setValue(usualSmoothing);
     m_smooth->setAccessibleName(tr("Smoothing"));
     m_smooth->setToolTip(
         tr("Exponential moving average along the axis; the raw line stays behind it. At the left end the "
@@ -223,8 +226,27 @@ QString LiveSide::axisTitle() const {
     }
 }
 
-double LiveSide::smoothing() const {
-    return std::min(0.99, m_smooth->value() / 100.0);
+CurveView LiveSide::view() const {
+    return {axis(), axisTitle(), std::min(0.99, m_smooth->value() / 100.0)};
+}
+
+void LiveSide::saveView(QSettings &settings) const {
+    settings.setValue(liveSetting("axis"), m_axis->currentIndex());
+    settings.setValue(liveSetting("smoothing"), m_smooth->value());
+    settings.setValue(liveSetting("log"), m_log->isChecked());
+}
+
+void LiveSide::restoreView(const QSettings &settings) {
+    const int axis = settings.value(liveSetting("axis"), 0).toInt();
+    m_axis->setCurrentIndex(axis >= 0 && axis < m_axis->count() ? axis : 0);
+    m_smooth->setValue(settings.value(liveSetting("smoothing"), usualSmoothing).toInt());
+    m_log->setChecked(settings.value(liveSetting("log"), false).toBool());
+}
+
+void LiveSide::resetView() {
+    m_axis->setCurrentIndex(0);
+    m_smooth->setValue(usualSmoothing);
+    m_log->setChecked(false);
 }
 
 void LiveSide::setLooks(const std::vector<RunLook> &looks) {

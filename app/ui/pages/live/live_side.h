@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include "app/ui/pages/shared/run_look.h"
-#include "models/run_curves.h"
+#include "app/ui/pages/live/curve_lines.h"
 
 class QCheckBox;
 class QComboBox;
+class QSettings;
 class QSlider;
 class QTableView;
 
@@ -26,9 +26,11 @@ class LiveSide : public QFrame {
 public:
     LiveSide(Theme &theme, core::RunChoiceModel &choice, QWidget *parent = nullptr);
 
-    [[nodiscard]] core::RunCurves::XAxis axis() const;
-    [[nodiscard]] QString axisTitle() const; ///< with its unit
-    [[nodiscard]] double smoothing() const;  ///< 0 to 0.99
+    [[nodiscard]] CurveView view() const;
+    // The settings of the view; which runs are hidden is not kept.
+    void saveView(QSettings &settings) const;
+    void restoreView(const QSettings &settings);
+    void resetView();
     void setLooks(const std::vector<RunLook> &looks);
     [[nodiscard]] QComboBox *axisBox() const { return m_axis; }
     [[nodiscard]] QSlider *smoothSlider() const { return m_smooth; }
@@ -45,6 +47,8 @@ Q_SIGNALS:
 private:
     void buildView();
     void buildRuns();
+    [[nodiscard]] core::RunCurves::XAxis axis() const;
+    [[nodiscard]] QString axisTitle() const;
 
     Theme &m_theme;
     core::RunChoiceModel &m_choice;

@@ -2,17 +2,25 @@
 #include "app/ui/pages/live/metric_card.h"
 
 #include <QComboBox>
+#include <QSettings>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <set>
 
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/live/live_setting.h"
+#include "app/ui/pages/live/shown_runs.h"
 #include "base/format.h"
 #include "ipc/metrics.h"
 
 namespace lockstep::ui {
 
 namespace {
+
+using core::RunStore;
+
+constexpr const char *shownMetric = "shown_metric";
 
 QString helpOf(const MetricSpec &spec) {
     const QString help = QString::fromStdString(spec.help);
@@ -23,8 +31,9 @@ QString helpOf(const MetricSpec &spec) {
 
 } // namespace
 
-MetricCard::MetricCard(const Theme &theme, core::RunSet &runs, QWidget *parent)
-    : Card(tr("Metric"), parent), m_runs(runs), m_curves(&runs), m_choice(new QComboBox(this)),
+MetricCard::MetricCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
+    : LiveCard(tr("Metric"), shown, Changes(RunStore::Loss) | RunStore::Record | RunStore::State, parent),
+      m_curves(&shown.runs()), m_choice(new QComboBox(this)),
       m_chart(new LineChart(theme, QStringLiteral("metric"), this)) {
     setToolTip(tr("One metric of the training by step, over all ranks. Scripts may tell metrics of their own"));
     m_choice->setAccessibleName(tr("Metric"));
@@ -34,31 +43,43 @@ MetricCard::MetricCard(const Theme &theme, core::RunSet &runs, QWidget *parent)
     body()->addWidget(m_chart, 1);
     m_chart->setEmptyText(tr("No run that is shown has told this metric yet"));
     connect(m_choice, &QComboBox::activated, this, [this] {
-        m_wanted = m_choice->currentData().toString();
-        Q_EMIT metricChosen();
+        m_wanted = metric();
+        Q_EMIT refreshWanted(RunStore::Loss);
     });
 }
 
-bool MetricCard::isEmpty() const {
+bool MetricCard::isBlank() const {
     return m_choice->count() == 0;
+}
+
+ChartSource *MetricCard::picture() const {
+    return m_chart;
+}
+
+void MetricCard::showAll() {
+    m_chart->showAll();
 }
 
 QString MetricCard::metric() const {
     return m_choice->currentData().toString();
 }
 
-void MetricCard::setMetric(const QString &name) {
-    m_wanted = name;
-    if (const int place = m_choice->findData(name); place >= 0)
+void MetricCard::saveChoices(QSettings &settings) const {
+    settings.setValue(liveSetting(shownMetric), metric());
+}
+
+void MetricCard::restoreChoices(const QSettings &settings) {
+    m_wanted = settings.value(liveSetting(shownMetric)).toString();
+    if (const int place = m_choice->findData(m_wanted); place >= 0)
         m_choice->setCurrentIndex(place);
 }
 
 /// The metrics of the shown runs; what is chosen stays chosen while a run knows it.
-void MetricCard::offer(const std::vector<RunLook> &looks) {
+void MetricCard::offer() {
     std::set<std::string> known;
-    for (const RunLook &look : looks)
+    for (const RunLook &look : shown().looks())
         if (look.shown)
-            for (std::string &name : m_runs.at(look.index)->metrics().names())
+            for (std::string &name : shown().storeOf(look).metrics().names())
                 if (metricSpec(name).onLive)
                     known.insert(std::move(name));
     std::vector<std::string> names(known.begin(), known.end());
@@ -77,15 +98,16 @@ void MetricCard::offer(const std::vector<RunLook> &looks) {
     m_choice->setCurrentIndex(std::max(0, m_choice->findData(m_wanted)));
 }
 
-void MetricCard::draw(const std::vector<RunLook> &looks, const CurveView &view, double epochs) {
-    offer(looks);
-    if (isEmpty())
+void MetricCard::draw(Changes) {
+    offer();
+    if (isBlank())
         return m_chart->setLines({});
     const MetricSpec spec = metricSpec(metric().toStdString());
+    const CurveView &view = shown().view();
     m_choice->setToolTip(helpOf(spec));
     m_curves.setMetric(spec.name);
-    setCurveAxes(*m_chart, view, QString::fromStdString(spec.head()), epochs);
-    m_chart->setLines(curveLines(m_curves, looks, view, [&](int run) {
+    setCurveAxes(*m_chart, view, QString::fromStdString(spec.head()), shown().epochs());
+    m_chart->setLines(curveLines(m_curves, shown().looks(), view, [&](int run) {
         const auto curve = m_curves.curve(run, view.axis);
         return curve->isEmpty() ? QString() : core::significant(curve->last().y());
     }));

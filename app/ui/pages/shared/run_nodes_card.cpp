@@ -1,60 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/shared/run_nodes_card.h"
 
-#include <QHBoxLayout>
-#include <QLabel>
+#include <QVBoxLayout>
 
-#include "app/ui/charts/topology_view.h"
-#include "app/ui/theme/theme.h"
-#include "models/run_topology.h"
-#include "store/unheard.h"
+#include "app/ui/pages/shared/run_nodes_view.h"
 
 namespace lockstep::ui {
 
-RunNodesCard::RunNodesCard(const Theme &theme, QWidget *parent) : Card(tr("Nodes of the run"), parent) {
-    setToolTip(tr(
-        "Where the run's processes are, and what its method sends between them in a step. The links are those of the "
-        "agents: a lost one says nothing of the training behind it, which goes on as long as its ranks reach each "
-        "other"));
-    m_view = new TopologyView(theme, this);
-    auto *line = new QHBoxLayout;
-    line->setSpacing(3 * grid);
-    m_state = makeLabel({}, "", this);
-    m_links = makeLabel({}, "secondary", this);
-    m_links->setWordWrap(true);
-    m_links->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    line->addWidget(m_state, 0, Qt::AlignTop);
-    line->addWidget(m_links, 1, Qt::AlignTop);
-    body()->addLayout(line);
-    body()->addWidget(m_view, 1);
+RunNodesCard::RunNodesCard(const Theme &theme, QWidget *parent)
+    : Card(RunNodesView::title(), parent), m_nodes(new RunNodesView(theme, this)) {
+    setToolTip(RunNodesView::explanation());
+    body()->addWidget(m_nodes, 1);
     hide();
 }
 
 void RunNodesCard::setRuns(const std::vector<const core::RunStore *> &runs) {
-    const core::RunStore *chosen = nullptr;
-    for (const core::RunStore *run : runs)
-        if (core::hasSeveralNodes(*run) && (!chosen || chosen->over() || !run->over()))
-            chosen = run;
-    m_none = chosen == nullptr;
-    if (m_none) {
-        m_view->setTopology({});
-        return;
-    }
-    setNote(chosen->identity().title());
-    m_view->setTopology(core::topologyOf(*chosen));
-    m_state->setText(core::runLine(*chosen));
-    const QString torch = core::torchSentence(*chosen->record());
-    m_links->setText(torch.isEmpty() ? core::linksLine(*chosen) : core::linksLine(*chosen) + u'\n' + torch);
-    setStyleProperty(m_links, "role",
-                     core::linkToNodeLost(*chosen) || !core::whyUnheard(*chosen).isEmpty() ? "wrong" : "secondary");
-}
-
-QString RunNodesCard::stateText() const {
-    return m_state->text();
-}
-
-QString RunNodesCard::linksText() const {
-    return m_links->text();
+    m_nodes->setRuns(runs);
+    setNote(m_nodes->runTitle());
+    setVisible(!m_nodes->isEmpty());
 }
 
 } // namespace lockstep::ui

@@ -14,6 +14,7 @@
 #include "app/ui/charts/topology_view.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/shared/run_nodes_card.h"
+#include "app/ui/pages/shared/run_nodes_view.h"
 #include "app/ui/pages/shared/use_model.h"
 #include "app/ui/pages/verdict/verdict_advice.h"
 #include "app/ui/pages/verdict/verdict_anatomy.h"
@@ -175,8 +176,8 @@ std::vector<ChartSource *> VerdictPage::charts() const {
     std::vector<ChartSource *> out{m_speedUps, waterfall(), m_accuracy};
     if (!m_anatomy->view()->runs().isEmpty())
         out.push_back(m_anatomy->view());
-    if (!m_nodes->isEmpty())
-        out.push_back(m_nodes->view());
+    if (!m_nodes->nodes()->isEmpty())
+        out.push_back(m_nodes->nodes()->topology());
     return out;
 }
 
@@ -204,7 +205,6 @@ void VerdictPage::refresh() {
     m_anatomy->refresh();
     const auto &stores = m_workspace.runs().stores();
     m_nodes->setRuns({stores.begin(), stores.end()});
-    m_nodes->setVisible(!m_nodes->isEmpty());
     m_target->refresh();
     if (isVisible() ||
         m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often

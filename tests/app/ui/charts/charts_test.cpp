@@ -119,7 +119,7 @@ private Q_SLOTS:
         chart.setLines({line("a", points)});
         QVERIFY2(chart.drawnPoints() <= 4 * 600, qPrintable(QString::number(chart.drawnPoints())));
         double highest = 0;
-        for (const QPointF &p : chart.drawnPointsOf("a"))
+        for (const QPointF &p : chart.drawn().pointsOf("a"))
             highest = std::max(highest, p.y());
         QCOMPARE(highest, 99.0);
     }
@@ -131,7 +131,30 @@ private Q_SLOTS:
         QCOMPARE(chart.drawnPoints(), 4);
         chart.setLines({line("b", {{0, 2}, {1, 3}})});
         QCOMPARE(chart.drawnPoints(), 2);
-        QVERIFY(chart.drawnPointsOf("a").isEmpty());
+        QVERIFY(chart.drawn().pointsOf("a").isEmpty());
+    }
+
+    void aScaleZoomsToWhatTellsItsEndsApartAndForgetsAZoomToAll() {
+        DrawnLines lines;
+        QVERIFY(lines.set({line("a", {{0, 1}, {10, 5}})}));
+        lines.decimate(0, 10, 100);
+        QVERIFY2(!lines.set({line("a", {{0, 1}, {10, 5}})}), "as they were, and decimated");
+        LineScale scale;
+        const QRectF plot(100, 0, 800, 400);
+        const auto fit = [&] { return scale.fit(lines, plot.size()); };
+        QCOMPARE(fit().x.high, 10.0);
+        QVERIFY(scale.zoomTo(lines, LineScale::Span(2, 4), LineScale::Span(1, 3)));
+        fit();
+        QVERIFY(scale.isZoomed());
+        QCOMPARE(scale.placeOf({3, 2}, plot), plot.center());
+        QCOMPARE(scale.xAt(plot.center().x(), plot), 3.0);
+        QCOMPARE(scale.yAt(plot.center().y(), plot), 2.0);
+        QVERIFY(!scale.zoomTo(lines, LineScale::Span(3, 3 + 1e-9), {}));
+        QCOMPARE(scale.zoomedX(), std::optional(LineScale::Span(2, 4)));
+        QVERIFY(scale.setLog(true)); // what y was zoomed to means nothing there
+        QVERIFY(!scale.zoomedY());
+        QVERIFY(scale.zoomTo(lines, LineScale::Span(-1, 11), {}));
+        QVERIFY(!scale.isZoomed());
     }
 
     void anInfiniteLossDoesNotBreakTheAxes() {

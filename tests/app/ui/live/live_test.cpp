@@ -98,7 +98,7 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
         open(m_id);
         page()->side()->publishedBox()->setChecked(false); // its ten epochs would widen every axis
-        QTRY_VERIFY(loss()->xTo() < 4);
+        QTRY_VERIFY(loss()->scale().xTo() < 4);
         QTest::qWait(30);
     }
     void cleanup() {
@@ -136,33 +136,33 @@ private Q_SLOTS:
     }
 
     void theWheelZoomsAroundThePointerAndADoubleClickShowsAll() {
-        const double from = loss()->xFrom(), to = loss()->xTo();
+        const double from = loss()->scale().xFrom(), to = loss()->scale().xTo();
         const QPoint at = inPlot(loss(), 0.25, 0.5);
         const double under = loss()->xAt(at.x());
         wheel(loss(), at, 3);
-        QVERIFY(loss()->isZoomed());
-        QVERIFY(loss()->xTo() - loss()->xFrom() < 0.6 * (to - from));
+        QVERIFY(loss()->scale().isZoomed());
+        QVERIFY(loss()->scale().xTo() - loss()->scale().xFrom() < 0.6 * (to - from));
         QVERIFY2(std::abs(loss()->xAt(at.x()) - under) < 0.01 * (to - from), "the place under the pointer stays");
         wheel(loss(), at, -20);
-        QVERIFY2(!loss()->isZoomed(), "zooming out ends at everything");
+        QVERIFY2(!loss()->scale().isZoomed(), "zooming out ends at everything");
         wheel(loss(), at, 3);
         QTest::mouseDClick(loss()->viewport(), Qt::LeftButton, {}, at);
-        QCOMPARE(loss()->xFrom(), from);
-        QCOMPARE(loss()->xTo(), to);
+        QCOMPARE(loss()->scale().xFrom(), from);
+        QCOMPARE(loss()->scale().xTo(), to);
         wheel(loss(), at, 2, Qt::ControlModifier);
-        QVERIFY2(loss()->isZoomed() && loss()->xTo() == to, "Ctrl and wheel zoom y alone");
+        QVERIFY2(loss()->scale().isZoomed() && loss()->scale().xTo() == to, "Ctrl and wheel zoom y alone");
     }
 
     void aBandZoomsToWhatItCoversAndAFlatOneInXAlone() {
         const double from = loss()->xAt(inPlot(loss(), 0.2, 0).x()), to = loss()->xAt(inPlot(loss(), 0.6, 0).x());
         drag(loss(), inPlot(loss(), 0.2, 0.5), inPlot(loss(), 0.6, 0.5));
-        QVERIFY(std::abs(loss()->xFrom() - from) < 0.02 && std::abs(loss()->xTo() - to) < 0.02);
+        QVERIFY(std::abs(loss()->scale().xFrom() - from) < 0.02 && std::abs(loss()->scale().xTo() - to) < 0.02);
         loss()->showAll();
         QTest::qWait(20);
-        const double high = loss()->yTo(), low = loss()->yFrom();
+        const double high = loss()->scale().yTo(), low = loss()->scale().yFrom();
         drag(loss(), inPlot(loss(), 0.2, 0.25), inPlot(loss(), 0.6, 0.75));
-        QVERIFY(std::abs(loss()->yTo() - (high - 0.25 * (high - low))) < 0.02 * (high - low));
-        QVERIFY(std::abs(loss()->yFrom() - (high - 0.75 * (high - low))) < 0.02 * (high - low));
+        QVERIFY(std::abs(loss()->scale().yTo() - (high - 0.25 * (high - low))) < 0.02 * (high - low));
+        QVERIFY(std::abs(loss()->scale().yFrom() - (high - 0.75 * (high - low))) < 0.02 * (high - low));
     }
 
     void shiftAndTheMiddleButtonPan() {
@@ -170,15 +170,16 @@ private Q_SLOTS:
         QTest::qWait(20);
         const double width = loss()->chart()->plotArea().width();
         drag(loss(), inPlot(loss(), 0.6, 0.5), inPlot(loss(), 0.3, 0.5), Qt::LeftButton, Qt::ShiftModifier);
-        QVERIFY2(std::abs(loss()->xFrom() - 1.3) < 2 / width + 0.01, qPrintable(QString::number(loss()->xFrom())));
-        QVERIFY(std::abs(loss()->xTo() - loss()->xFrom() - 1) < 1e-9);
+        QVERIFY2(std::abs(loss()->scale().xFrom() - 1.3) < 2 / width + 0.01,
+                 qPrintable(QString::number(loss()->scale().xFrom())));
+        QVERIFY(std::abs(loss()->scale().xTo() - loss()->scale().xFrom() - 1) < 1e-9);
         drag(loss(), inPlot(loss(), 0.3, 0.5), inPlot(loss(), 0.6, 0.5), Qt::MiddleButton);
-        QVERIFY(std::abs(loss()->xFrom() - 1) < 4 / width + 0.01);
+        QVERIFY(std::abs(loss()->scale().xFrom() - 1) < 4 / width + 0.01);
     }
 
     void keysDoWhatTheMouseDoes() {
         loss()->setFocus();
-        const double to = loss()->xTo();
+        const double to = loss()->scale().xTo();
         QTest::keyClick(loss(), Qt::Key_Right);
         QVERIFY(loss()->crosshair());
         const double first = *loss()->crosshair();
@@ -186,16 +187,16 @@ private Q_SLOTS:
         QVERIFY(*loss()->crosshair() > first);
         QVERIFY2(page()->durationChart()->crosshair(), "the others follow");
         QTest::keyClick(loss(), Qt::Key_Plus);
-        QVERIFY(loss()->isZoomed());
-        const double from = loss()->xFrom();
+        QVERIFY(loss()->scale().isZoomed());
+        const double from = loss()->scale().xFrom();
         QTest::keyClick(loss(), Qt::Key_Right, Qt::ShiftModifier);
-        QVERIFY(loss()->xFrom() > from);
+        QVERIFY(loss()->scale().xFrom() > from);
         QTest::keyClick(loss(), Qt::Key_Home);
-        QCOMPARE(loss()->xTo(), to);
+        QCOMPARE(loss()->scale().xTo(), to);
         QTest::keyClick(loss(), Qt::Key_Plus, Qt::ControlModifier); // the menu's
-        QVERIFY(loss()->isZoomed());
+        QVERIFY(loss()->scale().isZoomed());
         QTest::keyClick(loss(), Qt::Key_0, Qt::ControlModifier);
-        QVERIFY(!loss()->isZoomed());
+        QVERIFY(!loss()->scale().isZoomed());
         QTest::keyClick(loss(), Qt::Key_Escape);
         QVERIFY(!loss()->crosshair() && !page()->durationChart()->crosshair());
         QTest::keyClick(loss(), Qt::Key_L, Qt::ControlModifier);
@@ -348,17 +349,17 @@ private Q_SLOTS:
         chart.setLines({line});
         const qsizetype shown = chart.drawnPoints();
         QVERIFY(shown > 100 && shown < 2'000);
-        QCOMPARE(chart.shownText(), QString("showing %1 of 100,000 points").arg(QLocale::c().toString(shown)));
+        QCOMPARE(chart.drawn().shownText(), QString("showing %1 of 100,000 points").arg(QLocale::c().toString(shown)));
         chart.zoomX(1'000, 1'100);
-        QCOMPARE(chart.shownText(), QString()); // all 101 of them
+        QCOMPARE(chart.drawn().shownText(), QString()); // all 101 of them
         QCOMPARE(chart.drawnPoints(), 101);
         line.windowsAPoint = 4;
         chart.setLines({line});
-        QVERIFY(chart.shownText().contains("mean of up to 4 windows"));
+        QVERIFY(chart.drawn().shownText().contains("mean of up to 4 windows"));
         curve->append(100'000, 7);
         chart.showAll();
         chart.setLines({line});
-        QCOMPARE(chart.drawnPointsOf("a").last(), QPointF(100'000, 7));
+        QCOMPARE(chart.drawn().pointsOf("a").last(), QPointF(100'000, 7));
     }
 
     void whatHappenedIsMarkedOnTheLanesTooAndLeadsToTheConsole() {
@@ -403,7 +404,8 @@ private Q_SLOTS:
         const ChartMark alert = find(ChartMark::Kind::Alert);
         QVERIFY(alert.text.contains("is slower"));
         QVERIFY(!m_window->drawer()->isUnfolded());
-        const QPointF foot(loss()->toPlot({alert.x, 1}).x(), loss()->chart()->plotArea().bottom() - 4);
+        const QPointF foot(loss()->scale().placeOf({alert.x, 1}, loss()->chart()->plotArea()).x(),
+                           loss()->chart()->plotArea().bottom() - 4);
         QTest::mouseClick(loss()->viewport(), Qt::LeftButton, {}, foot.toPoint());
         QTRY_VERIFY(m_window->drawer()->isUnfolded());
         QTRY_VERIFY(m_window->drawer()->table()->currentIndex().isValid());

@@ -14,7 +14,7 @@
 #include "app/ui/pages/nodes/node_dialog.h"
 #include "app/ui/pages/nodes/nodes_page.h"
 #include "app/ui/pages/shared/finding_list.h"
-#include "app/ui/pages/shared/run_nodes_card.h"
+#include "app/ui/pages/shared/run_nodes_view.h"
 #include "app/ui/pages/shared/ssh_question_dialog.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/empty_state.h"
@@ -309,7 +309,7 @@ private Q_SLOTS:
 
     void aRunsLinksAreToldApartFromItsState() {
         Theme theme;
-        RunNodesCard card(theme);
+        RunNodesView card(theme);
         core::RunStore run(QStringLiteral("20260102T030405Z-00000001"));
         RunRecord record;
         record.config = RunConfig();
@@ -337,11 +337,11 @@ private Q_SLOTS:
         tell(link);
         QCOMPARE(card.stateText(), QStringLiteral("Run: training"));
         QVERIFY(card.linksText().contains(QStringLiteral("link to hostB lost, its training state unknown")));
-        QVERIFY(!card.view()->topology().nodes[1].heard);
+        QVERIFY(!card.topology()->topology().nodes[1].heard);
         link.link = "up";
         tell(link);
         QCOMPARE(card.linksText(), QStringLiteral("Links: all up"));
-        QVERIFY(card.view()->topology().nodes[1].heard);
+        QVERIFY(card.topology()->topology().nodes[1].heard);
     }
 
     void eightNodesStandApart() {

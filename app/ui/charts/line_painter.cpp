@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/charts/line_painter.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/charts/end_labels.h"
+#include "app/ui/theme/theme.h"
+#include "base/format.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int noNames = 8; ///< px right of the plot
+
+/// A dense line one pixel wide: Qt's raster engine strokes wider ones through a path, a hundred times as slowly, and a
+/// line that goes up and down within each column looks no better for it.
+QPen penOf(const LineData &line, bool dense, const Palette &palette) {
+    QPen pen(line.faint ? mix(palette.surface, line.color, 0.35) : line.color);
+    pen.setWidthF(line.faint || dense ? 1.0 : line.style == Qt::DotLine ? 1.6 : 2.0);
+    pen.setStyle(line.style);
+    pen.setCapStyle(Qt::RoundCap);
+    pen.setJoinStyle(Qt::RoundJoin);
+    return pen;
+}
+
+QString endTextOf(const LineData &line) {
+    if (!line.endText.isEmpty() || line.size() == 0)
+        return line.endText;
+    return core::significant(line.at(line.size() - 1).y());
+}
+
+/// A name stands for all repeats of its run: only published lines keep their dots.
+Qt::PenStyle endStyleOf(const LineData &line) {
+    return line.style == Qt::DotLine ? Qt::DotLine : Qt::SolidLine;
+}
+
+bool isNamed(const LineData &line) {
+    return line.labelled && !line.faint && line.size() > 0;
+}
+
+EndLabel endLabel(const LineData &line, double y) {
+    return {y, line.name, endTextOf(line), line.color, endStyleOf(line)};
+}
+
+} // namespace
+
+int endNamesWidth(const DrawnLines &lines, int chartWidth, int before) {
+    QList<EndLabel> labels;
+    for (const LineData &line : lines.lines())
+        if (isNamed(line))
+            labels.append(endLabel(line, 0));
+    const int wanted = labels.isEmpty() ? noNames : int(std::ceil(endLabelsWidth(labels)));
+    if (wanted > chartWidth * 2 / 5) // a narrow chart keeps its room for the curves: the run list names them too
+        return noNames;
+    // Figures change their width all the time; the plot does not move with each of them.
+    return wanted > before || wanted < before - 24 ? wanted : before;
+}
+
+void LinePainter::paint(QPainter *painter) const {
+    if (m_content.lines.isEmpty())
+        return paintEmpty(painter);
+    painter->save();
+    painter->setClipRect(m_plot.adjusted(-2, -2, 2, 2));
+    paintMarks(painter);
+    for (qsizetype i = 0; i < m_content.lines.lines().size(); ++i)
+        paintCurve(painter, i);
+    paintBroken(painter);
+    painter->restore();
+    paintNames(painter);
+    paintShownText(painter);
+}
+
+void LinePainter::paintEmpty(QPainter *painter) const {
+    painter->setFont(Theme::font(Type::Body));
+    painter->setPen(m_palette.textMuted);
+    painter->drawText(m_view.adjusted(16, 0, -16, 0), Qt::AlignCenter | Qt::TextWordWrap, m_content.emptyText);
+}
+
+void LinePainter::paintMarks(QPainter *painter) const {
+    for (const ChartMark &mark : m_content.marks) {
+        if (mark.x < m_content.scale.xFrom() || mark.x > m_content.scale.xTo())
+            continue;
+        const double x = placeOf({mark.x, 1}).x();
+        paintMarkLine(painter, mark, x, m_plot.top(), m_plot.bottom());
+        paintMarkSign(painter, mark, x, m_plot.bottom(), m_palette);
+    }
+}
+
+void LinePainter::paintCurve(QPainter *painter, qsizetype place) const {
+    const LineScale &scale = m_content.scale;
+    const LineData &line = m_content.lines.lines()[place];
+    const core::CurvePart &part = m_content.lines.part(place);
+    const double xScale = m_plot.width() / (scale.xTo() - scale.xFrom());
+    const double yScale = m_plot.height() / (scale.yTo() - scale.yFrom());
+    painter->setPen(penOf(line, double(part.shown) > m_plot.width() / 2, m_palette));
+    painter->setBrush(Qt::NoBrush);
+    QPolygonF piece;
+    piece.reserve(part.points.size());
+    const auto flush = [&] {
+        if (piece.size() == 1)
+            painter->drawPoint(piece.first());
+        else if (!piece.isEmpty())
+            painter->drawPolyline(piece);
+        piece.clear();
+    };
+    for (const QPointF &p : part.points) {
+        const double y = scale.isLog() ? std::log10(p.y()) : p.y(); // not above zero: -inf or NaN
+        if (!std::isfinite(y)) {
+            flush();
+            continue;
+        }
+        // A plot's length beyond the picture: far points would overflow the raster's coordinates.
+        piece.append(
+            {m_plot.left() + std::clamp((p.x() - scale.xFrom()) * xScale, -m_plot.width(), 2 * m_plot.width()),
+             m_plot.bottom() - std::clamp((y - scale.yFrom()) * yScale, -m_plot.height(), 2 * m_plot.height())});
+    }
+    flush();
+    if (!line.markers || line.faint || double(part.shown) > m_plot.width() / 6)
+        return;
+    painter->setPen(Qt::NoPen);
+    painter->setBrush(line.color);
+    for (const QPointF &p : part.points)
+        if (std::isfinite(p.y()) && !(scale.isLog() && p.y() <= 0))
+            painter->drawEllipse(placeOf(p), 2.5, 2.5);
+}
+
+/// What is not finite has no place on y: it is marked at the top where it happened.
+void LinePainter::paintBroken(QPainter *painter) const {
+    const DrawnLines &lines = m_content.lines;
+    painter->setFont(Theme::font(Type::Small, QFont::DemiBold));
+    for (qsizetype i = 0; i < lines.lines().size(); ++i) {
+        if (lines.lines()[i].faint)
+            continue;
+        double free = -INFINITY; // neighbours share a word
+        for (const QPointF &point : lines.part(i).broken) {
+            const double x = placeOf({point.x(), 1}).x();
+            painter->setPen(QPen(m_palette.wrong, 1));
+            painter->drawLine(QPointF(x, m_plot.top()), QPointF(x, m_plot.top() + 8));
+            if (x < free)
+                continue;
+            const QString word = core::significant(point.y());
+            painter->drawText(QPointF(x + 3, m_plot.top() + 10), word);
+            free = x + QFontMetricsF(painter->font()).horizontalAdvance(word) + 10;
+        }
+    }
+}
+
+void LinePainter::paintNames(QPainter *painter) const {
+    if (m_namesWidth <= noNames)
+        return;
+    QList<EndLabel> labels;
+    for (const LineData &line : m_content.lines.lines()) {
+        if (!isNamed(line))
+            continue;
+        const QPointF last = line.at(line.size() - 1);
+        const double y = std::isfinite(last.y()) ? placeOf(last).y() : m_plot.top();
+        labels.append(endLabel(line, std::clamp(y, m_plot.top(), m_plot.bottom())));
+    }
+    paintEndLabels(painter, labels, m_plot, m_palette);
+}
+
+void LinePainter::paintShownText(QPainter *painter) const {
+    const QString text = m_content.lines.shownText();
+    if (text.isEmpty())
+        return;
+    painter->setFont(Theme::font(Type::Small));
+    painter->setPen(m_palette.textMuted);
+    const QRectF row(m_plot.left(), m_view.height() - 16, m_view.width() - m_plot.left() - 4, 16);
+    // Beside the axis title where there is room, else above the curves.
+    const QFontMetricsF metrics(painter->font());
+    const bool beside =
+        row.width() / 2 > metrics.horizontalAdvance(text) + metrics.horizontalAdvance(m_content.xTitle) / 2 + 12;
+    painter->drawText(beside ? row : QRectF(m_plot.left(), m_plot.top() - 8, m_plot.width(), 14),
+                      Qt::AlignRight | Qt::AlignVCenter, text);
+}
+
+void LinePainter::paintCrosshair(QPainter *painter, double x) const {
+    const DrawnLines &lines = m_content.lines;
+    if (x < m_content.scale.xFrom() || x > m_content.scale.xTo() || lines.isEmpty())
+        return;
+    QList<EndLabel> read;
+    double at = NAN;
+    for (qsizetype i = 0; i < lines.lines().size(); ++i) {
+        const LineData &line = lines.lines()[i];
+        const auto found = lines.curve(i).nearest(x);
+        if (line.faint || !found)
+            continue;
+        if (std::isnan(at) || std::abs(found->x() - x) < std::abs(at - x))
+            at = found->x();
+        read.append({0, line.name, core::significant(found->y()), line.color, line.style});
+    }
+    const double place = placeOf({x, 1}).x();
+    painter->setPen(QPen(m_palette.textMuted, 1, Qt::DashLine));
+    painter->drawLine(QPointF(place, m_plot.top()), QPointF(place, m_plot.bottom()));
+    const qsizetype room = std::max<qsizetype>(1, qsizetype((m_plot.height() - 36) / 16));
+    const qsizetype left = read.size() - room;
+    if (left > 0) {
+        read = read.mid(0, room - 1);
+        read.append({0, tr("and %1 more").arg(left + 1), {}, m_palette.textMuted, Qt::NoPen});
+    }
+    if (!read.isEmpty())
+        paintReadout(painter, QStringLiteral("%1 %2").arg(m_content.xTitle, m_content.scale.xText(at)), read, place,
+                     m_plot, m_palette);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QCoreApplication>
+#include <QRectF>
+
+#include "app/ui/charts/line_content.h"
+
+class QPainter;
+
+namespace lockstep::ui {
+struct Palette;
+
+/// Paints what a LineChart shows over axes that are there already.
+class LinePainter {
+    Q_DECLARE_TR_FUNCTIONS(LinePainter)
+public:
+    /// `plot`: between the axes; `view`: all of the chart; `namesWidth`: of endNamesWidth(). What it gets must outlive
+    /// it.
+    LinePainter(const LineContent &content, const QRectF &plot, const QRectF &view, int namesWidth,
+                const Palette &palette)
+        : m_content(content), m_plot(plot), m_view(view), m_namesWidth(namesWidth), m_palette(palette) {}
+
+    /// Marks, curves, their names at their ends, and how many of the points are shown.
+    void paint(QPainter *painter) const;
+    /// A line at `x` and a box that reads every line there.
+    void paintCrosshair(QPainter *painter, double x) const;
+
+private:
+    void paintEmpty(QPainter *painter) const;
+    void paintMarks(QPainter *painter) const;
+    void paintCurve(QPainter *painter, qsizetype place) const;
+    void paintBroken(QPainter *painter) const;
+    void paintNames(QPainter *painter) const;
+    void paintShownText(QPainter *painter) const;
+    [[nodiscard]] QPointF placeOf(const QPointF &value) const { return m_content.scale.placeOf(value, m_plot); }
+
+    const LineContent &m_content;
+    const QRectF m_plot, m_view;
+    const int m_namesWidth;
+    const Palette &m_palette;
+};
+
+/// The room that the names at the lines' ends take in a chart of that width; `before`: what they took last. It grows at
+/// once and shrinks when much is free.
+[[nodiscard]] int endNamesWidth(const DrawnLines &lines, int chartWidth, int before);
+
+} // namespace lockstep::ui

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "app/ui/pages/live/live_card.h"
+
+namespace lockstep::ui {
+class AnatomyView;
+class Theme;
+
+/// A mean step of each run of data parallel that is shown, as its devices go through it.
+class AnatomyCard : public LiveCard {
+    Q_OBJECT
+public:
+    AnatomyCard(const Theme &theme, const ShownRuns &shown, QWidget *parent);
+    [[nodiscard]] AnatomyView *view() const { return m_view; }
+    [[nodiscard]] bool isBlank() const override;
+    [[nodiscard]] ChartSource *picture() const override;
+
+protected:
+    void draw(Changes what) override;
+
+private:
+    AnatomyView *m_view;
+};
+
+} // namespace lockstep::ui

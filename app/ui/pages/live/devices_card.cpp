@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/devices_card.h"
+
+#include <QComboBox>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "analysis/history/run_marks.h"
+#include "app/ui/charts/lane_view.h"
+#include "app/ui/pages/live/shown_marks.h"
+#include "app/ui/pages/live/watching_line.h"
+#include "app/ui/theme/theme.h"
+#include "models/device_metric.h"
+#include "store/unheard.h"
+
+namespace lockstep::ui {
+namespace {
+
+using core::DeviceMetric;
+using core::RunStore;
+
+constexpr double lastSeconds = 60;
+
+/// One axis for all devices of a run: seconds since its first sample, or before its last one.
+std::optional<std::int64_t> laneOriginUs(const RunStore &run, bool whole) {
+    std::optional<std::int64_t> origin;
+    for (const std::string &device : run.devices().names())
+        if (const auto *history = run.devices().lane(device); history && !history->empty())
+            origin = whole ? std::min(origin.value_or(history->front().wallUs), history->front().wallUs)
+                           : std::max(origin.value_or(history->back().wallUs), history->back().wallUs);
+    return origin;
+}
+
+double meanOf(const QList<QPointF> &samples) {
+    double sum = 0;
+    for (const QPointF &sample : samples)
+        sum += sample.y();
+    return sum / double(samples.size());
+}
+
+} // namespace
+
+DevicesCard::DevicesCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
+    : LiveCard(tr("Devices"), shown,
+               Changes(RunStore::Devices) | RunStore::Record | RunStore::State | RunStore::Link | RunStore::Epochs |
+                   RunStore::Alerts,
+               parent),
+      m_theme(theme) {
+    setToolTip(tr("How busy each device was, sampled five times a second. CPU: busy share of its cores (a rank "
+                  "that spins while it waits counts as busy). GPU: share of time in which any kernel ran. Memory, "
+                  "power and temperature where a device tells them"));
+    QStringList metrics;
+    for (const DeviceMetric metric : core::deviceMetrics)
+        metrics.append(core::metricTitle(metric));
+    m_metric = addChoice("metric", metrics, tr("What the lanes show, all on one scale"));
+    m_window = addChoice("window", {tr("whole run"), tr("last 60 s")},
+                         tr("All runs on one time axis: from each run's beginning, or the last 60 s of each"));
+    for (const QComboBox *box : {m_metric, m_window})
+        connect(box, &QComboBox::currentIndexChanged, this, [this] { Q_EMIT refreshWanted(RunStore::Devices); });
+    m_lanes = new LaneView(m_theme, QStringLiteral("devices"), this);
+    body()->addWidget(m_lanes, 1);
+    m_watching = new WatchingLine(this);
+    body()->addWidget(m_watching);
+}
+
+ChartSource *DevicesCard::picture() const {
+    return m_lanes;
+}
+
+DeviceMetric DevicesCard::metric() const {
+    return core::deviceMetrics[m_metric->currentIndex()];
+}
+
+bool DevicesCard::whole() const {
+    return m_window->currentIndex() == 0;
+}
+
+std::optional<std::int64_t> DevicesCard::originUs(const QString &runId) const {
+    const auto found = m_originUs.constFind(runId);
+    return found == m_originUs.constEnd() ? std::nullopt : std::optional(found.value());
+}
+
+void DevicesCard::draw(Changes what) {
+    m_lanes->setEmptyText(shown().whyEmpty(tr("Device samples arrive five times a second while a run trains")));
+    if (what & (RunStore::Devices | RunStore::Record | RunStore::Link | RunStore::State))
+        drawLanes();
+    drawMarks();
+    if (what & (RunStore::Devices | RunStore::State | RunStore::Link))
+        m_watching->refresh(shown());
+}
+
+void DevicesCard::drawLanes() {
+    QList<Lane> lanes;
+    double full = metric() == DeviceMetric::Utilisation ? 1 : 0;
+    for (const RunLook &look : shown().looks())
+        if (look.shown && look.latest)
+            addLanes(look, lanes, full);
+    double end = 1;
+    for (const Lane &lane : lanes)
+        if (!lane.samples.isEmpty())
+            end = std::max(end, lane.samples.constLast().x());
+    const QString scale = metric() == DeviceMetric::Utilisation || full <= 0
+                              ? QString()
+                              : tr("full lane: %1").arg(core::metricText(full, metric()));
+    setNote(whole() || !scale.isEmpty() ? scale : tr("last 60 s of each run"));
+    m_lanes->setMetric(metric(), full);
+    m_lanes->setLanes(lanes, whole() ? 0 : -lastSeconds, whole() ? end : 0,
+                      whole() ? tr("time since the run's first sample / s")
+                              : tr("time before the run's last sample / s"));
+}
+
+/// The lanes of a run's devices; raises `full` to the largest value.
+void DevicesCard::addLanes(const RunLook &look, QList<Lane> &lanes, double &full) {
+    const RunStore &run = shown().storeOf(look);
+    const auto originUs = laneOriginUs(run, whole());
+    if (originUs)
+        m_originUs.insert(look.runId, *originUs);
+    for (const std::string &device : run.devices().names()) {
+        Lane lane{look.name, look.runId, QString::fromStdString(device), look.color, {}, {}, tr("not sampled yet"), {}};
+        if (const auto *history = run.devices().lane(device); history && !history->empty())
+            addSamples(lane, *history, *originUs, full);
+        addWords(lane, run, device);
+        lanes.append(lane);
+    }
+}
+
+void DevicesCard::addSamples(Lane &lane, const std::deque<core::LaneSample> &history, std::int64_t originUs,
+                             double &full) const {
+    for (const core::LaneSample &sample : history) {
+        const double at = double(sample.wallUs - originUs) / 1e6;
+        const auto value = core::metricValue(sample.sample, metric());
+        if (!value || !(whole() || at >= -lastSeconds))
+            continue;
+        lane.samples.append({at, *value});
+        full = std::max(full, *value);
+    }
+    const DeviceSample &newest = history.back().sample;
+    if (metric() == DeviceMetric::Memory && newest.memoryTotalBytes && newest.memoryUsedBytes)
+        full = std::max(full, *newest.memoryTotalBytes);
+    lane.unknown = core::whyUnknown(newest.kind, metric());
+}
+
+void DevicesCard::addWords(Lane &lane, const RunStore &run, const std::string &device) const {
+    // A finished run's latest sample says nothing: its mean does. Behind a lost link nothing is known of now.
+    const bool over = run.over();
+    lane.unheard = core::whyUnheard(run, device);
+    std::optional<double> value;
+    const auto *history = run.devices().lane(device);
+    if (over && !lane.samples.isEmpty())
+        value = meanOf(lane.samples);
+    else if (lane.unheard.isEmpty() && history && !history->empty())
+        value = core::metricValue(history->back().sample, metric());
+    lane.value = core::metricText(value, metric());
+    lane.hint =
+        tr("<b>%1 %2</b><br>%3").arg(lane.run.toHtmlEscaped(), lane.device) +
+        (!lane.unheard.isEmpty()  ? lane.unheard.toHtmlEscaped()
+         : lane.samples.isEmpty() ? lane.unknown
+                                  : (over ? tr("mean over the samples shown: ") : tr("latest sample: ")) + lane.value);
+}
+
+/// What happened to a run, and where its epochs ended, on the lanes' own time.
+void DevicesCard::drawMarks() {
+    QList<ChartMark> marks;
+    for (const RunLook &look : shown().looks()) {
+        const auto origin = originUs(look.runId);
+        if (!look.shown || !look.latest || !origin)
+            continue;
+        const RunStore &run = shown().storeOf(look);
+        std::vector<core::RunMark> all = core::runMarks(run);
+        const std::vector<core::RunMark> ends = core::epochEnds(run);
+        all.insert(all.end(), ends.begin(), ends.end());
+        for (const core::RunMark &mark : all) {
+            ChartMark out = chartMark(look, mark, m_theme.palette());
+            out.x = double(mark.wallUs - *origin) / 1e6;
+            if (!mark.error)
+                out.color = m_theme.palette().text; // the run's own colour is what it would stand on
+            marks.append(out);
+        }
+    }
+    m_lanes->setMarks(marks);
+}
+
+} // namespace lockstep::ui

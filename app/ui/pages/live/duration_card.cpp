@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/duration_card.h"
+
+#include <QComboBox>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/live/shown_marks.h"
+#include "app/ui/theme/theme.h"
+#include "base/format.h"
+#include "experiment/recipe.h"
+#include "ipc/median.h"
+#include "models/live_figures.h"
+#include "store/run_progress.h"
+
+namespace lockstep::ui {
+
+using core::RunStore;
+
+DurationCard::DurationCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
+    : LiveCard(tr("Duration per epoch"), shown,
+               Changes(RunStore::Epochs) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link |
+                   RunStore::Loss,
+               parent),
+      m_theme(theme) {
+    setToolTip(tr("Wall time of an epoch's training loop, evaluation left out, the slowest rank's"));
+    const QComboBox *choice =
+        addChoice("durations", {tr("each epoch"), tr("median")}, tr("Every epoch, or the median of the complete ones"));
+    m_chart = new LineChart(theme, QStringLiteral("duration-per-epoch"), this);
+    m_chart->setAxisTitles(tr("epoch"), tr("duration / s"));
+    m_chart->setWholeX(true);
+    m_chart->setZeroBased(true);
+    m_medians = new BarChart(theme, QStringLiteral("median-epoch-duration"), this);
+    m_medians->setAxisTitle(tr("median duration of an epoch / s"));
+    auto *stack = new QStackedWidget(this);
+    stack->addWidget(m_chart);
+    stack->addWidget(m_medians);
+    connect(choice, &QComboBox::currentIndexChanged, stack, &QStackedWidget::setCurrentIndex);
+    body()->addWidget(stack, 1);
+}
+
+ChartSource *DurationCard::picture() const {
+    return m_chart;
+}
+
+void DurationCard::showAll() {
+    m_chart->showAll();
+}
+
+void DurationCard::draw(Changes what) {
+    const QString empty = shown().whyEmpty(tr("The first epoch's time arrives when it is complete"));
+    m_chart->setEmptyText(empty);
+    m_medians->setEmptyText(empty);
+    if (what & (RunStore::Epochs | RunStore::Record | RunStore::State))
+        drawDurations();
+    drawMarks();
+}
+
+void DurationCard::drawDurations() {
+    const QList<LineData> lines = durationLines();
+    QList<LineData> published;
+    if (const auto *all = shown().published()) {
+        published = publishedLines(*all, &core::PublishedEpoch::durationS);
+        for (LineData &line : published)
+            line.endText = core::seconds(line.points.constLast().y());
+    }
+    double last = std::max(2.0, shown().epochs());
+    for (const LineData &line : published)
+        last = std::max(last, line.points.constLast().x());
+    m_chart->setXRange(1, last);
+    m_chart->setLines(lines + published);
+    m_medians->setBars(medianBars(published));
+}
+
+QList<LineData> DurationCard::durationLines() const {
+    QList<LineData> lines;
+    for (const RunLook &look : shown().looks()) {
+        if (!look.shown)
+            continue;
+        LineData line = lineOf(look);
+        line.markers = true;
+        for (const core::MergedEpoch &epoch : shown().storeOf(look).epochs().merged())
+            if (epoch.complete)
+                line.points.append({double(epoch.epoch), epoch.durationS});
+        if (!line.points.isEmpty())
+            line.endText = core::seconds(line.points.constLast().y());
+        lines.append(line);
+    }
+    return lines;
+}
+
+QList<BarData> DurationCard::medianBars(const QList<LineData> &published) const {
+    QList<BarData> bars;
+    for (const RunLook &look : shown().looks()) {
+        if (!look.latest) // nor shown, then
+            continue;
+        const RunStore &run = shown().storeOf(look);
+        const auto median = core::medianEpochS(run);
+        bars.append(
+            {look.name, look.color, false, median,
+             median ? core::seconds(median) + (run.over() ? QString() : tr(" (live)")) : tr("no epoch complete yet"),
+             tr("Median over the complete epochs of the newest repeat")});
+    }
+    for (const LineData &line : published) {
+        std::vector<double> all;
+        for (const QPointF &p : line.points)
+            all.push_back(p.y());
+        const auto median = lockstep::median(all);
+        bars.append(
+            {line.name, line.color, true, median, core::seconds(median),
+             tr("Median of the published epochs, %1").arg(QString::fromStdString(shown().published()->machine))});
+    }
+    return bars;
+}
+
+void DurationCard::drawMarks() {
+    QList<ChartMark> marks = shownMarks(shown(), core::RunCurves::XAxis::Epoch, m_theme.palette());
+    marks.removeIf([](const ChartMark &mark) { // one after each epoch would be on every tick
+        return mark.kind == ChartMark::Kind::Checkpoint;
+    });
+    for (ChartMark &mark : marks)
+        mark.x = std::max(1.0, std::ceil(mark.x - 1e-9));
+    m_chart->setMarks(marks);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/loss_card.h"
+
+#include <QVBoxLayout>
+
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/pages/live/shown_marks.h"
+#include "app/ui/theme/theme.h"
+#include "base/format.h"
+#include "experiment/recipe.h"
+
+namespace lockstep::ui {
+
+using core::RunCurves;
+using core::RunStore;
+
+LossCard::LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
+    : LiveCard(tr("Loss"), shown,
+               Changes(RunStore::Loss) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link,
+               parent),
+      m_theme(theme), m_chart(new LineChart(theme, QStringLiteral("loss"), this)) {
+    setToolTip(tr(
+        "Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a "
+        "line's end is the mean over its last complete epoch, as publications print it. The wheel, a dragged band, + "
+        "and - zoom, Shift and drag pan, a double click shows all; arrows move the crosshair; a click scrolls the "
+        "console to that time"));
+    body()->addWidget(m_chart, 1);
+}
+
+ChartSource *LossCard::picture() const {
+    return m_chart;
+}
+
+void LossCard::showAll() {
+    m_chart->showAll();
+}
+
+void LossCard::draw(Changes what) {
+    m_chart->setEmptyText(shown().whyEmpty(tr("The first loss arrives with the first steps")));
+    if (what & (RunStore::Loss | RunStore::Record | RunStore::State))
+        drawCurves();
+    m_chart->setMarks(shownMarks(shown(), shown().view().axis, m_theme.palette())); // a curve that grows moves them too
+}
+
+void LossCard::drawCurves() {
+    const CurveView &view = shown().view();
+    RunCurves &curves = shown().curves();
+    QList<LineData> lines = curveLines(curves, shown().looks(), view, [&](int run) {
+        const auto epochs = curves.epochPoints(run, view.axis);
+        return epochs.isEmpty() ? QString() : core::significant(epochs.constLast().y());
+    });
+    if (const auto *published = shown().published(); published && view.axis == RunCurves::XAxis::Epoch)
+        lines += publishedLines(*published, &core::PublishedEpoch::loss);
+    setCurveAxes(*m_chart, view, tr("cross-entropy"), shown().epochs());
+    m_chart->setLines(lines);
+}
+
+} // namespace lockstep::ui

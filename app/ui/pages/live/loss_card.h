@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "app/ui/pages/live/live_card.h"
+
+namespace lockstep::ui {
+class LineChart;
+class Theme;
+
+/// The loss of every run that is shown, with what happened to it.
+class LossCard : public LiveCard {
+    Q_OBJECT
+public:
+    LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent);
+    [[nodiscard]] LineChart *chart() const { return m_chart; }
+    [[nodiscard]] ChartSource *picture() const override;
+    void showAll() override;
+
+protected:
+    void draw(Changes what) override;
+
+private:
+    void drawCurves();
+
+    const Theme &m_theme;
+    LineChart *m_chart;
+};
+
+} // namespace lockstep::ui

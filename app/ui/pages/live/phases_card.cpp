@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/phases_card.h"
+
+#include <QVBoxLayout>
+
+#include "app/ui/charts/phase_bars.h"
+#include "app/ui/pages/live/shown_runs.h"
+#include "models/live_figures.h"
+
+namespace lockstep::ui {
+namespace {
+
+QList<PhasePart> partsOf(const std::vector<core::StepPhase> &phases) {
+    QList<PhasePart> out;
+    for (const core::StepPhase &phase : phases)
+        out.append({QString::fromStdString(phase.phase), phase.seconds});
+    return out;
+}
+
+} // namespace
+
+PhasesCard::PhasesCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
+    : LiveCard(tr("Where a step goes"), shown, Changes(core::RunStore::Phases) | core::RunStore::Record, parent,
+               pauseOfMeans),
+      m_bars(new PhaseBars(theme, QStringLiteral("phases"), this)) {
+    setToolTip(tr("Mean time of each phase of a training step, by rank. Full colour computes, light loads, "
+                  "hatched communicates or waits; the thin row below tells what lies inside"));
+    body()->addWidget(m_bars, 1);
+}
+
+ChartSource *PhasesCard::picture() const {
+    return m_bars;
+}
+
+void PhasesCard::draw(Changes) {
+    m_bars->setEmptyText(shown().whyEmpty(tr("The phases of a step arrive with the first steps")));
+    QList<PhaseBar> bars;
+    for (const RunLook &look : shown().looks()) {
+        if (!look.latest)
+            continue;
+        const core::RunStore &run = shown().storeOf(look);
+        for (const core::RankStep &step : core::rankSteps(run)) {
+            const QString label =
+                run.ranks().expected() > 1 ? tr("%1 rank %2").arg(look.name).arg(step.rank) : look.name;
+            if (!step.additive.empty())
+                bars.append({label, look.color, partsOf(step.additive), partsOf(step.nested)});
+        }
+    }
+    m_bars->setBars(bars);
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QList>
+
+#include "app/ui/charts/chart_marks.h"
+#include "app/ui/pages/live/shown_runs.h"
+
+namespace lockstep::core {
+struct RunMark;
+}
+
+namespace lockstep::ui {
+
+/// What happened to a run as a mark of a chart; its x is left to whoever knows the axis.
+[[nodiscard]] ChartMark chartMark(const RunLook &look, const core::RunMark &mark, const Palette &palette);
+
+/// What happened to the runs that are shown, where it stands on an axis of their curves.
+[[nodiscard]] QList<ChartMark> shownMarks(const ShownRuns &shown, core::RunCurves::XAxis axis, const Palette &palette);
+
+} // namespace lockstep::ui

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QString>
+
+#include <vector>
+
+#include "app/ui/pages/live/curve_lines.h"
+#include "app/ui/pages/shared/run_look.h"
+
+namespace lockstep::core {
+struct Published;
+class RunCurves;
+class RunStore;
+} // namespace lockstep::core
+
+namespace lockstep::ui {
+class Workspace;
+
+/// What all of Live's cards draw: the runs of the contrast, how each looks, and how a person wants curves drawn.
+class ShownRuns {
+public:
+    explicit ShownRuns(Workspace &workspace) : m_workspace(workspace) {}
+
+    /// Finds out anew which runs there are and which are hidden.
+    void refresh();
+    void setView(const CurveView &view) { m_view = view; }
+    void setPublishedWanted(bool wanted) { m_publishedWanted = wanted; }
+
+    [[nodiscard]] const std::vector<RunLook> &looks() const { return m_looks; }
+    [[nodiscard]] const RunLook *find(const QString &runId) const; ///< null: no such run
+    [[nodiscard]] const core::RunStore &storeOf(const RunLook &look) const;
+    [[nodiscard]] core::RunSet &runs() const;
+    [[nodiscard]] core::RunCurves &curves() const; ///< of the loss
+    [[nodiscard]] const CurveView &view() const { return m_view; }
+    /// The figures of a publication that are to be drawn too; null: none.
+    [[nodiscard]] const core::Published *published() const;
+    /// The most epochs that a shown run will have, as far as it is known.
+    [[nodiscard]] double epochs() const;
+    /// What a picture without anything says: that all runs are hidden, or else `otherwise`.
+    [[nodiscard]] QString whyEmpty(const QString &otherwise) const;
+
+private:
+    Workspace &m_workspace;
+    std::vector<RunLook> m_looks;
+    CurveView m_view;
+    bool m_publishedWanted = false;
+};
+
+} // namespace lockstep::ui

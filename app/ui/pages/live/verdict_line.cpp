@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/verdict_line.h"
+
+#include "analysis/compare/verdict.h"
+#include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+
+VerdictLine::VerdictLine(const Theme &theme, Workspace &workspace, QWidget *parent)
+    : WrappedLabel(nullptr, parent), m_theme(theme), m_workspace(workspace) {
+    setTextInteractionFlags(Qt::TextBrowserInteraction);
+    connect(&m_workspace, &Workspace::opened, this, &VerdictLine::refresh);
+    connect(&m_workspace, &Workspace::resultsChanged, this, &VerdictLine::refresh);
+    connect(&m_theme, &Theme::changed, this, &VerdictLine::refresh);
+    refresh();
+}
+
+/// The speed-ups alone: why they are so, and what speaks against taking them at their word, is on Verdict.
+void VerdictLine::refresh() {
+    const core::ResultTable &table = m_workspace.results().table();
+    const core::VerdictText verdict = core::verdictText(table);
+    if (verdict.sentence.empty()) {
+        setWords(tr("No verdict yet: it takes a complete epoch of the reference and of another run."));
+        setToolTip({});
+        return;
+    }
+    const auto reservations = table.reservations.size();
+    const QString link = reservations == 0   ? tr("Why?")
+                         : reservations == 1 ? tr("Why? One reservation")
+                                             : tr("Why? %1 reservations").arg(reservations);
+    setWords(
+        (m_workspace.complete() ? tr("<b>Verdict:</b> %1 %2") : tr("<b>Verdict so far:</b> %1 %2"))
+            .arg(QString::fromStdString(verdict.speedUps).toHtmlEscaped(),
+                 // by name: a label keeps the colour of a link from when its text was laid out
+                 QStringLiteral("<a href='verdict' style='color:%2'>%1</a>").arg(link, m_theme.palette().text.name())));
+    setToolTip(QStringLiteral("<p>%1</p><p>%2</p>")
+                   .arg(QString::fromStdString(verdict.sentence).toHtmlEscaped(),
+                        tr("Reference's time ÷ run's time, both measured. More on Verdict (Ctrl+3)")));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/live/watching_line.h"
+
+#include "analysis/causes/watching.h"
+#include "app/ui/pages/live/shown_runs.h"
+#include "store/run_store.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr qint64 watchingEveryMs = 2000; ///< a label that changes is laid out and painted anew
+
+QString watchingSentence(const ShownRuns &shown) {
+    QString sentence;
+    for (const RunLook &look : shown.looks()) {
+        const core::RunStore &run = shown.storeOf(look);
+        if (run.over() || run.lifecycle().link() == core::LinkState::Lost) // what it takes now is not known then
+            continue;
+        sentence = core::watchingNowText(run.devices().viewersShare(),
+                                         run.record() ? run.record()->freeCores : std::optional<int>());
+    }
+    return sentence;
+}
+
+} // namespace
+
+WatchingLine::WatchingLine(QWidget *parent) : WrappedLabel("small", parent) {
+    setTextInteractionFlags(Qt::TextSelectableByMouse);
+    setToolTip(tr("Processor time of all windows and commands that follow the run on its machine, mean of ten "
+                  "seconds, as the run's agent measures it. The display server is not in it"));
+    hide();
+}
+
+void WatchingLine::refresh(const ShownRuns &shown) {
+    const QString sentence = watchingSentence(shown);
+    if (!sentence.isEmpty() && m_written.isValid() && m_written.elapsed() < watchingEveryMs)
+        return;
+    sentence.isEmpty() ? m_written.invalidate() : m_written.start();
+    setWords(sentence);
+    setVisible(!sentence.isEmpty());
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QElapsedTimer>
+
+#include "app/ui/widgets/wrapped_label.h"
+
+namespace lockstep::ui {
+class ShownRuns;
+
+/// What following the run that goes on takes of its machine; hidden while none goes on.
+class WatchingLine : public WrappedLabel {
+    Q_OBJECT
+public:
+    explicit WatchingLine(QWidget *parent);
+    void refresh(const ShownRuns &shown);
+
+private:
+    QElapsedTimer m_written; ///< since the last sentence; not valid: none is there
+};
+
+} // namespace lockstep::ui
