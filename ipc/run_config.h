@@ -9,6 +9,7 @@
 
 #include "ipc/error.h"
 #include "ipc/methods.h"
+#include "ipc/models.h"
 #include "ipc/placement.h"
 
 namespace lockstep {
@@ -22,9 +23,9 @@ inline constexpr double defaultBucketMb = 25, firstBucketMb = 1;
 /// Defaults here are the defaults everywhere.
 struct RunConfig {
     Method method = Method::Baseline;
-    std::string dpReplicas = "each-step";     ///< each-step | persistent
-    std::string model = "lenet";              ///< lenet | convnet
-    std::string dataset = "fashion-mnist";    ///< fashion-mnist | mnist
+    std::string dpReplicas = "each-step"; ///< each-step | persistent
+    std::string model{modelTable.front().name};
+    std::string dataset{dataSetTable.front().name};
     std::string dataDir;                      ///< empty: where the distribution's package puts it
     std::int64_t trainSamples = 0;            ///< 0: all of them; else the first N of the training set
     std::string device = "cpu";               ///< cpu | cuda

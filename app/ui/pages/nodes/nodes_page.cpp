@@ -116,9 +116,10 @@ Card *NodesPage::buildTopology(QWidget *parent) {
     m_method->setAccessibleName(tr("Method"));
     m_method->setToolTip(tr("Whose traffic is drawn"));
     m_model = new QComboBox(card);
-    for (const char *model : {"lenet", "convnet"})
-        m_model->addItem(QString::fromLatin1(model));
-    m_model->setCurrentIndex(1);
+    for (const ModelSpec &model : modelTable)
+        m_model->addItem(qs(model.name));
+    m_model->setCurrentIndex(
+        int(std::ranges::max_element(modelTable, {}, &ModelSpec::parameters) - modelTable.begin()));
     m_model->setAccessibleName(tr("Model"));
     m_model->setToolTip(tr("Its gradients travel once a step"));
     m_devices = new QComboBox(card);
