@@ -45,7 +45,6 @@ struct SampleSpec {
 inline constexpr SampleSpec grayImages{.values = Values::Pixels, .sizes = {1, 28, 28}, .classes = 10};
 /// The samples that affine augmentation can turn, shift and scale.
 inline constexpr const SampleSpec &affineSamples = grayImages;
-inline constexpr SampleSpec shortPhrases{.values = Values::Tokens, .sizes = {16}, .classes = 4};
 
 struct DataSetSpec {
     std::string_view name;  ///< in configs, recipes and flags: "fashion-mnist"
@@ -80,16 +79,6 @@ inline constexpr std::array dataSetTable{
                 .targets = "labels-idx1-ubyte",
                 .package = "",
                 .canBeDownloaded = true},
-    DataSetSpec{.name = "phrases",
-                .title = "Phrases",
-                .sample = shortPhrases,
-                .trainSamples = 640,
-                .mean = 0,
-                .std = 1,
-                .inputs = "tokens-idx2-ubyte",
-                .targets = "labels-idx1-ubyte",
-                .package = "",
-                .canBeDownloaded = false},
 };
 
 struct ModelSpec {
@@ -107,11 +96,6 @@ inline constexpr std::array modelTable{
               .sample = grayImages,
               .parameters = 1'199'882,
               .keys = {"dropout"}},
-    ModelSpec{.name = "bag",
-              .about = "the mean of the tokens' embeddings",
-              .sample = shortPhrases,
-              .parameters = 2'084,
-              .keys = {}},
 };
 
 /// The row of that name; nothing for a name that is not in the table (a script may say any).

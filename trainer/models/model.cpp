@@ -8,7 +8,6 @@
 #include <torch/torch.h>
 
 #include "ipc/models.h"
-#include "trainer/models/bag.h"
 #include "trainer/models/convnet.h"
 #include "trainer/models/lenet.h"
 
@@ -50,8 +49,7 @@ struct Maker {
 constexpr std::array makers{
     Maker{"lenet", [](std::optional<double>) -> std::shared_ptr<Model> { return std::make_shared<LeNet>(); }},
     Maker{"convnet",
-          [](std::optional<double> dropout) -> std::shared_ptr<Model> { return std::make_shared<ConvNet>(dropout); }},
-    Maker{"bag", [](std::optional<double>) -> std::shared_ptr<Model> { return std::make_shared<Bag>(); }}};
+          [](std::optional<double> dropout) -> std::shared_ptr<Model> { return std::make_shared<ConvNet>(dropout); }}};
 static_assert(std::ranges::equal(makers, modelTable, {}, &Maker::name, &ModelSpec::name),
               "a maker for each row of ipc/models.h, in its order");
 
