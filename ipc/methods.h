@@ -13,7 +13,7 @@
 
 namespace lockstep {
 
-enum class Method : std::uint8_t { Baseline, Dp, Ddp, PsSync, AllReduceAfter };
+enum class Method : std::uint8_t { Baseline, Dp, Ddp, PsSync };
 
 /// What ranks send each other in a step. K: bytes of all gradients; N: ranks.
 enum class Traffic : std::uint8_t {
@@ -100,20 +100,6 @@ inline constexpr std::array methodTable{
                .notRecorded = "ps-sync's gradients go through the host, which a CUDA graph can't hold",
                .keys = {"backend", "bucket_mb", "interface"},
                .phases = {phase::exposed, phase::comm, phase::wait}},
-    MethodSpec{.id = Method::AllReduceAfter,
-               .name = "all-reduce-after",
-               .title = "all-reduce after",
-               .label = "All-reduce after",
-               .longName = "one all-reduce after backward",
-               .about = "likewise, with one all-reduce after backward",
-               .color = "#56B4E9",
-               .severalDevices = true,
-               .processPerDevice = true,
-               .traffic = Traffic::Ring,
-               .notOnGpus = "all-reduce-after sends gradients between CPU devices only",
-               .notRecorded = "all-reduce-after's all-reduce is not recorded in a CUDA graph",
-               .keys = {"backend", "interface"},
-               .phases = {phase::exposed, phase::comm}},
 };
 
 [[nodiscard]] constexpr const MethodSpec &specOf(Method method) {

@@ -4,7 +4,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include "trainer/comm/step_graphs.h"
-#include "trainer/strategies/all_reduce_after.h"
 #include "trainer/strategies/baseline.h"
 #include "trainer/strategies/ddp.h"
 #include "trainer/strategies/graphed.h"
@@ -39,18 +38,13 @@ Made makeDdp(const StrategyParts &parts) {
                                  Ddp::Options{parts.config.bucketMb, parts.bucketOrder, server}, parts.trace);
 }
 
-Made makeAllReduceAfter(const StrategyParts &parts) {
-    return std::make_unique<AllReduceAfter>(parts.model, parts.communicator, parts.clock);
-}
-
 struct Maker {
     Method method;
     Made (*make)(const StrategyParts &parts);
 };
 
 constexpr std::array makers{Maker{Method::Baseline, makeBaseline}, Maker{Method::Dp, makeDp},
-                            Maker{Method::Ddp, makeDdp}, Maker{Method::PsSync, makeDdp},
-                            Maker{Method::AllReduceAfter, makeAllReduceAfter}};
+                            Maker{Method::Ddp, makeDdp}, Maker{Method::PsSync, makeDdp}};
 static_assert(makers.size() == methodTable.size(), "every method has a strategy");
 
 } // namespace
