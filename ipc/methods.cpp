@@ -19,10 +19,6 @@ static_assert(rowsFollowTheEnumerators(), "methodTable's rows stand in the order
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> colorsOfOthers{
     {{"ps-async", "#8B5CF6"}, {"pipeline", "#009E73"}}};
 
-bool claims(const MethodSpec &method, std::string_view key) {
-    return std::ranges::find(method.keys, key) != method.keys.end();
-}
-
 } // namespace
 
 const MethodSpec *findMethod(std::string_view name) {
@@ -36,8 +32,7 @@ bool isDistributed(std::string_view method) {
 }
 
 bool knowsKey(Method method, std::string_view key) {
-    return claims(specOf(method), key) ||
-           std::ranges::none_of(methodTable, [&](const MethodSpec &other) { return claims(other, key); });
+    return knowsKey(methodTable, specOf(method), key);
 }
 
 const MethodSpec &methodOf(Traffic traffic) {

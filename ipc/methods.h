@@ -3,6 +3,7 @@
 // The ways to train, one row each: what a method is called, how it is drawn, where it may run, what it sends and reports.
 // A new method is an enumerator and a row here, a class in trainer/strategies, and its line in
 // trainer/strategies/make_strategy.cpp.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -121,7 +122,13 @@ inline constexpr std::array methodTable{
     return method.severalDevices && !method.processPerDevice;
 }
 
-/// Whether a key of RunConfig means anything for the method: no method claims it for itself, or this one does.
+/// Whether a key of RunConfig means anything for a row: no row of the table claims it for itself, or this one does.
+template <class Row, std::size_t N>
+[[nodiscard]] constexpr bool knowsKey(const std::array<Row, N> &table, const Row &row, std::string_view key) {
+    const auto claims = [key](const Row &one) { return std::ranges::find(one.keys, key) != one.keys.end(); };
+    return claims(row) || std::ranges::none_of(table, claims);
+}
+/// The same of a method.
 [[nodiscard]] bool knowsKey(Method method, std::string_view key);
 
 /// The first method with that traffic.

@@ -9,6 +9,7 @@
 
 #include "ipc/error.h"
 #include "ipc/methods.h"
+#include "ipc/models.h"
 #include "ipc/placement.h"
 
 namespace lockstep {
@@ -21,11 +22,11 @@ inline constexpr double defaultBucketMb = 25, firstBucketMb = 1;
 /// runConfigFields() is the only list of its fields. The defaults here are the defaults everywhere.
 struct RunConfig {
     Method method = Method::Baseline;
-    std::string dpReplicas = "each-step";     ///< each-step | persistent
-    std::string model = "lenet";              ///< lenet | convnet
-    std::string dataset = "fashion-mnist";    ///< fashion-mnist | mnist
+    std::string dpReplicas = "each-step"; ///< each-step | persistent
+    std::string model{modelTable.front().name};
+    std::string dataset{dataSetTable.front().name};
     std::string dataDir;                      ///< empty: where the package of the distribution puts it
-    std::int64_t trainSamples = 0;            ///< 0: all; N: the first N images of the training set
+    std::int64_t trainSamples = 0;            ///< 0: all; N: the first N samples of the training set
     std::string device = "cpu";               ///< cpu | cuda
     std::vector<std::string> devices = {"0"}; ///< indices of CPU devices, or CUDA indices / GPU UUIDs
     int coresPerDevice = 1;                   ///< cores of a CPU device

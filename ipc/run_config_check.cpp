@@ -88,6 +88,20 @@ void checkMethod(const RunConfig &config, Report &report) {
         report.add("backend", "nccl needs GPUs, the device kind is cpu", "use gloo or auto");
 }
 
+void checkData(const RunConfig &config, Report &report) {
+    const ModelSpec *model = findModel(config.model);
+    const DataSetSpec *dataSet = findDataSet(config.dataset);
+    if (!model || !dataSet)
+        return; // checkFields() says so
+    if (auto error = mismatch(*model, *dataSet))
+        report.add(std::move(*error));
+    if (config.augment == "affine" && dataSet->sample != affineSamples)
+        report.add("augment",
+                   "affine turns " + inWords(affineSamples) + ", and " + config.dataset + " holds " +
+                       inWords(dataSet->sample),
+                   "use the augmentation none");
+}
+
 void checkDevices(const RunConfig &config, Report &report) {
     std::set<std::string> seen;
     for (const std::string &device : config.devices) {
@@ -241,6 +255,7 @@ std::vector<Error> validate(const RunConfig &config) {
     if (!report.has("batch_size") && !report.has("batch_per_device"))
         checkBatch(config, report);
     checkMethod(config, report);
+    checkData(config, report);
     if (!report.has("devices"))
         checkDevices(config, report);
     checkLoader(config, report);

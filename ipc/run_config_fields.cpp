@@ -13,14 +13,16 @@ namespace {
 
 using namespace field;
 
-constexpr auto methods = [] {
-    std::array<std::string_view, methodTable.size()> names;
-    std::ranges::transform(methodTable, names.begin(), &MethodSpec::name);
+template <class Row, std::size_t N> constexpr auto namesOf(const std::array<Row, N> &table) {
+    std::array<std::string_view, N> names;
+    std::ranges::transform(table, names.begin(), &Row::name);
     return names;
-}();
+}
+
+constexpr auto methods = namesOf(methodTable);
 constexpr std::array<std::string_view, 2> replicaModes{"each-step", "persistent"};
-constexpr std::array<std::string_view, 2> modelNames{"lenet", "convnet"};
-constexpr std::array<std::string_view, 2> datasets{"fashion-mnist", "mnist"};
+constexpr auto modelNames = namesOf(modelTable);
+constexpr auto datasets = namesOf(dataSetTable);
 constexpr std::array<std::string_view, 2> deviceKinds{"cpu", "cuda"};
 constexpr std::array<std::string_view, 3> backends{"auto", "gloo", "nccl"};
 constexpr std::array<std::string_view, 2> lrRules{"none", "linear"};
@@ -89,6 +91,11 @@ bool hasWorkers(const RunConfig &config) {
     return config.workers > 0;
 }
 
+bool hasImages(const RunConfig &config) {
+    const DataSetSpec *dataSet = findDataSet(config.dataset);
+    return !dataSet || dataSet->sample.values == Values::Pixels;
+}
+
 bool usesMomentum(const RunConfig &config) {
     return config.optimizer == "sgd";
 }
@@ -136,29 +143,31 @@ std::string methodsExplained() {
     return text;
 }
 
-/// "ddp and ps-sync"
-std::string distributedMethods() {
-    std::string text;
+/// "ddp and ps-sync": the methods that a key means something for.
+std::string methodsWith(std::string_view key) {
+    std::vector<std::string> names;
     for (const MethodSpec &method : methodTable)
-        if (method.processPerDevice)
-            text += (text.empty() ? "" : " and ") + std::string(method.name);
+        if (knowsKey(method.id, key))
+            names.emplace_back(method.name);
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
     return text;
 }
 
 std::vector<FieldSpec> mainRows() {
     using enum FieldGroup;
-    static const std::string methodHelp = "How to train: " + methodsExplained() + ".";
+    static const std::string methodHelp = "How to train: " + methodsExplained() + ".",
+                             modelHelp = "Network to train: " + modelsInWords() + ".",
+                             dataSetHelp = "Samples to train on: " + dataSetsInWords() + ".";
     return {
         choiceRow<MethodField>("method", "Method", methodHelp, Main, methods, {.effect = FieldEffect::Means}),
         choiceRow<Choice<"dp_replicas", &C::dpReplicas, replicaModes>>(
             "dp_replicas", "DP replicas",
             "When dp copies the parameters to its devices: before every step, as torch's DataParallel does, or once.",
             Advanced, replicaModes, {.effect = FieldEffect::Means}),
-        choiceRow<Choice<"model", &C::model, modelNames>>(
-            "model", "Model", "Network to train: lenet (61,706 parameters) or convnet, PyTorch's MNIST example.", Main,
-            modelNames),
-        choiceRow<Choice<"dataset", &C::dataset, datasets>>(
-            "dataset", "Data set", "Images to train on: 60,000 of 28 × 28 pixels, 10 classes.", Main, datasets),
+        choiceRow<Choice<"model", &C::model, modelNames>>("model", "Model", modelHelp, Main, modelNames),
+        choiceRow<Choice<"dataset", &C::dataset, datasets>>("dataset", "Data set", dataSetHelp, Main, datasets),
         row<Text<"data_dir", &C::dataDir>>("data_dir", "Data folder",
                                            "Folder with the four IDX files, plain or .gz; empty: where the "
                                            "distribution's package puts them.",
@@ -171,7 +180,7 @@ std::vector<FieldSpec> mainRows() {
 
 std::vector<FieldSpec> deviceRows() {
     using enum FieldGroup;
-    static const std::string backendHelp = "What carries the gradients of " + distributedMethods() +
+    static const std::string backendHelp = "What carries the gradients of " + methodsWith("backend") +
                                            ": gloo, nccl (GPUs only), or auto, which takes what fits.";
     return {
         choiceRow<Choice<"device", &C::device, deviceKinds>>(
@@ -235,7 +244,7 @@ std::vector<FieldSpec> trainingRows() {
 
 std::vector<FieldSpec> dataRows() {
     using enum FieldGroup;
-    static const std::string bucketHelp = "Gradients " + distributedMethods() + " send at a time, in MiB.";
+    static const std::string bucketHelp = "Gradients " + methodsWith("bucket_mb") + " send at a time, in MiB.";
     return {
         row<Integer<"workers", &C::workers, 0, 256>>(
             "workers", "Loading threads a process",
@@ -265,7 +274,8 @@ std::vector<FieldSpec> dataRows() {
             precisions),
         row<Switch<"channels_last", &C::channelsLast>>(
             "channels_last", "Channels last",
-            "Keep images and convolutions in NHWC order, which some devices do faster.", FieldType::Switch, Training),
+            "Keep images and convolutions in NHWC order, which some devices do faster.", FieldType::Switch, Training,
+            {.applies = hasImages}),
         row<Switch<"cuda_graph", &C::cudaGraph>>(
             "cuda_graph", "CUDA graph",
             "Record a step's work on the GPU once and launch it as a whole from then on, which spares the host most of "
@@ -320,7 +330,8 @@ std::vector<FieldSpec> fileRows() {
 } // namespace
 
 bool appliesTo(const FieldSpec &field, const RunConfig &config) {
-    return knowsKey(config.method, field.key) && (!field.applies || field.applies(config));
+    return knowsKey(config.method, field.key) && knowsKey(config.model, field.key) &&
+           (!field.applies || field.applies(config));
 }
 
 std::string effectiveValue(const FieldSpec &field, const RunConfig &config) {

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "data/dataset_download.h"
 #include "ipc/file_system.h"
+#include "ipc/models.h"
 #include "output.h"
 #include "stop_signals.h"
 
@@ -53,7 +54,7 @@ int getDataCommand(const GetDataOptions &options) {
     const Result<core::DatasetSource> source = sourceFor(options);
     if (!source)
         return complain(source.error());
-    const std::string folder = options.folder.empty() ? core::datasetFolder(source->name) : options.folder;
+    const std::string folder = options.folder.empty() ? downloadedDataFolder(source->name) : options.folder;
     core::DatasetDownload download(*source, folder);
     const bool terminal = ::isatty(STDERR_FILENO) != 0;
     QString shown;

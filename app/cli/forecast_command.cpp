@@ -13,6 +13,7 @@
 #include "experiment/recipe.h"
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
+#include "ipc/models.h"
 #include "ipc/run_folder.h"
 #include "lab/forecast_record.h"
 #include "lab/lab_report.h"
@@ -28,7 +29,11 @@ using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 using Errors = std::vector<Error>;
 
-constexpr std::int64_t mnistSamples = 60'000; ///< training images of mnist and of fashion-mnist
+/// Training samples an epoch; 0: of a data set that is not known.
+std::int64_t samplesOf(const RunConfig &config) {
+    const DataSetSpec *dataSet = findDataSet(config.dataset);
+    return config.trainSamples > 0 ? config.trainSamples : dataSet ? dataSet->trainSamples : 0;
+}
 
 /// The subject of the forecast.
 struct Subject {
@@ -290,7 +295,7 @@ int forecastCommand(const ForecastOptions &options) {
     record.input.devices = *devices;
     record.input.batchPerDevice = record.config.batchPerDevice > 0;
     record.input.batch = record.input.batchPerDevice ? record.config.batchPerDevice : record.config.batchSize;
-    record.input.samples = record.config.trainSamples > 0 ? record.config.trainSamples : mnistSamples;
+    record.input.samples = samplesOf(record.config);
     record.input.bucketMb = record.config.bucketMb;
     record.input.onCpu = record.config.device == "cpu";
     record.lab = lab->id;

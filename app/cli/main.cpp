@@ -11,6 +11,7 @@
 #include "export/export.h"
 #include "history_options.h"
 #include "ipc/logging.h"
+#include "ipc/models.h"
 #include "ipc/socket_folder.h"
 #include "job_commands.h"
 #include "nodes_options.h"
@@ -180,7 +181,11 @@ void addForecast(CLI::App &app, cli::ForecastOptions &options, int &exitCode) {
 
 void addGetData(CLI::App &app, cli::GetDataOptions &options, int &exitCode) {
     auto *get = app.add_subcommand("get-data", "Download a data set and check it; resumes an interrupted download");
-    get->add_option("DATASET", options.dataset, "mnist or fashion-mnist")->required();
+    std::string names;
+    for (const DataSetSpec &set : dataSetTable)
+        if (set.canBeDownloaded)
+            names += (names.empty() ? "" : " or ") + std::string(set.name);
+    get->add_option("DATASET", options.dataset, names)->required();
     get->add_option("--dir", options.folder, "Folder for its files; default: where the trainer looks");
     get->add_option("--mirror", options.mirrors,
                     "URL of a folder with the files, tried first; may be given several times")

@@ -49,7 +49,7 @@ int main(int count, char **words) {
         return refuse("SAMPLES EPOCHS BATCH CORES OUT");
     const auto env = readRankEnvironment("env://", processEnvironment());
     const auto cores = parseCores(words[4]);
-    const auto set = loadImageSet("fashion-mnist", {}, Split::Train, std::atoll(words[1]));
+    const auto set = loadDataSet("fashion-mnist", {}, Split::Train, std::atoll(words[1]));
     if (!env || !cores || !set)
         return refuse((!env ? env.error() : !cores ? cores.error() : set.error()).message());
     pinThread({cores->at(static_cast<std::size_t>(env->rank))});
@@ -77,7 +77,7 @@ int main(int count, char **words) {
         const auto begun = std::chrono::steady_clock::now();
         loader.startEpoch(epoch, epochs - 1);
         while (const auto batch = loader.next()) {
-            crossEntropy(model.forward(batch->images), batch->labels).backward();
+            crossEntropy(model.forward(batch->inputs), batch->targets).backward();
             averageEach(model.parameters(), communicator);
             optimizer.step();
             optimizer.clearGradients();

@@ -22,7 +22,7 @@ int main(int count, char **words) {
         return 2;
     }
     const auto cores = parseCores(words[6]);
-    const auto set = loadImageSet("fashion-mnist", {}, Split::Train, std::atoll(words[1]));
+    const auto set = loadDataSet("fashion-mnist", {}, Split::Train, std::atoll(words[1]));
     if (!cores || !set) {
         std::fprintf(stderr, "%s\n", (!cores ? cores.error() : set.error()).message().c_str());
         return 2;
@@ -43,7 +43,7 @@ int main(int count, char **words) {
         images = 0;
         loader.startEpoch(epoch, epochs - 1);
         while (const auto batch = loader.next())
-            images += batch->labels.size(0);
+            images += batch->targets.size(0);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
         times += (times.empty() ? "" : ",") + std::to_string(took.count());
     }

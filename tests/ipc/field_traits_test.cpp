@@ -41,6 +41,7 @@ private Q_SLOTS:
         QVERIFY(!applies("cuda_graph", {}) && !applies("cuda_graph", {{"method", "ddp"}, {"device", "cuda"}}));
         QVERIFY(applies("cores_per_device", {}) && !applies("cores_per_device", {{"device", "cuda"}}));
         QVERIFY(applies("cores_per_device", {{"device", "cuda"}, {"nodes", "a%e:0;b%e:0 kind=cpu"}}));
+        QVERIFY(!applies("dropout", {{"model", "lenet"}}) && applies("dropout", {{"model", "convnet"}}));
         QVERIFY(!applies("worker_cores", {}) && applies("worker_cores", {{"workers", "1"}}));
     }
 

@@ -66,7 +66,7 @@ TEST_SUITE("affine") {
             MESSAGE("skipped: LOCKSTEP_PEERS names no Python with torchvision");
             return;
         }
-        const auto set = loadImageSet("fashion-mnist", "", Split::Train, 10000);
+        const auto set = loadDataSet("fashion-mnist", "", Split::Train, 10000);
         REQUIRE(set.has_value());
         constexpr std::uint64_t seed = 77;
         constexpr std::int64_t epoch = 2;
@@ -88,10 +88,10 @@ TEST_SUITE("affine") {
         loader.startEpoch(epoch, epoch);
         std::vector<torch::Tensor> made;
         while (auto batch = loader.next())
-            made.push_back(batch->images);
+            made.push_back(batch->inputs);
         const TempFolder folder;
         TensorFile file;
-        file.tensors = {{"images", set->images.index_select(0, torch::tensor(order))},
+        file.tensors = {{"images", set->inputs.squeeze(1).index_select(0, torch::tensor(order))},
                         {"degrees", degrees},
                         {"scales", scales},
                         {"shifts", shifts},

@@ -9,7 +9,7 @@
 
 #include "tests/figure.h"
 #include "tests/trainer/peers.h"
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 #include "trainer/data/loader.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/models/model.h"
@@ -215,15 +215,14 @@ TEST_SUITE("engine_run") {
                 for (const auto &[name, value] : weights.tensors)
                     if (name == item.key())
                         item.value().copy_(value);
-            const auto test = *trainer::loadImageSet("fashion-mnist", "", trainer::Split::Test, 301);
+            const auto test = *trainer::loadDataSet("fashion-mnist", "", trainer::Split::Test, 301);
             const auto right =
-                model->forward(trainer::normalize(test.images, test.mean, test.std, torch::kFloat64)).argmax(1) ==
-                test.labels;
+                model->forward(trainer::normalize(test.inputs, test.spec, torch::kFloat64)).argmax(1) == test.targets;
             const Summary summary = readSummary(folder / "s");
             CHECK(bodiesOf<EvalFrame>(frames).at(0).samples == 301);
             CHECK(*summary.testAccuracy == doctest::Approx(right.sum().item<double>() / 301).epsilon(1e-12));
             for (int c = 0; c < 10; ++c) {
-                const auto own = test.labels == c;
+                const auto own = test.targets == c;
                 CHECK(summary.perClassAccuracy.at(static_cast<std::size_t>(c)) ==
                       doctest::Approx((right & own).sum().item<double>() / own.sum().item<double>()).epsilon(1e-12));
             }

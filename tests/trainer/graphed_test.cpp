@@ -69,9 +69,9 @@ Walked walk(const std::string &name, const std::string &kind, std::vector<std::s
         Batch batch{torch::randn({samples, 1, 28, 28}, pictures), labels, real};
         if (maker) { // any samples will do, such as the labels
             batch = maker->prepare({labels.data_ptr<std::int64_t>(), std::size_t(samples)}, 3, real);
-            CHECK(!batch.images.defined());
+            CHECK(!batch.inputs.defined());
             strategy->makeOnDevice(batch);
-            CHECK(batch.labels.size(0) == samples);
+            CHECK(batch.targets.size(0) == samples);
         }
         strategy->bring(batch, c10::Device(torch::kCPU), true);
         losses.push_back(strategy->step(batch, false).loss);
@@ -122,10 +122,10 @@ TEST_SUITE("graphed") {
     }
 
     TEST_CASE("with --loader device batches are made by a graph of their own, from other samples each time") {
-        ImageSet set;
+        DataSet set;
         torch::manual_seed(5);
-        set.images = torch::randint(0, 256, {10, 28, 28}, torch::kUInt8);
-        set.labels = torch::arange(10);
+        set.inputs = torch::randint(0, 256, {10, 1, 28, 28}, torch::kUInt8);
+        set.targets = torch::arange(10);
         LoaderOptions options;
         options.device = c10::Device(torch::kCPU);
         for (const bool affine : {false, true}) {

@@ -19,31 +19,29 @@ using namespace lockstep::trainer::test;
 
 namespace {
 
-ImageSet makeSet(std::int64_t n) {
-    ImageSet set;
+DataSet makeSet(std::int64_t n) {
+    DataSet set;
     torch::manual_seed(11);
-    set.images = torch::randint(0, 256, {n, 28, 28}, torch::kUInt8);
-    set.labels = torch::arange(n).remainder(10);
-    set.mean = 0.2860;
-    set.std = 0.3530;
+    set.inputs = torch::randint(0, 256, {n, 1, 28, 28}, torch::kUInt8);
+    set.targets = torch::arange(n).remainder(10);
     return set;
 }
 
 struct Seen {
-    std::vector<torch::Tensor> images, labels;
+    std::vector<torch::Tensor> inputs, targets;
     std::vector<std::int64_t> real;
 };
 
 void readEpoch(Loader &loader, std::int64_t epoch, std::int64_t lastEpoch, Seen &seen, std::int64_t first = 0) {
     loader.startEpoch(epoch, lastEpoch, first);
     while (auto batch = loader.next()) {
-        seen.images.push_back(batch->images);
-        seen.labels.push_back(batch->labels);
+        seen.inputs.push_back(batch->inputs);
+        seen.targets.push_back(batch->targets);
         seen.real.push_back(batch->real);
     }
 }
 
-Seen readEpochs(const ImageSet &set, const LoaderOptions &options, std::int64_t epochs) {
+Seen readEpochs(const DataSet &set, const LoaderOptions &options, std::int64_t epochs) {
     Loader loader(set, options);
     Seen seen;
     for (std::int64_t epoch = 0; epoch < epochs; ++epoch)
@@ -52,9 +50,9 @@ Seen readEpochs(const ImageSet &set, const LoaderOptions &options, std::int64_t 
 }
 
 bool same(const Seen &a, const Seen &b) {
-    bool equal = a.images.size() == b.images.size() && a.real == b.real;
-    for (std::size_t i = 0; equal && i < a.images.size(); ++i)
-        equal = torch::equal(a.images[i], b.images[i]) && torch::equal(a.labels[i], b.labels[i]);
+    bool equal = a.inputs.size() == b.inputs.size() && a.real == b.real;
+    for (std::size_t i = 0; equal && i < a.inputs.size(); ++i)
+        equal = torch::equal(a.inputs[i], b.inputs[i]) && torch::equal(a.targets[i], b.targets[i]);
     return equal;
 }
 
@@ -89,23 +87,23 @@ TEST_SUITE("loader") {
         Seen seen;
         readEpoch(loader, 3, 3, seen);
         const auto order = torch::tensor(sampleOrder(50, 1, 0, 1, 3).indices);
-        CHECK(seen.images.size() == 4);
-        CHECK(seen.images.back().size(0) == 2);
-        CHECK(torch::equal(torch::cat(seen.labels), set.labels.index_select(0, order)));
+        CHECK(seen.inputs.size() == 4);
+        CHECK(seen.inputs.back().size(0) == 2);
+        CHECK(torch::equal(torch::cat(seen.targets), set.targets.index_select(0, order)));
         const auto expected =
-            set.images.index_select(0, order).unsqueeze(1).to(torch::kFloat32).div(255).sub(set.mean).div(set.std);
-        CHECK(torch::equal(torch::cat(seen.images), expected));
-        CHECK(torch::equal(normalize(set.images, set.mean, set.std, torch::kFloat32).index_select(0, order), expected));
+            set.inputs.index_select(0, order).to(torch::kFloat32).div(255).sub(set.spec.mean).div(set.spec.std);
+        CHECK(torch::equal(torch::cat(seen.inputs), expected));
+        CHECK(torch::equal(normalize(set.inputs, set.spec, torch::kFloat32).index_select(0, order), expected));
     }
 
     TEST_CASE("fp64 pixels are computed in fp64") {
         const auto set = makeSet(8);
-        const auto expected = set.images.unsqueeze(1).to(torch::kFloat64).div(255).sub(set.mean).div(set.std);
-        CHECK(torch::equal(normalize(set.images, set.mean, set.std, torch::kFloat64), expected));
+        const auto expected = set.inputs.to(torch::kFloat64).div(255).sub(set.spec.mean).div(set.spec.std);
+        CHECK(torch::equal(normalize(set.inputs, set.spec, torch::kFloat64), expected));
         LoaderOptions options;
         options.dtype = torch::kFloat64;
         const auto seen = readEpochs(set, options, 1);
-        CHECK(torch::equal(seen.images.at(0),
+        CHECK(torch::equal(seen.inputs.at(0),
                            expected.index_select(0, torch::tensor(sampleOrder(8, 1, 0, 1, 0).indices))));
     }
 
@@ -129,6 +127,31 @@ TEST_SUITE("loader") {
                     }
                 }
             }
+        }
+    }
+
+    TEST_CASE("tokens come as they are, and several targets of a sample together, from every kind of loader") {
+        DataSet set;
+        set.spec.sample = {.values = Values::Tokens, .sizes = {16}, .classes = 4};
+        set.inputs = torch::arange(50 * 16).remainder(256).view({50, 16});
+        for (const torch::Tensor &targets :
+             {torch::arange(50).remainder(4), torch::arange(150).remainder(4).view({50, 3})}) {
+            set.targets = targets;
+            LoaderOptions options;
+            options.batchSize = 16;
+            const auto order = torch::tensor(sampleOrder(50, 1, 0, 1, 0).indices);
+            for (const int workers : {0, 2})
+                for (const char *kind : {"batch", "item", "device"}) {
+                    CAPTURE(kind);
+                    options.workers = workers;
+                    options.itemwise = std::string_view(kind) == "item";
+                    options.device =
+                        std::string_view(kind) == "device" ? std::optional(c10::Device(torch::kCPU)) : std::nullopt;
+                    const auto seen = readEpochs(set, options, 1);
+                    CHECK(torch::equal(torch::cat(seen.inputs), set.inputs.index_select(0, order)));
+                    CHECK(torch::equal(torch::cat(seen.targets), set.targets.index_select(0, order)));
+                }
+            CHECK(torch::equal(normalize(set.inputs, set.spec, torch::kFloat64), set.inputs));
         }
     }
 
@@ -172,7 +195,7 @@ TEST_SUITE("loader") {
             return std::find(order.indices.begin(), order.indices.end(), sample) - order.indices.begin();
         };
         const auto first = sampleOrder(24, 1, 0, 1, 0), second = sampleOrder(24, 1, 0, 1, 1);
-        CHECK_FALSE(torch::equal(whole.images[0][placeOf(first, 5)], whole.images[1][placeOf(second, 5)]));
+        CHECK_FALSE(torch::equal(whole.inputs[0][placeOf(first, 5)], whole.inputs[1][placeOf(second, 5)]));
         for (int rank = 0; rank < 3; ++rank) {
             options.worldSize = 3;
             options.rank = rank;
@@ -180,8 +203,8 @@ TEST_SUITE("loader") {
             const auto part = readEpochs(set, options, 1);
             const auto order = sampleOrder(24, 3, rank, 1, 0);
             for (std::int64_t i = 0; i < 8; ++i)
-                CHECK(torch::equal(part.images[0][i],
-                                   whole.images[0][placeOf(first, order.indices[static_cast<std::size_t>(i)])]));
+                CHECK(torch::equal(part.inputs[0][i],
+                                   whole.inputs[0][placeOf(first, order.indices[static_cast<std::size_t>(i)])]));
         }
     }
 
@@ -195,7 +218,7 @@ TEST_SUITE("loader") {
         const auto whole = sampleOrder(50, 1, 0, 1, epoch).indices;
         Loader first(set, options);
         first.startEpoch(epoch, epoch);
-        const auto images = first.next()->images;
+        const auto images = first.next()->inputs;
         for (std::size_t i = 0; i < whole.size(); ++i)
             expected[whole[i]] = images[static_cast<std::int64_t>(i)];
         options.batchSize = 4;
@@ -209,7 +232,7 @@ TEST_SUITE("loader") {
                             Loader loader(set, options);
                             Seen seen;
                             readEpoch(loader, epoch, epoch, seen, firstBatch);
-                            const auto got = torch::cat(seen.images);
+                            const auto got = torch::cat(seen.inputs);
                             REQUIRE(got.size(0) == static_cast<std::int64_t>(order.size()) - 4 * firstBatch);
                             bool same = true;
                             for (std::int64_t i = 0; i < got.size(0); ++i)
@@ -238,7 +261,7 @@ TEST_SUITE("loader") {
             const auto seen = readEpochs(set, options, 1);
             for (std::size_t i = 0; i < seen.real.size(); ++i) {
                 real += seen.real[i];
-                all += seen.labels[i].size(0);
+                all += seen.targets[i].size(0);
             }
         }
         CHECK(real == 10);
@@ -256,16 +279,16 @@ TEST_SUITE("loader") {
             Loader loader(set, options);
             Seen seen;
             readEpoch(loader, 1, 2, seen, 7);
-            REQUIRE(seen.images.size() == 3);
-            CHECK(torch::equal(seen.images[0], expected.images[17]));
+            REQUIRE(seen.inputs.size() == 3);
+            CHECK(torch::equal(seen.inputs[0], expected.inputs[17]));
             loader.startEpoch(1, 2, 10); // resumed at the epoch's very end
             CHECK_FALSE(loader.next());
             loader.startEpoch(2, 2);
-            CHECK(torch::equal(loader.next()->images, expected.images[20]));
+            CHECK(torch::equal(loader.next()->inputs, expected.inputs[20]));
             loader.startEpoch(0, 0); // left after one batch
-            CHECK(torch::equal(loader.next()->images, expected.images[0]));
+            CHECK(torch::equal(loader.next()->inputs, expected.inputs[0]));
             loader.startEpoch(0, 0);
-            CHECK(torch::equal(loader.next()->images, expected.images[0]));
+            CHECK(torch::equal(loader.next()->inputs, expected.inputs[0]));
         }
     }
 
@@ -282,8 +305,8 @@ TEST_SUITE("loader") {
             loader.startEpoch(epoch, 7);
             std::this_thread::sleep_for(std::chrono::microseconds(jump * 37 % 900));
             loader.startEpoch((epoch + 3) % 8, 7, 1);
-            CHECK(torch::equal(loader.next()->images,
-                               expected.images[static_cast<std::size_t>((epoch + 3) % 8 * 2 + 1)]));
+            CHECK(torch::equal(loader.next()->inputs,
+                               expected.inputs[static_cast<std::size_t>((epoch + 3) % 8 * 2 + 1)]));
         }
     }
 

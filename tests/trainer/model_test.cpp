@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <torch/torch.h>
 
+#include "ipc/models.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/models/model.h"
 #include "trainer/models/relu_max_pool.h"
@@ -66,6 +67,26 @@ TEST_SUITE("model") {
             for (const auto &parameter : seeded(name)->named_parameters())
                 found.emplace_back(parameter.key(), parameter.value().sizes().vec());
             CHECK(found == shapes);
+        }
+    }
+
+    TEST_CASE("every model has the parameters that its row tells, and takes the row's samples to its classes") {
+        for (const ModelSpec &row : modelTable) {
+            CAPTURE(row.name);
+            const auto model = *makeModel(row.name, {});
+            std::int64_t parameters = 0;
+            for (const auto &parameter : model->parameters())
+                parameters += parameter.numel();
+            CHECK(parameters == row.parameters);
+            std::vector<std::int64_t> sizes{2};
+            sizes.insert(sizes.end(), row.sample.sizes.begin(), row.sample.sizes.begin() + row.sample.dimensions());
+            const auto dtype = row.sample.values == Values::Tokens ? torch::kInt64 : torch::kFloat32;
+            for (const bool bf16 : {false, true}) {
+                model->setAutocast(bf16);
+                const auto logits = model->forward(torch::ones(sizes, dtype));
+                CHECK(logits.sizes() == torch::IntArrayRef{2, row.sample.classes});
+                CHECK((logits.scalar_type() == torch::kFloat32));
+            }
         }
     }
 
@@ -171,7 +192,7 @@ TEST_SUITE("model") {
         const auto unknown = makeModel("resnet", std::nullopt);
         REQUIRE_FALSE(unknown);
         CHECK(unknown.error().message().find("'resnet'") != std::string::npos);
-        CHECK(unknown.error().message().find("lenet or convnet") != std::string::npos);
+        CHECK(unknown.error().message().find(modelNames()) != std::string::npos);
         CHECK(unknown.error().kind == ErrorKind::BadArgument);
         for (const double rate : {-0.1, 1.0, std::nan("")})
             CHECK_FALSE(makeModel("convnet", rate));

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 
 namespace lockstep::trainer::test {
 
@@ -24,10 +24,10 @@ void writeIdx(const std::string &path, const torch::Tensor &data) {
 SmallData::SmallData(std::int64_t trainImages, std::int64_t testImages) {
     for (const auto &[split, prefix, count] :
          {std::tuple(Split::Train, "train", trainImages), std::tuple(Split::Test, "t10k", testImages)}) {
-        const auto set = loadImageSet("fashion-mnist", "", split, count);
+        const auto set = loadDataSet("fashion-mnist", "", split, count);
         REQUIRE(set.has_value());
-        writeIdx(m_folder / (std::string(prefix) + "-images-idx3-ubyte"), set->images);
-        writeIdx(m_folder / (std::string(prefix) + "-labels-idx1-ubyte"), set->labels);
+        writeIdx(m_folder / (std::string(prefix) + "-images-idx3-ubyte"), set->inputs.squeeze(1));
+        writeIdx(m_folder / (std::string(prefix) + "-labels-idx1-ubyte"), set->targets);
     }
 }
 

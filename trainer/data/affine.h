@@ -9,9 +9,13 @@
 #include <array>
 #include <cstdint>
 
-#include "trainer/data/pixels.h"
+#include "ipc/models.h"
 
 namespace lockstep::trainer {
+
+/// Images that it turns: ipc/run_config_check.cpp refuses others. Known here, so that the compiler can unroll what runs for each pixel.
+inline constexpr int imageSide = affineSamples.sizes[1], imagePixels = affineSamples.count();
+static_assert(imagePixels == imageSide * imageSide, "one channel, as wide as high");
 
 struct AffineDraw {
     float degrees = 0;          ///< -15..15

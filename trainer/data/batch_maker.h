@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 #include "trainer/data/loader.h"
 
 namespace lockstep::trainer {
@@ -13,18 +13,18 @@ namespace lockstep::trainer {
 class BatchMaker {
 public:
     /// `set` must outlive it.
-    BatchMaker(const ImageSet &set, const LoaderOptions &options);
+    BatchMaker(const DataSet &set, const LoaderOptions &options);
 
     /// `samples` index the set; `epoch` (from 0) only picks the augmentation.
     [[nodiscard]] Batch make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
 
 private:
     template <class T>
-    void fill(torch::Tensor &images, std::span<const std::int64_t> samples, std::int64_t epoch,
+    void fill(torch::Tensor &inputs, std::span<const std::int64_t> samples, std::int64_t epoch,
               const std::array<T, 256> &table) const;
     [[nodiscard]] torch::Tensor item(std::int64_t sample, std::int64_t epoch) const;
 
-    const ImageSet &m_set;
+    const DataSet &m_set;
     LoaderOptions m_options;
     bool m_pin;
     std::array<float, 256> m_table32;

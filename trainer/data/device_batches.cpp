@@ -6,7 +6,6 @@
 #include <torch/torch.h>
 
 #include "trainer/data/affine.h"
-#include "trainer/data/pixels.h"
 
 namespace lockstep::trainer {
 
@@ -14,7 +13,7 @@ namespace {
 
 constexpr int termsOfImage = 2 * imageSide; ///< x and y of the source, for each column or row
 
-/// What a batch takes to the device, in one copy: which samples, and each image's AffineTerms. Eight bytes each, the shift four.
+/// What a batch takes to the device, in one copy: which samples, and with affine each one's AffineTerms. Eight bytes each, the shift four.
 std::int64_t bytesOf(std::int64_t n, bool affine) {
     return 8 * n * (1 + (affine ? 2 * termsOfImage + 1 : 0));
 }
@@ -29,7 +28,7 @@ template <class T> torch::Tensor part(const torch::Tensor &bytes, std::int64_t &
 /// The parts of that copy, wherever it is.
 struct Terms {
     torch::Tensor samples;       ///< int64 [n]
-    torch::Tensor columns, rows; ///< fp64 [n, 2, 28]
+    torch::Tensor columns, rows; ///< fp64 [n, 2, imageSide]
     torch::Tensor shift;         ///< fp32 [n, 2]
 
     Terms(const torch::Tensor &bytes, std::int64_t n, bool affine) {
@@ -45,10 +44,9 @@ struct Terms {
 
 } // namespace
 
-DeviceBatches::DeviceBatches(const ImageSet &set, const LoaderOptions &options)
-    : m_options(options), m_device(options.device.value_or(c10::Device(torch::kCPU))),
-      m_images(set.images.unsqueeze(1).to(m_device)), m_labels(set.labels.to(m_device)), m_mean(set.mean),
-      m_std(set.std) {}
+DeviceBatches::DeviceBatches(const DataSet &set, const LoaderOptions &options)
+    : m_options(options), m_device(options.device.value_or(c10::Device(torch::kCPU))), m_spec(set.spec),
+      m_inputs(set.inputs.to(m_device)), m_targets(set.targets.to(m_device)) {}
 
 std::int64_t DeviceBatches::samplesOf(const torch::Tensor &terms) const {
     return terms.size(0) / bytesOf(1, m_options.affine);
@@ -77,8 +75,11 @@ void DeviceBatches::makeOf(const torch::Tensor &terms, Batch &batch) const {
     const torch::NoGradGuard noGrad;
     const std::int64_t n = samplesOf(terms);
     const Terms parts(terms, n, m_options.affine);
-    batch.labels = m_labels.index_select(0, parts.samples);
-    auto pixels = m_images.index_select(0, parts.samples);
+    batch.targets = m_targets.index_select(0, parts.samples);
+    batch.inputs = m_inputs.index_select(0, parts.samples);
+    if (m_spec.sample.values == Values::Tokens)
+        return;
+    auto pixels = std::move(batch.inputs);
     if (m_options.affine) {
         // As AffineTerms says: no coordinate falls to another pixel than the host would take.
         const auto grid = (parts.columns.unsqueeze(2) + parts.rows.unsqueeze(3)).to(torch::kFloat32);
@@ -87,7 +88,7 @@ void DeviceBatches::makeOf(const torch::Tensor &terms, Batch &batch) const {
             pixels.to(torch::kFloat32), grid.add_(parts.shift.view({n, 2, 1, 1})).permute({0, 2, 3, 1}),
             F::GridSampleFuncOptions().mode(torch::kNearest).padding_mode(torch::kZeros).align_corners(false));
     }
-    batch.images = pixels.to(m_options.dtype).div_(255).sub_(m_mean).div_(m_std);
+    batch.inputs = pixels.to(m_options.dtype).div_(255).sub_(m_spec.mean).div_(m_spec.std);
 }
 
 Batch DeviceBatches::make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const {

@@ -2,13 +2,13 @@
 #pragma once
 #include <span>
 
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 #include "trainer/data/loader.h"
 
 namespace lockstep::trainer {
 
 /// --loader device: the whole set is on the device, and batches are selected, augmented and normalised there by torch's own
-/// operations (index_select, sums, grid_sample). One copy per batch goes to the device: an index per image, and with affine what
+/// operations (index_select, sums, grid_sample). One copy per batch goes to the device: an index per sample, and with affine what
 /// its columns and rows add to the source's coordinates. affine_grid's own product cannot be used: its rounding differs between
 /// libraries, and one coordinate in some millions would fall on the next pixel. The random draws equal the other
 /// loaders' (trainer/data/affine.h), and so do the pixels, bit by bit on a CPU. A GPU's grid_sample may fuse its last multiply-add:
@@ -16,11 +16,11 @@ namespace lockstep::trainer {
 class DeviceBatches {
 public:
     /// Copies `set` to options.device.
-    DeviceBatches(const ImageSet &set, const LoaderOptions &options);
+    DeviceBatches(const DataSet &set, const LoaderOptions &options);
 
-    /// As BatchMaker::make, with images and labels on the device.
+    /// As BatchMaker::make, with inputs and targets on the device.
     [[nodiscard]] Batch make(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
-    /// Its two halves: the host's, which leaves images and labels undefined …
+    /// Its two halves: the host's, which leaves inputs and targets undefined …
     [[nodiscard]] Batch prepare(std::span<const std::int64_t> samples, std::int64_t epoch, std::int64_t real) const;
     /// … and the device's, from a copy of `terms` there: only operations, always the same ones for a number of samples, so that
     /// they can be recorded.
@@ -31,8 +31,8 @@ public:
 private:
     LoaderOptions m_options;
     c10::Device m_device;
-    torch::Tensor m_images, m_labels; ///< uint8 [N, 1, 28, 28] and int64 [N]
-    double m_mean, m_std;
+    DataSetSpec m_spec;
+    torch::Tensor m_inputs, m_targets; ///< the whole set's
 };
 
 } // namespace lockstep::trainer

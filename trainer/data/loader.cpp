@@ -58,8 +58,8 @@ struct Slot {
 } // namespace
 
 struct Loader::Impl {
-    Impl(const ImageSet &imageSet, LoaderOptions given)
-        : set(imageSet), options(std::move(given)), maker(set, options), ring(2 * std::max(options.workers, 0)) {
+    Impl(const DataSet &dataSet, LoaderOptions given)
+        : set(dataSet), options(std::move(given)), maker(set, options), ring(2 * std::max(options.workers, 0)) {
         if (options.device)
             resident.emplace(set, options);
         const auto samples = (set.size() + options.worldSize - 1) / options.worldSize;
@@ -103,7 +103,7 @@ struct Loader::Impl {
         const auto chosen = all.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(n));
         if (!resident)
             return maker.make(chosen, at.epoch, real);
-        // On a GPU the strategy may want to record what makes the images.
+        // On a GPU the strategy may want to record what makes the batch.
         return resident->device().is_cuda() ? resident->prepare(chosen, at.epoch, real)
                                             : resident->make(chosen, at.epoch, real);
     }
@@ -182,7 +182,7 @@ struct Loader::Impl {
         return std::move(taken.batch);
     }
 
-    const ImageSet &set;
+    const DataSet &set;
     const LoaderOptions options;
     const BatchMaker maker;
     std::optional<DeviceBatches> resident;
@@ -202,7 +202,7 @@ struct Loader::Impl {
     std::vector<std::thread> workers;
 };
 
-Loader::Loader(const ImageSet &set, LoaderOptions options) : m_impl(std::make_unique<Impl>(set, std::move(options))) {
+Loader::Loader(const DataSet &set, LoaderOptions options) : m_impl(std::make_unique<Impl>(set, std::move(options))) {
     m_impl->startWorkers();
 }
 

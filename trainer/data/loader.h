@@ -8,7 +8,7 @@
 #include <torch/types.h>
 
 #include "ipc/cores.h"
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 #include "trainer/data/sampler.h"
 
 namespace lockstep::trainer {
@@ -16,10 +16,11 @@ namespace lockstep::trainer {
 class DeviceBatches;
 
 struct Batch {
-    torch::Tensor images; ///< [n, 1, 28, 28] in the loader's dtype, normalised, CPU (pinned if asked) or options.device
-    torch::Tensor labels; ///< int64 [n]
+    /// [n, sizes of a sample …], CPU (pinned if asked) or options.device: pixels normalised, in options.dtype; tokens int64.
+    torch::Tensor inputs;
+    torch::Tensor targets; ///< int64 [n], or [n, …] where a sample has several
     std::int64_t real = 0; ///< the first `real` samples are not the sampler's padded duplicates
-    /// --loader device on a GPU: Strategy::makeOnDevice() makes images and labels, undefined until then, from these.
+    /// --loader device on a GPU: Strategy::makeOnDevice() makes inputs and targets, undefined until then, from these.
     torch::Tensor terms = {}; ///< uint8, page-locked on the host
     const DeviceBatches *maker = nullptr;
 };
@@ -28,12 +29,12 @@ struct LoaderOptions {
     std::int64_t batchSize = 64; ///< of this process
     int worldSize = 1, rank = 0;
     std::uint64_t seed = 1;
-    bool itemwise = false; ///< --loader item: an image at a time, as PyTorch's DataLoader works
+    bool itemwise = false; ///< --loader item: a sample at a time, as PyTorch's DataLoader works
     bool affine = false;   ///< RandomAffine(15°, translate 0.1, scale 0.9-1.1), nearest, fill 0, before normalising;
                            ///< drawn as a pure function of (seed, epoch, sample index)
     int workers = 0;       ///< loading threads; 0: inside next()
     CoreList workerCores;  ///< empty: the caller's own
-    torch::Dtype dtype = torch::kFloat32; ///< fp64: (u8/255 - mean)/std computed in fp64
+    torch::Dtype dtype = torch::kFloat32; ///< of pixels; fp64: (u8/255 - mean)/std computed in fp64
     bool pinMemory = false;
     std::optional<c10::Device> device; ///< --loader device: data and augmentation live there, and so do the batches
     /// Called with the times when a worker began and ended a batch (CLOCK_MONOTONIC), on its thread; may be empty.
@@ -45,7 +46,7 @@ struct LoaderOptions {
 /// (no drain) when the next epoch is known to come.
 class Loader {
 public:
-    Loader(const ImageSet &set, LoaderOptions options); ///< `set` must outlive it
+    Loader(const DataSet &set, LoaderOptions options); ///< `set` must outlive it
     ~Loader();
 
     /// Batches an epoch.
@@ -62,7 +63,7 @@ private:
     std::unique_ptr<Impl> m_impl;
 };
 
-/// u8 [n,28,28] → normalised [n,1,28,28] in `dtype`; used for evaluation too.
-[[nodiscard]] torch::Tensor normalize(const torch::Tensor &images, double mean, double std, torch::Dtype dtype);
+/// Some of a set's inputs as a batch has them: pixels normalised, in `dtype`; tokens as they are.
+[[nodiscard]] torch::Tensor normalize(const torch::Tensor &inputs, const DataSetSpec &spec, torch::Dtype dtype);
 
 } // namespace lockstep::trainer

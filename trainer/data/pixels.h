@@ -6,8 +6,6 @@
 
 namespace lockstep::trainer {
 
-inline constexpr int imageSide = 28, imagePixels = imageSide * imageSide;
-
 /// The normalised value of each of the 256 pixel values: (u8/255 - mean)/std, with every operation rounded in T as torch's
 /// tensor operations round it, so that the table gives the same bits as computing.
 template <class T> std::array<T, 256> pixelTable(double mean, double std) {

@@ -17,51 +17,51 @@ namespace {
 constexpr std::int64_t batchSize = 200;
 }
 
-Evaluator::Evaluator(const ImageSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype)
-    : m_communicator(communicator), m_device(device), m_dtype(dtype), m_classes(test.classes), m_mean(test.mean),
-      m_std(test.std) {
+Evaluator::Evaluator(const DataSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype)
+    : m_communicator(communicator), m_device(device), m_dtype(dtype), m_spec(test.spec), m_samples(test.size()) {
     auto shard = evaluationShard(test.size(), communicator.worldSize(), communicator.rank());
     const auto indices = torch::tensor(shard, torch::kInt64);
-    m_images = test.images.index_select(0, indices);
-    m_labels = test.labels.index_select(0, indices);
+    m_inputs = test.inputs.index_select(0, indices);
+    m_targets = test.targets.index_select(0, indices);
 }
 
 EvalFrame Evaluator::run(Model &model, int epoch) {
     const std::int64_t startNs = monotonicNs();
+    const int classes = m_spec.sample.classes;
     const c10::AutoGradMode noGrad(false);
     model.eval();
     const auto options = torch::TensorOptions().device(m_device);
-    auto right = torch::zeros({m_classes}, options.dtype(torch::kInt64)), seen = torch::zeros_like(right);
+    auto right = torch::zeros({classes}, options.dtype(torch::kInt64)), seen = torch::zeros_like(right);
     auto loss = torch::zeros({}, options.dtype(torch::kFloat64));
-    for (std::int64_t first = 0; first < m_labels.size(0); first += batchSize) {
-        const std::int64_t count = std::min(batchSize, m_labels.size(0) - first);
-        const auto images = normalize(m_images.narrow(0, first, count), m_mean, m_std, m_dtype).to(m_device);
-        const auto labels = m_labels.narrow(0, first, count).to(m_device);
-        const auto logits = model.forward(images);
-        loss += at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum);
-        seen += at::bincount(labels, {}, m_classes);
-        right += at::bincount(labels.masked_select(logits.argmax(1) == labels), {}, m_classes);
+    for (std::int64_t first = 0; first < m_targets.size(0); first += batchSize) {
+        const std::int64_t count = std::min(batchSize, m_targets.size(0) - first);
+        const auto inputs = normalize(m_inputs.narrow(0, first, count), m_spec, m_dtype).to(m_device);
+        const auto targets = m_targets.narrow(0, first, count).to(m_device);
+        const auto logits = model.forward(inputs);
+        loss += at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);
+        seen += at::bincount(targets.flatten(), {}, classes);
+        right += at::bincount(targets.masked_select(logits.argmax(1) == targets), {}, classes);
     }
     model.train();
     std::vector<double> sums{loss.item<double>()};
     for (const auto &counts : {right.to(torch::kCPU), seen.to(torch::kCPU)})
-        for (int c = 0; c < m_classes; ++c)
+        for (int c = 0; c < classes; ++c)
             sums.push_back(static_cast<double>(counts[c].item<std::int64_t>()));
     sums = m_communicator.sum(std::move(sums));
 
     EvalFrame frame;
     frame.epoch = epoch;
     double allRight = 0, allSeen = 0;
-    for (int c = 0; c < m_classes; ++c) {
+    for (int c = 0; c < classes; ++c) {
         const double classRight = sums.at(static_cast<std::size_t>(1 + c));
-        const double classSeen = sums.at(static_cast<std::size_t>(1 + m_classes + c));
+        const double classSeen = sums.at(static_cast<std::size_t>(1 + classes + c));
         frame.perClassAccuracy.push_back(classSeen > 0 ? classRight / classSeen : std::nan(""));
         allRight += classRight;
         allSeen += classSeen;
     }
     frame.accuracy = allRight / allSeen;
     frame.loss = sums[0] / allSeen;
-    frame.samples = static_cast<std::int64_t>(allSeen);
+    frame.samples = m_samples;
     frame.durationS = static_cast<double>(monotonicNs() - startNs) * 1e-9;
     return frame;
 }

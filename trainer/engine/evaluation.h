@@ -4,15 +4,15 @@
 
 #include "ipc/frames.h"
 #include "trainer/comm/communicator.h"
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 #include "trainer/models/model.h"
 
 namespace lockstep::trainer {
 
-/// Accuracy and loss over the whole test set, each image once: every rank takes its share, and all get the sum.
+/// Accuracy and loss over the whole test set, each sample once: every rank takes its share, and all get the sum.
 class Evaluator {
 public:
-    Evaluator(const ImageSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype);
+    Evaluator(const DataSet &test, Communicator &communicator, c10::Device device, torch::Dtype dtype);
     /// The model goes to evaluation mode and comes back in training mode.
     [[nodiscard]] EvalFrame run(Model &model, int epoch);
 
@@ -20,9 +20,9 @@ private:
     Communicator &m_communicator;
     c10::Device m_device;
     torch::Dtype m_dtype;
-    int m_classes;
-    double m_mean, m_std;
-    torch::Tensor m_images, m_labels; ///< this rank's share
+    DataSetSpec m_spec;
+    std::int64_t m_samples;            ///< of all ranks
+    torch::Tensor m_inputs, m_targets; ///< this rank's share
 };
 
 } // namespace lockstep::trainer

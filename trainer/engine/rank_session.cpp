@@ -45,10 +45,10 @@ Result<void> readDelay(Session &session) {
 
 Result<void> readData(Session &session) {
     const RunConfig &config = session.config;
-    auto train = loadImageSet(config.dataset, config.dataDir, Split::Train, config.trainSamples);
+    auto train = loadDataSet(config.dataset, config.dataDir, Split::Train, config.trainSamples);
     if (!train)
         return fail(train.error());
-    auto test = loadImageSet(config.dataset, config.dataDir, Split::Test);
+    auto test = loadDataSet(config.dataset, config.dataDir, Split::Test);
     if (!test)
         return fail(test.error());
     session.train = std::move(*train);

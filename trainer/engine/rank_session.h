@@ -9,7 +9,7 @@
 #include "ipc/run_config.h"
 #include "trainer/comm/communicator.h"
 #include "trainer/comm/rank_environment.h"
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 #include "trainer/data/loader.h"
 #include "trainer/engine/checkpoint.h"
 #include "trainer/engine/optimizer.h"
@@ -33,7 +33,7 @@ struct Session {
     std::string backend = "none";
     std::vector<std::string> devices; ///< of the whole run, in rank order
     std::optional<TestDelay> delay;   ///< of this run, on whichever rank
-    ImageSet train, test;
+    DataSet train, test;
     std::unique_ptr<Communicator> communicator;
     std::unique_ptr<Trace> trace; ///< outlives what stamps into it
     std::unique_ptr<PhaseClock> clock;

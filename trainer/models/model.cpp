@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/models/model.h"
 
+#include <algorithm>
+#include <array>
+
 #include <ATen/autocast_mode.h>
 #include <torch/torch.h>
 
+#include "ipc/models.h"
 #include "trainer/models/convnet.h"
 #include "trainer/models/lenet.h"
 
@@ -36,16 +40,32 @@ private:
     at::ScalarType m_dtype;
 };
 
+struct Maker {
+    std::string_view name;
+    std::shared_ptr<Model> (*make)(std::optional<double> dropout);
+};
+
+/// A line a model.
+constexpr std::array makers{
+    Maker{"lenet", [](std::optional<double>) -> std::shared_ptr<Model> { return std::make_shared<LeNet>(); }},
+    Maker{"convnet",
+          [](std::optional<double> dropout) -> std::shared_ptr<Model> { return std::make_shared<ConvNet>(dropout); }}};
+static_assert(std::ranges::equal(makers, modelTable, {}, &Maker::name, &ModelSpec::name),
+              "a maker for each row of ipc/models.h, in its order");
+
 } // namespace
 
 torch::Tensor Model::forward(torch::Tensor input) {
-    if (m_channelsLast)
+    if (m_channelsLast && input.dim() == 4)
         input = input.contiguous(at::MemoryFormat::ChannelsLast);
     if (!m_autocast)
         return layers(std::move(input));
-    const auto dtype = input.scalar_type();
     const Autocast bf16(input.device().type());
-    return layers(std::move(input)).to(dtype);
+    return layers(std::move(input)).to(*m_autocast);
+}
+
+void Model::setAutocast(bool on) {
+    m_autocast = on ? std::optional(parameters().front().scalar_type()) : std::nullopt;
 }
 
 void Model::setChannelsLast() {
@@ -62,15 +82,14 @@ torch::Tensor Model::drop(const torch::Tensor &input, double rate) const {
     return input * at::empty_like(input).bernoulli_(1 - rate, m_generator).div_(1 - rate);
 }
 
-Result<std::shared_ptr<Model>> makeModel(const std::string &name, std::optional<double> dropout) {
+Result<std::shared_ptr<Model>> makeModel(std::string_view name, std::optional<double> dropout) {
     if (dropout && !(*dropout >= 0 && *dropout < 1))
         return fail(Error::badArgument("dropout " + std::to_string(*dropout) + " is no rate",
                                        "use 0 (off) or more, below 1", "dropout"));
-    if (name == "lenet")
-        return std::make_shared<LeNet>();
-    if (name == "convnet")
-        return std::make_shared<ConvNet>(dropout);
-    return fail(Error::badArgument("no model is named '" + name + "'", "use lenet or convnet", "model"));
+    for (const Maker &maker : makers)
+        if (maker.name == name)
+            return maker.make(dropout);
+    return fail(Error::badArgument("no model is named '" + std::string(name) + "'", "use " + modelNames(), "model"));
 }
 
 } // namespace lockstep::trainer

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include <ATen/core/Generator.h>
 #include <torch/nn/module.h>
@@ -15,11 +15,12 @@ namespace lockstep::trainer {
 /// A network whose parameters are named as PyTorch's state_dict names them, in its order.
 class Model : public torch::nn::Module {
 public:
-    /// [n, 1, 28, 28] → logits [n, classes], in the parameters' precision whatever it was computed in.
+    /// Samples of the model's row in ipc/models.h → logits [n, classes], in the parameters' precision whatever it was computed in.
     torch::Tensor forward(torch::Tensor input);
 
-    /// Compute in bf16 where torch's autocast finds it safe; parameters and gradients stay as they are.
-    void setAutocast(bool on) { m_autocast = on; }
+    /// Compute in bf16 where torch's autocast finds it safe; parameters and gradients stay as they are. Call it when they have
+    /// their precision.
+    void setAutocast(bool on);
     /// Keep images and convolutions' weights in NHWC order. Call it before an optimizer takes the parameters.
     void setChannelsLast();
     /// Draws what it drops from this one (of its device) instead of the device's default one, which other threads may use.
@@ -31,12 +32,13 @@ protected:
     [[nodiscard]] torch::Tensor drop(const torch::Tensor &input, double rate) const;
 
 private:
-    bool m_autocast = false, m_channelsLast = false;
+    std::optional<torch::Dtype> m_autocast; ///< of the parameters
+    bool m_channelsLast = false;
     std::optional<at::Generator> m_generator;
 };
 
-/// lenet | convnet. Fresh parameters are those PyTorch would draw after torch.manual_seed:
-/// call torch::manual_seed first. `dropout`: replaces both rates of convnet; lenet has none.
-[[nodiscard]] Result<std::shared_ptr<Model>> makeModel(const std::string &name, std::optional<double> dropout);
+/// By its name in ipc/models.h. Fresh parameters are those PyTorch would draw after torch.manual_seed:
+/// call torch::manual_seed first. `dropout` replaces all rates of a model that has any.
+[[nodiscard]] Result<std::shared_ptr<Model>> makeModel(std::string_view name, std::optional<double> dropout);
 
 } // namespace lockstep::trainer

@@ -4,8 +4,8 @@
 namespace lockstep::trainer {
 
 StepOutcome Baseline::step(const Batch &batch, bool wantStop) {
-    const torch::Tensor logits = m_model->forward(batch.images);
-    const torch::Tensor loss = crossEntropy(logits, batch.labels);
+    const torch::Tensor logits = m_model->forward(batch.inputs);
+    const torch::Tensor loss = crossEntropy(logits, batch.targets);
     StepOutcome outcome{reportedLoss(loss, logits, batch), wantStop};
     m_clock.lap(Phase::Forward);
     loss.backward();

@@ -102,8 +102,8 @@ StepOutcome Ddp::step(const Batch &batch, bool wantStop) {
         m_controlInput.narrow(0, 0, 1).fill_(1);
     // Made before the model's graph, so autograd reaches it last and it lands in the last bucket.
     const torch::Tensor control = at::dot(m_control, m_controlInput);
-    const torch::Tensor logits = m_model->forward(batch.images);
-    const torch::Tensor loss = crossEntropy(logits, batch.labels);
+    const torch::Tensor logits = m_model->forward(batch.inputs);
+    const torch::Tensor loss = crossEntropy(logits, batch.targets);
     StepOutcome outcome{reportedLoss(loss, logits, batch), false};
     m_clock.lap(Phase::Forward);
     m_reducer->prepare_for_backward({});

@@ -105,7 +105,7 @@ void Dp::addReplica(const ComputeDevice &place, std::shared_ptr<Model> model, co
 
 StepOutcome Dp::step(const Batch &batch, bool wantStop) {
     std::fill(m_deviceTimes.begin(), m_deviceTimes.end(), StepTimes());
-    scatter(batch.images);
+    scatter(batch.inputs);
     const std::size_t used = m_replicaBatch.size();
     m_clock.lap(Phase::Forward, Phase::Scatter);
     replicate(used);
@@ -115,7 +115,7 @@ StepOutcome Dp::step(const Batch &batch, bool wantStop) {
     m_clock.lap(Phase::Forward, Phase::ParallelForward);
     gather(used);
     m_clock.lap(Phase::Forward, Phase::Gather);
-    const torch::Tensor loss = crossEntropy(m_gathered, batch.labels);
+    const torch::Tensor loss = crossEntropy(m_gathered, batch.targets);
     StepOutcome outcome{reportedLoss(loss, m_gathered, batch), wantStop};
     m_clock.lap(Phase::Forward, Phase::LossOnDevice0);
     loss.backward();
@@ -133,9 +133,9 @@ StepOutcome Dp::step(const Batch &batch, bool wantStop) {
     return outcome;
 }
 
-void Dp::scatter(const torch::Tensor &images) {
-    m_replicaBatch = scatterSizes(images.size(0), static_cast<int>(m_replicas.size()));
-    const auto pieces = images.split_with_sizes(m_replicaBatch);
+void Dp::scatter(const torch::Tensor &inputs) {
+    m_replicaBatch = scatterSizes(inputs.size(0), static_cast<int>(m_replicas.size()));
+    const auto pieces = inputs.split_with_sizes(m_replicaBatch);
     for (std::size_t i = 0; i < pieces.size(); ++i)
         m_replicas[i].input = pieces[i].to(m_replicas[i].place.device, /*non_blocking=*/true);
 }

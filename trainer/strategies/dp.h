@@ -59,7 +59,7 @@ private:
         torch::Tensor input, output;
     };
     void addReplica(const ComputeDevice &place, std::shared_ptr<Model> model, const Options &options);
-    void scatter(const torch::Tensor &images);
+    void scatter(const torch::Tensor &inputs);
     void replicate(std::size_t used);
     void gather(std::size_t used);
     void reduce(std::size_t used);

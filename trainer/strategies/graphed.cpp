@@ -37,7 +37,7 @@ Graphed::Graphed(std::shared_ptr<Model> model, PhaseClock &clock, std::unique_pt
 }
 
 StepWay Graphed::wayOf(const Batch &batch) const {
-    return trainer::wayOf(batch.labels.size(0), batch.real, m_fullBatch, m_eagerSteps, m_recorded);
+    return trainer::wayOf(batch.targets.size(0), batch.real, m_fullBatch, m_eagerSteps, m_recorded);
 }
 
 /// One copy and one launch: the batch is made where the other graphs read it.
@@ -54,46 +54,46 @@ void Graphed::makeOnDevice(Batch &batch) {
         m_graphs->record(StepGraphs::Input, [this, maker = batch.maker] {
             Batch made;
             maker->makeOf(m_terms, made);
-            m_images = made.images;
-            m_labels = made.labels;
+            m_inputs = made.inputs;
+            m_targets = made.targets;
         });
     m_graphs->launch(StepGraphs::Input);
-    batch.images = m_images;
-    batch.labels = m_labels;
+    batch.inputs = m_inputs;
+    batch.targets = m_targets;
 }
 
 /// Straight from the host to where the graphs read: no copy more.
 void Graphed::bring(Batch &batch, c10::Device device, bool nonBlocking) {
-    if (wayOf(batch) == StepWay::Eager || batch.images.device() == device)
+    if (wayOf(batch) == StepWay::Eager || batch.inputs.device() == device)
         return Strategy::bring(batch, device, nonBlocking);
-    if (!m_images.defined()) {
-        m_images = at::empty(batch.images.sizes(), batch.images.options().device(device));
-        m_labels = at::empty(batch.labels.sizes(), batch.labels.options().device(device));
+    if (!m_inputs.defined()) {
+        m_inputs = at::empty(batch.inputs.sizes(), batch.inputs.options().device(device));
+        m_targets = at::empty(batch.targets.sizes(), batch.targets.options().device(device));
     }
     takeInput(batch, nonBlocking);
-    batch.images = m_images;
-    batch.labels = m_labels;
+    batch.inputs = m_inputs;
+    batch.targets = m_targets;
 }
 
 void Graphed::takeInput(const Batch &batch, bool nonBlocking) {
-    m_images.copy_(batch.images, nonBlocking);
-    m_labels.copy_(batch.labels, nonBlocking);
+    m_inputs.copy_(batch.inputs, nonBlocking);
+    m_targets.copy_(batch.targets, nonBlocking);
 }
 
 StepOutcome Graphed::step(const Batch &batch, bool wantStop) {
     m_way = wayOf(batch);
     if (m_way == StepWay::Eager) {
-        m_eagerSteps += batch.labels.size(0) == m_fullBatch ? 1 : 0;
+        m_eagerSteps += batch.targets.size(0) == m_fullBatch ? 1 : 0;
         return m_eager.step(batch, wantStop);
     }
-    if (!m_images.defined()) { // nobody brought it: it was there
-        m_images = at::empty_like(batch.images);
-        m_labels = at::empty_like(batch.labels);
+    if (!m_inputs.defined()) { // nobody brought it: it was there
+        m_inputs = at::empty_like(batch.inputs);
+        m_targets = at::empty_like(batch.targets);
     }
-    if (!batch.images.is_same(m_images))
+    if (!batch.inputs.is_same(m_inputs))
         takeInput(batch, true);
     if (m_way == StepWay::Record)
-        m_graphs->record(StepGraphs::Forward, [this] { m_loss = crossEntropy(m_model->forward(m_images), m_labels); });
+        m_graphs->record(StepGraphs::Forward, [this] { m_loss = crossEntropy(m_model->forward(m_inputs), m_targets); });
     m_graphs->launch(StepGraphs::Forward);
     StepOutcome outcome{m_loss.detach().clone(), wantStop}; // the next launch writes over it
     m_clock.lap(Phase::Forward);

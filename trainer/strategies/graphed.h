@@ -47,8 +47,8 @@ private:
     Baseline m_eager;
     StepWay m_way = StepWay::Eager; ///< of the step under way
     bool m_recorded = false;
-    torch::Tensor m_terms, m_images, m_labels, m_loss; ///< at the addresses that the graphs know
-    std::vector<torch::Tensor> m_gradients;            ///< likewise; held, or what is recorded later would be put there
+    torch::Tensor m_terms, m_inputs, m_targets, m_loss; ///< at the addresses that the graphs know
+    std::vector<torch::Tensor> m_gradients; ///< likewise; held, or what is recorded later would be put there
 };
 
 } // namespace lockstep::trainer

@@ -13,8 +13,8 @@ void Strategy::makeOnDevice(Batch &batch) {
 }
 
 void Strategy::bring(Batch &batch, c10::Device device, bool nonBlocking) {
-    batch.images = batch.images.to(device, nonBlocking);
-    batch.labels = batch.labels.to(device, nonBlocking);
+    batch.inputs = batch.inputs.to(device, nonBlocking);
+    batch.targets = batch.targets.to(device, nonBlocking);
 }
 
 void Strategy::runOptimizer(Optimizer &optimizer) {
@@ -22,14 +22,14 @@ void Strategy::runOptimizer(Optimizer &optimizer) {
     optimizer.clearGradients();
 }
 
-torch::Tensor crossEntropy(const torch::Tensor &logits, const torch::Tensor &labels) {
-    return at::cross_entropy_loss(logits, labels);
+torch::Tensor crossEntropy(const torch::Tensor &logits, const torch::Tensor &targets) {
+    return at::cross_entropy_loss(logits, targets);
 }
 
 torch::Tensor reportedLoss(const torch::Tensor &loss, const torch::Tensor &logits, const Batch &batch) {
-    if (batch.real == batch.labels.size(0) || batch.real == 0)
+    if (batch.real == batch.targets.size(0) || batch.real == 0)
         return loss.detach();
-    return crossEntropy(logits.detach().narrow(0, 0, batch.real), batch.labels.narrow(0, 0, batch.real));
+    return crossEntropy(logits.detach().narrow(0, 0, batch.real), batch.targets.narrow(0, 0, batch.real));
 }
 
 } // namespace lockstep::trainer

@@ -29,7 +29,7 @@ class Strategy {
 public:
     virtual ~Strategy() = default;
 
-    /// --loader device: images and labels of the batch's terms, on the device.
+    /// --loader device: inputs and targets of the batch's terms, on the device.
     virtual void makeOnDevice(Batch &batch);
     /// Brings a batch from the host to the (first) device; `nonBlocking`: without waiting for the copy.
     virtual void bring(Batch &batch, c10::Device device, bool nonBlocking);
@@ -58,7 +58,7 @@ public:
 };
 
 /// Cross-entropy, mean over the batch.
-[[nodiscard]] torch::Tensor crossEntropy(const torch::Tensor &logits, const torch::Tensor &labels);
+[[nodiscard]] torch::Tensor crossEntropy(const torch::Tensor &logits, const torch::Tensor &targets);
 
 /// The loss that is reported: without the sampler's padded duplicates. Usually the training loss itself.
 [[nodiscard]] torch::Tensor reportedLoss(const torch::Tensor &loss, const torch::Tensor &logits, const Batch &batch);

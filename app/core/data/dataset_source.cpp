@@ -7,7 +7,7 @@
 #include <QFile>
 #include <QUrl>
 
-#include "ipc/run_folder.h"
+#include "ipc/models.h"
 
 // A static library's resources must be initialised explicitly, by a macro outside any namespace.
 static void takeDatasetResources() {
@@ -72,7 +72,8 @@ Result<std::vector<DatasetSource>> datasetsFromJson(std::string_view text) {
         for (const auto &[name, json] : root.items()) {
             DatasetSource source;
             source.name = name;
-            source.title = json.value("title", name);
+            const DataSetSpec *known = findDataSet(name);
+            source.title = json.value("title", known ? std::string(known->title) : name);
             for (const Json &mirror : json.at("mirrors"))
                 source.mirrors.push_back(folderUrl(mirror.get<std::string>()));
             for (const Json &file : json.at("files"))
@@ -99,12 +100,8 @@ Result<DatasetSource> findDataset(const std::vector<DatasetSource> &all, std::st
                                    "use " + names, "dataset"));
 }
 
-std::string datasetFolder(std::string_view name) {
-    return dataHome() + "/data/" + std::string(name);
-}
-
 std::string presentDatasetFolder(const DatasetSource &source) {
-    for (const std::string &folder : {"/usr/share/datasets/" + source.name, datasetFolder(source.name)})
+    for (const std::string &folder : {packagedDataFolder(source.name), downloadedDataFolder(source.name)})
         if (std::all_of(source.files.begin(), source.files.end(),
                         [&](const DatasetFile &file) { return isThere(folder, file.name); }))
             return folder;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Data sets that can be downloaded: resources/datasets.json, or a person's manifest of the same form.
+// Data sets that can be downloaded: resources/datasets.json, or a person's manifest of the same form. A set's title may be
+// left out where ipc/models.h knows it.
 //   {"mnist":{"title":"MNIST","mirrors":["https://…/"],"files":[{"name":"…","bytes":123,"sha256":"…"}]}}
 #include <cstdint>
 #include <string>
@@ -30,8 +31,6 @@ struct DatasetSource {
 [[nodiscard]] Result<std::vector<DatasetSource>> datasetsFromJson(std::string_view text);
 [[nodiscard]] Result<DatasetSource> findDataset(const std::vector<DatasetSource> &all, std::string_view name);
 
-/// Where a download is stored, and where the trainer looks if the distribution has no package: dataHome()/data/NAME.
-[[nodiscard]] std::string datasetFolder(std::string_view name);
 /// Where the trainer finds it on this machine (packed or unpacked, all files); empty if it is not here.
 [[nodiscard]] std::string presentDatasetFolder(const DatasetSource &source);
 

@@ -258,7 +258,7 @@ private:
         // Prints "DIR folder", then sha256sum's lines, for the first folder that holds files.
         constexpr const char *hashes = R"(home="${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}"
 name=$1; shift
-for d in "$@" "/usr/share/datasets/$name" "$home/data/$name"; do
+for d in "$@" "$home/data/$name"; do
   [ -n "$d" ] && cd "$d" 2>/dev/null || continue
   set -- *; [ -f "$1" ] || continue
   echo "DIR $d"; sha256sum -- * 2>/dev/null; exit 0
@@ -274,6 +274,7 @@ done; exit 0)";
             std::vector<std::string> arguments = {m_options.dataset};
             if (!m_options.dataFolder.empty())
                 arguments.push_back(m_options.dataFolder);
+            arguments.push_back(packagedDataFolder(m_options.dataset));
             const Said said = m_shells[i]->script(hashes, arguments, {}, 10min);
             DataLook look;
             look.node = i;

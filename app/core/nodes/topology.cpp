@@ -2,7 +2,8 @@
 #include "nodes/topology.h"
 
 #include <algorithm>
-#include <map>
+
+#include "ipc/models.h"
 
 namespace lockstep::core {
 namespace {
@@ -143,9 +144,8 @@ void addTraffic(Topology &topology, std::string_view method, double gradientByte
 }
 
 std::optional<double> gradientBytesOf(std::string_view model) {
-    static const std::map<std::string_view, double> parameters = {{"lenet", 61'706}, {"convnet", 1'199'882}};
-    const auto found = parameters.find(model);
-    return found == parameters.end() ? std::nullopt : std::optional(found->second * 4);
+    const ModelSpec *found = findModel(model);
+    return found ? std::optional(double(found->parameters) * sizeof(float)) : std::nullopt;
 }
 
 } // namespace lockstep::core

@@ -11,6 +11,8 @@
 #include "experiment/plan.h"
 #include "experiment/run_names.h"
 #include "ipc/metrics.h"
+#include "ipc/models.h"
+#include "ipc/thousands.h"
 
 namespace lockstep::core {
 namespace {
@@ -165,17 +167,9 @@ std::string nameApart(const Group &group, const std::vector<Group> &all) {
     return name;
 }
 
-std::string thousands(std::int64_t number) {
-    std::string digits = std::to_string(number), out;
-    for (std::size_t i = 0; i < digits.size(); ++i)
-        out += (i > 0 && (digits.size() - i) % 3 == 0 ? "," : "") + std::string(1, digits[i]);
-    return out;
-}
-
 std::string dataText(const RunConfig &config, bool quick) {
-    std::string text = config.dataset == "fashion-mnist" ? "Fashion-MNIST"
-                       : config.dataset == "mnist"       ? "MNIST"
-                                                         : config.dataset;
+    const DataSetSpec *dataSet = findDataSet(config.dataset);
+    std::string text = dataSet ? std::string(dataSet->title) : config.dataset;
     text += config.trainSamples > 0 ? ", first " + thousands(config.trainSamples) + " training samples"
                                     : ", the whole training set";
     text += ", " + std::to_string(config.epochs) + (config.epochs == 1 ? " epoch" : " epochs");

@@ -4,6 +4,8 @@
 #include <QComboBox>
 #include <QLabel>
 
+#include <algorithm>
+
 #include "app/ui/charts/topology_view.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -23,9 +25,10 @@ TopologyCard::TopologyCard(const Theme &theme, QWidget *parent) : Card(tr("Topol
     m_method->setAccessibleName(tr("Method"));
     m_method->setToolTip(tr("Whose traffic is drawn"));
     m_model = new QComboBox(this);
-    for (const char *model : {"lenet", "convnet"})
-        m_model->addItem(QString::fromLatin1(model));
-    m_model->setCurrentIndex(1);
+    for (const ModelSpec &model : modelTable)
+        m_model->addItem(qs(model.name));
+    m_model->setCurrentIndex(
+        int(std::ranges::max_element(modelTable, {}, &ModelSpec::parameters) - modelTable.begin()));
     m_model->setAccessibleName(tr("Model"));
     m_model->setToolTip(tr("Its gradients travel once a step"));
     m_devices = new QComboBox(this);

@@ -70,7 +70,7 @@ void DataNotice::refresh() {
         setWords(m_button, tr("Get it (%1)").arg(megabytes(m_wanted.bytes())));
         m_button->setToolTip(tr("Downloads %1 files into %2 and checks each by its sha256 (Alt+D)")
                                  .arg(m_wanted.files.size())
-                                 .arg(QString::fromStdString(core::datasetFolder(m_wanted.name))));
+                                 .arg(QString::fromStdString(downloadedDataFolder(m_wanted.name))));
     }
     m_bar->setVisible(m_download != nullptr);
 }
@@ -79,7 +79,7 @@ void DataNotice::press() {
     if (m_download)
         return m_download->cancel();
     m_why.clear();
-    m_download = std::make_unique<core::DatasetDownload>(m_wanted, core::datasetFolder(m_wanted.name));
+    m_download = std::make_unique<core::DatasetDownload>(m_wanted, downloadedDataFolder(m_wanted.name));
     connect(m_download.get(), &core::DatasetDownload::progressed, this,
             [this](const QString &file, qint64 received, qint64 total) {
                 m_sentence->setText(tr("%1: %2 of %3").arg(file, megabytes(received), megabytes(total)));

@@ -86,6 +86,7 @@ struct Cells {
 /// Baseline and DDP on two devices, three repeats each that took turns; `set` on both configs.
 Cells fairPair(Random &random, const std::function<void(RunConfig &)> &set = {}) {
     RunConfig baseline;
+    baseline.model = "convnet"; // every setting of training means something for it
     if (set)
         set(baseline);
     RunConfig ddp = baseline;
@@ -135,7 +136,7 @@ const std::vector<Planted> &allPlanted() {
         {"train_samples", Decisive, Offered, inConfig([](C &c) { c.trainSamples = 12'800; })},
         {"epochs", Decisive, Offered, inConfig([](C &c) { c.epochs = 3; })},
         {"dataset", Decisive, Offered, inConfig([](C &c) { c.dataset = "mnist"; })},
-        {"model", Decisive, Offered, inConfig([](C &c) { c.model = "convnet"; })},
+        {"model", Decisive, Offered, inConfig([](C &c) { c.model = "lenet"; })},
         {"cores_per_device", Decisive, Offered, inConfig([](C &c) { c.coresPerDevice = 2; })},
         {"scheduling", Notable, Offered,
          [](RunOutcome &run) {

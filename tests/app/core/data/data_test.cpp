@@ -161,8 +161,8 @@ private Q_SLOTS:
         QVERIFY2(without.second.contains("no mirror of digits is known"), without.second.constData());
         const auto got = run({QStringLiteral("--mirror"), QString::fromStdString(m_server->url())});
         QVERIFY2(got.first == 0, got.second.constData());
-        QCOMPARE(contents(datasetFolder("digits") + "/labels.gz"), QByteArray("0123456789"));
-        QCOMPARE(presentDatasetFolder(source), datasetFolder("digits"));
+        QCOMPARE(contents(downloadedDataFolder("digits") + "/labels.gz"), QByteArray("0123456789"));
+        QCOMPARE(presentDatasetFolder(source), downloadedDataFolder("digits"));
     }
 
     void theKnownDataSetsAreWhole() {
@@ -171,6 +171,12 @@ private Q_SLOTS:
         for (const DatasetSource &source : known) {
             QCOMPARE(source.files.size(), std::size_t(4));
             QVERIFY(source.mirrors.size() >= 2);
+        }
+        for (const DataSetSpec &set : dataSetTable) {
+            const auto source = std::ranges::find(known, set.name, &DatasetSource::name);
+            QCOMPARE(source != known.end(), set.canBeDownloaded);
+            if (source != known.end())
+                QCOMPARE(source->title, std::string(set.title));
         }
         const auto unknown = findDataset(known, "imagenet");
         QVERIFY(!unknown.has_value());

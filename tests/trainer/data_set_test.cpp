@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "temp_folder.h"
-#include "trainer/data/image_set.h"
+#include "trainer/data/data_set.h"
 
 using namespace lockstep;
 using namespace lockstep::trainer;
@@ -58,26 +58,26 @@ void writeGood(const TempFolder &folder, std::uint32_t n = 20) {
 
 } // namespace
 
-TEST_SUITE("image_set") {
+TEST_SUITE("data_set") {
     TEST_CASE("packed and plain files give the same images and labels") {
         const TempFolder plain, packed;
         writeGood(plain);
         writeFile(packed / (std::string(imagesName) + ".gz"), gzip(imagesIdx(20)));
         writeFile(packed / (std::string(labelsName) + ".gz"), gzip(labelsIdx(20)));
-        const auto a = loadImageSet("mnist", plain.path(), Split::Train);
-        const auto b = loadImageSet("mnist", packed.path(), Split::Train);
+        const auto a = loadDataSet("mnist", plain.path(), Split::Train);
+        const auto b = loadDataSet("mnist", packed.path(), Split::Train);
         REQUIRE(a);
         REQUIRE(b);
         CHECK(a->size() == 20);
-        CHECK(a->images.sizes() == torch::IntArrayRef{20, 28, 28});
-        CHECK(a->images.is_contiguous());
-        CHECK(a->images[0][0][1].item<int>() == 31);
-        CHECK(a->labels.dtype() == torch::kInt64);
-        CHECK(a->labels[13].item<int>() == 3);
-        CHECK(torch::equal(a->images, b->images));
-        CHECK(torch::equal(a->labels, b->labels));
-        CHECK(a->mean == 0.1307);
-        CHECK(a->std == 0.3081);
+        CHECK(a->inputs.sizes() == torch::IntArrayRef{20, 1, 28, 28});
+        CHECK(a->inputs.is_contiguous());
+        CHECK(a->inputs[0][0][0][1].item<int>() == 31);
+        CHECK(a->targets.dtype() == torch::kInt64);
+        CHECK(a->targets[13].item<int>() == 3);
+        CHECK(torch::equal(a->inputs, b->inputs));
+        CHECK(torch::equal(a->targets, b->targets));
+        CHECK(a->spec.mean == 0.1307);
+        CHECK(a->spec.std == 0.3081);
         CHECK(a->sha256.count(imagesName) == 1);
         CHECK(b->sha256.count(std::string(imagesName) + ".gz") == 1);
         CHECK(a->sha256.at(labelsName).size() == 64);
@@ -88,21 +88,57 @@ TEST_SUITE("image_set") {
         const auto bytes = imagesIdx(20);
         writeFile(folder / (std::string(imagesName) + ".gz"), gzip(bytes.substr(0, 1000)) + gzip(bytes.substr(1000)));
         writeFile(folder / labelsName, labelsIdx(20));
-        const auto set = loadImageSet("mnist", folder.path(), Split::Train);
+        const auto set = loadDataSet("mnist", folder.path(), Split::Train);
         REQUIRE(set);
-        CHECK(set->images[19][27][27].item<int>() == (20 * 784 - 1) * 31 % 251);
+        CHECK(set->inputs[19][0][27][27].item<int>() == (20 * 784 - 1) * 31 % 251);
     }
 
     TEST_CASE("a limit keeps the first samples") {
         const TempFolder folder;
         writeGood(folder);
-        const auto all = loadImageSet("mnist", folder.path(), Split::Train);
-        const auto some = loadImageSet("mnist", folder.path(), Split::Train, 7);
+        const auto all = loadDataSet("mnist", folder.path(), Split::Train);
+        const auto some = loadDataSet("mnist", folder.path(), Split::Train, 7);
         REQUIRE(all);
         REQUIRE(some);
         CHECK(some->size() == 7);
-        CHECK(torch::equal(some->images, all->images.narrow(0, 0, 7)));
-        CHECK(torch::equal(some->labels, all->labels.narrow(0, 0, 7)));
+        CHECK(torch::equal(some->inputs, all->inputs.narrow(0, 0, 7)));
+        CHECK(torch::equal(some->targets, all->targets.narrow(0, 0, 7)));
+    }
+
+    TEST_CASE("tokens are read as whole numbers, and sequences of another length are refused") {
+        DataSetSpec phrases;
+        phrases.name = "phrases";
+        phrases.title = "Phrases";
+        phrases.sample = {.values = Values::Tokens, .sizes = {16}, .classes = 4};
+        phrases.inputs = "tokens-idx2-ubyte";
+        phrases.targets = "labels-idx1-ubyte";
+        const TempFolder folder;
+        const auto write = [&](std::uint32_t length) {
+            std::string tokens = bigEndian(0x802) + bigEndian(20) + bigEndian(length),
+                        labels = bigEndian(0x801) + bigEndian(20);
+            for (std::uint32_t i = 0; i < 20; ++i) {
+                labels += static_cast<char>(i % 4);
+                for (std::uint32_t t = 0; t < length; ++t)
+                    tokens += static_cast<char>((i + 13 * t) % 256);
+            }
+            writeFile(folder / "train-tokens-idx2-ubyte", tokens);
+            writeFile(folder / labelsName, labels);
+        };
+        write(16);
+        const auto set = loadDataSet(phrases, folder.path(), Split::Train);
+        REQUIRE(set);
+        CHECK(set->inputs.sizes() == torch::IntArrayRef{20, 16});
+        CHECK(set->inputs.dtype() == torch::kInt64);
+        CHECK(set->inputs[19][15].item<int>() == 19 + 13 * 15);
+        CHECK(set->targets[7].item<int>() == 3);
+        write(8);
+        const auto other = loadDataSet(phrases, folder.path(), Split::Train);
+        REQUIRE_FALSE(other);
+        CHECK(other.error().message().find("its samples are 8, expected 16") != std::string::npos);
+        CHECK(other.error().message().find("Phrases") != std::string::npos);
+        const auto missing = loadDataSet(phrases, folder.path(), Split::Test);
+        REQUIRE_FALSE(missing);
+        CHECK(missing.error().wayOut == "give the folder of its four IDX files with --data-dir");
     }
 
     TEST_CASE("each damage is one sentence that names file, expectation, finding and way out") {
@@ -188,7 +224,7 @@ TEST_SUITE("image_set") {
             const TempFolder folder;
             writeGood(folder);
             damage.apply(folder);
-            const auto set = loadImageSet("fashion-mnist", folder.path(), Split::Train);
+            const auto set = loadDataSet("fashion-mnist", folder.path(), Split::Train);
             REQUIRE_FALSE(set);
             const auto message = set.error().message();
             CAPTURE(message);
@@ -203,10 +239,10 @@ TEST_SUITE("image_set") {
     TEST_CASE("an unknown data set and a limit beyond the set are bad arguments") {
         const TempFolder folder;
         writeGood(folder);
-        const auto unknown = loadImageSet("cifar", folder.path(), Split::Train);
+        const auto unknown = loadDataSet("cifar", folder.path(), Split::Train);
         REQUIRE_FALSE(unknown);
         CHECK(unknown.error().message().find("'cifar'") != std::string::npos);
-        const auto beyond = loadImageSet("mnist", folder.path(), Split::Train, 21);
+        const auto beyond = loadDataSet("mnist", folder.path(), Split::Train, 21);
         REQUIRE_FALSE(beyond);
         CHECK(beyond.error().kind == ErrorKind::BadArgument);
         CHECK(beyond.error().message().find("21") != std::string::npos);
@@ -215,7 +251,7 @@ TEST_SUITE("image_set") {
     TEST_CASE("mnist without a folder is looked for under Lockstep's data, and the error says where") {
         const TempFolder home;
         ::setenv("LOCKSTEP_HOME", home.path().c_str(), 1);
-        const auto set = loadImageSet("mnist", "", Split::Test);
+        const auto set = loadDataSet("mnist", "", Split::Test);
         ::unsetenv("LOCKSTEP_HOME");
         REQUIRE_FALSE(set);
         CHECK(set.error().message().find("t10k-images-idx3-ubyte[.gz] of mnist is not in " + home.path() +
@@ -227,11 +263,11 @@ TEST_SUITE("image_set") {
             MESSAGE("skipped: dataset-fashion-mnist is not installed");
             return;
         }
-        const auto set = loadImageSet("fashion-mnist", "", Split::Test);
+        const auto set = loadDataSet("fashion-mnist", "", Split::Test);
         REQUIRE(set);
         CHECK(set->size() == 10000);
-        CHECK(set->labels.bincount().eq(1000).all().item<bool>()); // balanced
-        CHECK(set->images.to(torch::kFloat64).div(255).mean().item<double>() == doctest::Approx(0.2868).epsilon(0.001));
+        CHECK(set->targets.bincount().eq(1000).all().item<bool>()); // balanced
+        CHECK(set->inputs.to(torch::kFloat64).div(255).mean().item<double>() == doctest::Approx(0.2868).epsilon(0.001));
         CHECK(set->sha256.at("t10k-labels-idx1-ubyte.gz").size() == 64);
     }
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What is trained, and on what: a row a data set, and a row a model.
+// A new model is a row here, a class in trainer/models, and its line in trainer/models/model.cpp. A new data set is a row
+// here; one that can be downloaded also has its files in resources/datasets.json.
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ipc/error.h"
+#include "ipc/methods.h"
+
+namespace lockstep {
+
+/// What the values of a sample are.
+enum class Values : std::uint8_t {
+    Pixels, ///< 0 to 255; the loader makes normalised real numbers of them
+    Tokens  ///< 0 to 255; a model gets them as whole numbers
+};
+
+/// What one sample is, and how many classes it may be of. A model trains on data sets with such samples.
+struct SampleSpec {
+    Values values;
+    std::array<int, 3> sizes; ///< outermost first, 0 after the last; of an image: channels, rows, columns
+    int classes;
+
+    [[nodiscard]] constexpr int dimensions() const {
+        int count = 0;
+        for (const int size : sizes)
+            count += size > 0 ? 1 : 0;
+        return count;
+    }
+    /// Values of a sample.
+    [[nodiscard]] constexpr int count() const {
+        int product = 1;
+        for (const int size : sizes)
+            product *= size > 0 ? size : 1;
+        return product;
+    }
+    bool operator==(const SampleSpec &) const = default;
+};
+
+inline constexpr SampleSpec grayImages{.values = Values::Pixels, .sizes = {1, 28, 28}, .classes = 10};
+/// The samples that affine augmentation can turn, shift and scale.
+inline constexpr const SampleSpec &affineSamples = grayImages;
+
+struct DataSetSpec {
+    std::string_view name;  ///< in configs, recipes and flags: "fashion-mnist"
+    std::string_view title; ///< "Fashion-MNIST"
+    SampleSpec sample;
+    std::int64_t trainSamples; ///< in the whole training set
+    double mean, std;          ///< of the training set's pixels scaled to 0..1; what normalising uses
+    std::string_view inputs;   ///< its IDX files, after "train-" and "t10k-"
+    std::string_view targets;
+    std::string_view package; ///< the distribution's; empty: there is none
+    bool canBeDownloaded;     ///< resources/datasets.json says from where
+};
+
+inline constexpr std::array dataSetTable{
+    DataSetSpec{.name = "fashion-mnist",
+                .title = "Fashion-MNIST",
+                .sample = grayImages,
+                .trainSamples = 60'000,
+                .mean = 0.2860,
+                .std = 0.3530,
+                .inputs = "images-idx3-ubyte",
+                .targets = "labels-idx1-ubyte",
+                .package = "dataset-fashion-mnist",
+                .canBeDownloaded = true},
+    DataSetSpec{.name = "mnist",
+                .title = "MNIST",
+                .sample = grayImages,
+                .trainSamples = 60'000,
+                .mean = 0.1307,
+                .std = 0.3081,
+                .inputs = "images-idx3-ubyte",
+                .targets = "labels-idx1-ubyte",
+                .package = "",
+                .canBeDownloaded = true},
+};
+
+struct ModelSpec {
+    std::string_view name;   ///< in configs, recipes and flags: "lenet"
+    std::string_view about;  ///< where it is known from; empty: the name says it
+    SampleSpec sample;       ///< what it takes
+    std::int64_t parameters; ///< numbers that are trained; a test counts them in the model itself
+    Words keys;              ///< keys of RunConfig that mean something only for the models that name them
+};
+
+inline constexpr std::array modelTable{
+    ModelSpec{.name = "lenet", .about = "", .sample = grayImages, .parameters = 61'706, .keys = {}},
+    ModelSpec{.name = "convnet",
+              .about = "PyTorch's MNIST example",
+              .sample = grayImages,
+              .parameters = 1'199'882,
+              .keys = {"dropout"}},
+};
+
+/// The row of that name; nothing for a name that is not in the table (a script may say any).
+[[nodiscard]] const DataSetSpec *findDataSet(std::string_view name);
+[[nodiscard]] const ModelSpec *findModel(std::string_view name);
+
+/// Whether a key of RunConfig means anything for the model of that name.
+[[nodiscard]] bool knowsKey(std::string_view model, std::string_view key);
+
+/// Why the model can't train on the data set.
+[[nodiscard]] std::optional<Error> mismatch(const ModelSpec &model, const DataSetSpec &dataSet);
+
+/// "images of 28 × 28 pixels" or "sequences of 16 tokens"
+[[nodiscard]] std::string inWords(const SampleSpec &sample);
+/// "lenet or convnet"
+[[nodiscard]] std::string modelNames();
+[[nodiscard]] std::string dataSetNames();
+/// "lenet (61,706 parameters) or …"
+[[nodiscard]] std::string modelsInWords();
+/// "fashion-mnist (60,000 images of 28 × 28 pixels, 10 classes) or …"
+[[nodiscard]] std::string dataSetsInWords();
+
+/// Where the distribution's package puts a data set, and where a download goes.
+[[nodiscard]] std::string packagedDataFolder(std::string_view dataSet);
+[[nodiscard]] std::string downloadedDataFolder(std::string_view dataSet);
+
+} // namespace lockstep

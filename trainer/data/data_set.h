@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <map>
+#include <string>
+
+#include <torch/types.h>
+
+#include "ipc/error.h"
+#include "ipc/models.h"
+
+namespace lockstep::trainer {
+
+/// One split of a data set, resident in memory as it is on disk.
+struct DataSet {
+    DataSetSpec spec = dataSetTable.front();
+    torch::Tensor inputs;  ///< [N, sizes of a sample …], contiguous, CPU: uint8 pixels, or int64 tokens
+    torch::Tensor targets; ///< int64 [N], or [N, …] where a sample has several, contiguous: 0..classes-1
+    std::map<std::string, std::string> sha256; ///< file name → hex of the file as found
+
+    [[nodiscard]] std::int64_t size() const { return targets.defined() ? targets.size(0) : 0; }
+};
+
+enum class Split { Train, Test };
+
+/// Reads the IDX files (gzip or plain, `train-images-idx3-ubyte[.gz]` …) of a data set of ipc/models.h.
+/// An empty `folder` means where the distribution's package puts them. `limit` > 0 keeps the first N samples.
+/// Errors (missing, torn gzip, wrong magic, counts that differ, labels out of range) name the file, what was
+/// expected, what was found and where to get it; all are BadArgument (exit 2).
+[[nodiscard]] Result<DataSet> loadDataSet(const DataSetSpec &spec, const std::string &folder, Split split,
+                                          std::int64_t limit = 0);
+/// The same by the set's name.
+[[nodiscard]] Result<DataSet> loadDataSet(std::string_view name, const std::string &folder, Split split,
+                                          std::int64_t limit = 0);
+
+} // namespace lockstep::trainer
