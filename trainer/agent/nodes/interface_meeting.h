@@ -2,13 +2,13 @@
 #pragma once
 // How the agents of one run find a common network when `lockstep-agent run` names no interface. They try every address:
 // 1. Agent 0 (MeetingHost) listens at every address of its node. It writes them to LOCKSTEP_HOME/meeting-RUN.json
-// (0600, on storage that all nodes see).
+//    (0600, on storage that all nodes see).
 // 2. Each other agent (attendMeeting()) tries them all. It reports which ones it reached, and through which interface
-// of its own.
+//    of its own.
 // 3. Agent 0 chooses the best address that all have reached, and answers with every node's interface.
 // The messages are lines of JSON, 64 KiB at most:
 //   K → 0  {"what":"try","offer":I}              at every address
-//   0 → K  {"what":"proof","proof":P}            P stands in the file: another machine with the same address does not know it
+//   0 → K  {"what":"proof","proof":P}            P is in the file: another machine with the same address does not know it
 //   K → 0  {"what":"reached","node":K,"token":T,"host":H,"offers":[I…],"by":["eth0"…]}    over the first that was reached
 //   0 → K  {"what":"interfaces","interfaces":["ib0","ib0"…]} or {"what":"error","message":…}
 // All this happens before the run begins; the run itself listens on the chosen interface only.

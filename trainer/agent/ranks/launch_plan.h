@@ -80,8 +80,8 @@ struct CommandOptions {
 
 /// The plan of a run of lockstep-trainer by its RunConfig, or of the record's command on the configuration's devices.
 /// With several nodes it is the part of node `node`. In an attended run the command may be another mode of
-/// lockstep-trainer. Errors: one for each mistake in the configuration or the command, or that this machine cannot
-/// meet.
+/// lockstep-trainer. Errors: one for each mistake in the configuration or the command, and for each requirement that
+/// this machine does not meet.
 [[nodiscard]] tl::expected<LaunchPlan, std::vector<Error>> planFromConfig(RunRecord record, const Nvml *nvml,
                                                                           int node = 0, bool attended = false);
 
