@@ -10,6 +10,7 @@
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/progress_bar.h"
 #include "data/dataset_download.h"
+#include "ipc/models.h"
 
 namespace lockstep::ui {
 namespace {
