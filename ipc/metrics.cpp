@@ -30,6 +30,14 @@ std::optional<ScalarWindow> samplesPerSecond(const StepTotals &totals) {
     return ScalarWindow{samples, totals.durationS, rate, rate, rate};
 }
 
+std::optional<ScalarWindow> stepTime(const StepTotals &totals) {
+    if (!(totals.durationS > 0) || totals.steps <= 0)
+        return std::nullopt;
+    const auto steps = static_cast<double>(totals.steps);
+    const double milliseconds = totals.durationS * 1e3, mean = milliseconds / steps;
+    return ScalarWindow{milliseconds, steps, mean, mean, mean};
+}
+
 } // namespace
 
 /// To add one: add its row here, and measure it in trainer/engine/training.cpp unless it can be derived.
@@ -55,6 +63,13 @@ std::span<const MetricSpec> metrics() {
                    .overRanks = OverRanks::Sum,
                    .overSteps = OverSteps::Rate,
                    .derived = samplesPerSecond},
+        MetricSpec{.name = "step_ms",
+                   .title = "Step time",
+                   .unit = "ms",
+                   .help = "Time of a training step, all its phases, on the slowest rank; evaluation left out.",
+                   .better = Better::Lower,
+                   .overRanks = OverRanks::Max,
+                   .derived = stepTime},
     };
     return all;
 }

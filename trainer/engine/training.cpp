@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/engine/training.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,20 +20,14 @@
 #include "ipc/phase_sums.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
+#include "trainer/engine/settings_summary.h"
 #include "trainer/engine/stop_flag.h"
 
 namespace lockstep::trainer {
 
 namespace {
 
-constexpr std::int64_t commFrameNs = 1'000'000'000;
 constexpr std::size_t spansAStep = 64; ///< laps, DP's parts and buckets of a step leave room in it
-
-/// Where traces go: the agent says so; without one, a folder where the rank was started.
-std::string traceFolder() {
-    const char *folder = std::getenv("LOCKSTEP_TRACES");
-    return folder && *folder ? folder : "traces";
-}
 
 std::string spell(double number) {
     return std::isnan(number) ? "NaN" : number > 0 ? "infinite" : "minus infinite";
@@ -92,8 +85,8 @@ EpochFrame epochOf(std::span<const double> numbers, const EpochFrame &own) {
 
 Training::Training(Session &session)
     : m_session(session), m_recorder(*session.clock, outputsOf(session), windowOfSteps(), session.placement.names),
-      m_evaluator(session.test, *session.communicator, session.device(), session.dtype),
-      m_stragglers(session.communicator->worldSize()) {}
+      m_evaluator(session.test, *session.communicator, session.device(), session.dtype), m_stragglers(session),
+      m_comm(session) {}
 
 void Training::sendInit() {
     const Session &s = m_session;
@@ -164,7 +157,7 @@ Result<Outcome> Training::run() {
     const auto done = trainEpochs();
     if (m_session.trace->unfinished())
         writeTrace();
-    m_traceWriter = {}; // waits for it
+    m_traceWriter.finish();
     return done;
 }
 
@@ -206,8 +199,8 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
     Session &s = m_session;
     sendState(RunState::Training, epoch);
     m_stepInEpoch = firstStep;
-    m_commFirstStep = m_step;
-    m_epochStartNs = m_commSentNs = monotonicNs();
+    m_comm.startEpoch(m_step);
+    m_epochStartNs = monotonicNs();
     m_recorder.startEpoch(epoch, std::exchange(m_unfinished, {}));
     m_readyBatches = s.loader->ready();
     s.loader->startEpoch(epoch - 1, s.config.epochs - 1, firstStep);
@@ -222,14 +215,14 @@ bool Training::trainEpoch(int epoch, std::int64_t firstStep) {
         s.clock->lap(Phase::Load);
         stop = trainStep(std::move(*batch));
         m_recorder.flush(false);
-        if (monotonicNs() - m_commSentNs >= commFrameNs)
-            sendComm(epoch);
+        m_comm.sendIfDue(epoch);
         s.clock->lap(Phase::Other);
-        if (s.trace->endStep(m_step - 1, monotonicNs()))
+        if (s.trace->endStep(m_step - 1, monotonicNs())) {
             writeTrace();
+        }
     }
     m_unfinished = m_recorder.finishEpoch();
-    sendComm(epoch);
+    m_comm.send(epoch);
     return stop;
 }
 
@@ -246,7 +239,7 @@ bool Training::trainStep(Batch batch) {
     s.strategy->runOptimizer(*s.optimizer);
     s.clock->lap(Phase::Optimizer);
     m_recorder.addStep(m_step, batch.real, outcome.loss, s.strategy->deviceTimes(), std::move(metrics));
-    watchStragglers();
+    m_stragglers.addStep(m_step);
     ++m_step;
     ++m_stepInEpoch;
     return outcome.stop;
@@ -262,43 +255,9 @@ std::vector<StepMetric> Training::measure() {
     return metrics;
 }
 
-/// All ranks hold the same numbers and come to the same verdict; the one it names tells of it.
-void Training::watchStragglers() {
-    const auto verdict = m_stragglers.add(m_step, m_session.strategy->ownTimes());
-    if (!verdict || verdict->rank != m_session.env.rank)
-        return;
-    const std::string who = "rank " + std::to_string(verdict->rank) + " on " + hostName(),
-                      where(nameOf(verdict->phase));
-    if (verdict->over)
-        return logInfo(who + " is no longer slower than the others in " + where);
-    char later[32];
-    std::snprintf(later, sizeof later, "%.3g", verdict->readyLaterNs * 1e-6);
-    AlertFrame alert;
-    alert.severity = "warning";
-    alert.kind = "straggler";
-    alert.message = who + " is slower than the others in " + where + ": its gradients are ready " + later +
-                    " ms later (median of " + std::to_string(StragglerDetector::window) +
-                    " steps), so the other ranks wait";
-    alert.step = verdict->step;
-    m_session.frames->send(alert);
-    logWarning(alert.message);
-}
-
-/// In a thread of its own: a disk takes its time, and training need not.
 void Training::writeTrace() {
     m_recorder.flush(true); // a GPU's times are known by then
-    if (m_traceWriter.joinable())
-        m_traceWriter.join();
-    m_traceWriter = std::jthread([recorded = m_session.trace->take(), trace = m_session.trace.get(),
-                                  folder = traceFolder(), rank = m_session.env.rank] {
-        pthread_setname_np(pthread_self(), "trace");
-        if (auto written = trace->write(recorded, folder); !written)
-            return logWarning("the trace is lost: " + written.error().message());
-        logInfo("a trace of " + std::to_string(recorded.steps) + " steps is in " + folder + "/rank-" +
-                std::to_string(rank) + ".json");
-        if (recorded.lost > 0)
-            logWarning("the trace lacks " + std::to_string(recorded.lost) + " spans for which there was no room");
-    });
+    m_traceWriter.write(*m_session.trace, m_session.env.rank);
 }
 
 void Training::reportEpoch(int epoch, const EpochTotals &totals) {
@@ -331,18 +290,6 @@ void Training::evaluate(int epoch) {
     m_lastEval = m_evaluator.run(*m_session.model, epoch);
     if (m_session.isRank0())
         m_session.frames->send(*m_lastEval);
-}
-
-void Training::sendComm(int epoch) {
-    auto frame = m_session.strategy->takeComm();
-    if (!frame)
-        return;
-    frame->epoch = epoch;
-    frame->firstStep += m_commFirstStep;
-    frame->lastStep += m_commFirstStep;
-    m_commFirstStep = frame->lastStep + 1;
-    m_session.frames->send(std::move(*frame));
-    m_commSentNs = monotonicNs();
 }
 
 /// Of every rank's GPU, a row a rank; ranks with CPU devices have zeros there, and without any GPU there is nothing.
@@ -406,26 +353,8 @@ Summary Training::summary() {
     for (const auto &row : rows)
         rss += row[0];
 
-    Summary summary;
-    const RunConfig &config = s.config;
-    summary.method = toString(config.method);
-    summary.backend = s.backend;
-    summary.loader = config.loader;
-    summary.model = config.model;
-    summary.dataset = config.dataset;
-    summary.optimizer = config.optimizer;
-    summary.precision = config.precision;
-    summary.augment = config.augment;
-    summary.worldSize = s.env.worldSize;
-    summary.devices = s.devices;
-    summary.coresPerDevice = config.coresPerDevice;
-    summary.threads = s.placement.threads;
-    summary.workers = config.workers;
-    summary.workersTotal = config.workers * s.env.worldSize;
-    summary.seed = config.seed;
-    summary.batchSize = processBatch(config, s.env) * s.env.worldSize;
+    Summary summary = summaryOfSettings(s);
     summary.steps = m_step;
-    summary.lr = effectiveLr(config, s.env);
     summary.epochs = m_epochs;
     double training = 0;
     for (const auto &epoch : m_epochs)
@@ -444,11 +373,6 @@ Summary Training::summary() {
     if (!std::isnan(rss))
         summary.peakRssBytes = rss;
     summary.replicaBatch = m_replicaBatch;
-    if (s.device().is_cuda() && config.loader != "device")
-        summary.copies = std::string(config.pinMemory ? "pinned" : "pageable") +
-                         (config.nonBlocking ? ", non-blocking" : ", blocking");
-    summary.cudaGraph = config.cudaGraph;
-    summary.oversubscribed = config.oversubscribe;
     summary.metrics = m_metrics.ofRun();
     summary.runTimeS = secondsSinceLaunch();
     return summary;

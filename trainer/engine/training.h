@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <optional>
-#include <thread>
 
 #include "ipc/metric_totals.h"
 #include "ipc/run_folder.h"
+#include "trainer/engine/comm_reports.h"
 #include "trainer/engine/evaluation.h"
 #include "trainer/engine/rank_session.h"
+#include "trainer/engine/straggler_watch.h"
+#include "trainer/engine/trace_writer.h"
 #include "trainer/report/step_recorder.h"
-#include "trainer/report/straggler_detector.h"
 
 namespace lockstep::trainer {
 
@@ -36,17 +37,16 @@ private:
     [[nodiscard]] std::vector<StepMetric> measure();
     void reportEpoch(int epoch, const EpochTotals &totals);
     void evaluate(int epoch);
-    void watchStragglers();
     void writeTrace();
     void compareRanks(const std::string &sha256);
-    void sendComm(int epoch);
     [[nodiscard]] torch::Tensor deviceRandomStates();
     [[nodiscard]] Result<void> saveCheckpoint(int epochsDone, std::int64_t stepInEpoch);
 
     Session &m_session;
     StepRecorder m_recorder;
     Evaluator m_evaluator;
-    StragglerDetector m_stragglers;
+    StragglerWatch m_stragglers;
+    CommReports m_comm;
     std::vector<EpochSummary> m_epochs;
     std::optional<EvalFrame> m_lastEval;
     std::vector<std::int64_t> m_replicaBatch;
@@ -55,8 +55,7 @@ private:
     MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was taken up
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
     std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
-    std::jthread m_traceWriter;
-    std::int64_t m_commFirstStep = 0, m_commSentNs = 0;
+    TraceWriter m_traceWriter;
 };
 
 } // namespace lockstep::trainer

@@ -75,6 +75,9 @@ Json expected(const std::string &folder, const std::vector<Frame> &frames) {
             if (frame.rank == 0) { // the second to report
                 out[run]["epoch/metric/samples_per_s"].push_back(
                     point(reported[epoch->epoch], epoch->epoch, 640 / 0.4 + 640 / 0.45));
+                if (epoch->steps > 0)
+                    out[run]["epoch/metric/step_ms"].push_back(
+                        point(reported[epoch->epoch], epoch->epoch, 450.0 / double(epoch->steps)));
                 out[run]["epoch/loss"].push_back(point(reported[epoch->epoch], epoch->epoch, *epoch->loss));
                 out[run]["epoch/duration_s"].push_back(point(reported[epoch->epoch], epoch->epoch, 0.45));
             }
@@ -84,6 +87,8 @@ Json expected(const std::string &folder, const std::vector<Frame> &frames) {
             out[rank]["loss"].push_back(point(frame.wallUs, steps->lastStep, steps->loss->mean));
             const double trainedS = steps->phases.at("forward").sumS + steps->phases.at("backward").sumS;
             out[rank]["metric/samples_per_s"].push_back(point(frame.wallUs, steps->lastStep, 160 / trainedS));
+            out[rank]["metric/step_ms"].push_back(
+                point(frame.wallUs, steps->lastStep, trainedS * 1e3 / double(steps->count)));
             lastStep = steps->lastStep;
         } else if (const auto *device = std::get_if<DeviceFrame>(&frame.body)) {
             for (const DeviceSample &sample : device->devices)
@@ -93,6 +98,7 @@ Json expected(const std::string &folder, const std::vector<Frame> &frames) {
     }
     out[folder + "/run"]["loss"] = points(store.losses().all());
     out[folder + "/run"]["metric/samples_per_s"] = points(*store.metrics().series("samples_per_s"));
+    out[folder + "/run"]["metric/step_ms"] = points(*store.metrics().series("step_ms"));
     return out;
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/engine/settings_summary.h"
+
+#include <string>
+
+namespace lockstep::trainer {
+
+Summary summaryOfSettings(const Session &session) {
+    Summary summary;
+    const RunConfig &config = session.config;
+    summary.method = toString(config.method);
+    summary.backend = session.backend;
+    summary.loader = config.loader;
+    summary.model = config.model;
+    summary.dataset = config.dataset;
+    summary.optimizer = config.optimizer;
+    summary.precision = config.precision;
+    summary.augment = config.augment;
+    summary.worldSize = session.env.worldSize;
+    summary.devices = session.devices;
+    summary.coresPerDevice = config.coresPerDevice;
+    summary.threads = session.placement.threads;
+    summary.workers = config.workers;
+    summary.workersTotal = config.workers * session.env.worldSize;
+    summary.seed = config.seed;
+    summary.batchSize = processBatch(config, session.env) * session.env.worldSize;
+    summary.lr = effectiveLr(config, session.env);
+    if (session.device().is_cuda() && config.loader != "device")
+        summary.copies = std::string(config.pinMemory ? "pinned" : "pageable") +
+                         (config.nonBlocking ? ", non-blocking" : ", blocking");
+    summary.cudaGraph = config.cudaGraph;
+    summary.oversubscribed = config.oversubscribe;
+    return summary;
+}
+
+} // namespace lockstep::trainer

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "trainer/engine/rank_session.h"
+#include "trainer/report/straggler_detector.h"
+
+namespace lockstep::trainer {
+
+/// Says by an alert when this rank keeps the others waiting, and logs when it no longer does. All ranks hold the same numbers
+/// and reach the same verdict; the rank that it names reports it. Used from the training thread.
+class StragglerWatch {
+public:
+    explicit StragglerWatch(Session &session); ///< it must outlive this
+    /// After step `step`, numbered over the whole run.
+    void addStep(std::int64_t step);
+
+private:
+    Session &m_session;
+    StragglerDetector m_detector;
+};
+
+} // namespace lockstep::trainer

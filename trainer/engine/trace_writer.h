@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <thread>
+
+#include "trainer/report/trace.h"
+
+namespace lockstep::trainer {
+
+/// Writes recorded traces to disk in a thread of its own: a disk takes its time, and training need not wait for it. Traces go
+/// where LOCKSTEP_TRACES says (the agent sets it), else into the folder `traces` where the rank was started.
+class TraceWriter {
+public:
+    /// `trace` must outlive this. What was taken before is waited for first. A failure is logged.
+    void write(Trace &trace, int rank);
+    /// Waits for what is being written.
+    void finish() { m_thread = {}; }
+
+private:
+    std::jthread m_thread;
+};
+
+} // namespace lockstep::trainer
