@@ -109,6 +109,13 @@ void decideFamilies(std::vector<PairJudgement> &pairs) {
     }
 }
 
+/// One more repeat of both, launch to exit.
+std::optional<double> roundTimeOf(const Cell &reference, const std::vector<Cell> &cells, const std::string &run) {
+    const auto cell = std::ranges::find(cells, run, &Cell::name);
+    const auto before = median(valuesOf(reference, wholeOf)), after = median(valuesOf(*cell, wholeOf));
+    return before && after ? std::optional(*before + *after) : std::nullopt;
+}
+
 std::string listed(const std::vector<std::string> &names) {
     constexpr std::size_t most = 3;
     std::string out;
@@ -159,6 +166,9 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
         if (std::ranges::any_of(cell.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", cell.name, "devices shared cores, so its times are not comparable.");
     }
+    for (const PairJudgement &pair : pairs)
+        if (pair.settling)
+            out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));
     for (const PairJudgement &pair : pairs) {
         if (!pair.attribution)
             continue;
@@ -187,6 +197,9 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
         out.bottlenecks.push_back(bottleneckOf(cell, cells));
     }
     decideFamilies(out.pairs);
+    for (PairJudgement &pair : out.pairs)
+        if (pair.training)
+            pair.settling = settlingOf(*pair.training, roundTimeOf(*reference, cells, pair.run));
     out.sentence = verdictSentence(table, cells, out.pairs);
     out.reservations = reservationsOf(cells, out.pairs);
     return out;

@@ -8,6 +8,7 @@
 #include "analysis/causes/attribution.h"
 #include "analysis/causes/bottleneck.h"
 #include "analysis/compare/result_table.h"
+#include "analysis/compare/settling.h"
 #include "analysis/compare/statistics.h"
 #include "analysis/fairness/fairness.h"
 
@@ -22,6 +23,7 @@ struct PairJudgement {
     std::optional<SpeedUp> wholeRun; ///< launch to exit
     /// Training speed-up ÷ devices; absent for one device, and where another program, loader or such stands between them.
     std::optional<double> efficiency;
+    std::optional<Settling> settling; ///< of training time; absent where nothing is left to settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
     std::optional<Attribution> attribution;

@@ -25,6 +25,15 @@ Json jsonOf(const std::optional<SpeedUp> &speedUp) {
             {"run_repeats", speedUp->runRepeats}};
 }
 
+Json jsonOf(const std::optional<Settling> &settling) {
+    if (!settling)
+        return nullptr;
+    return {{"repeats", settling->repeats},
+            {"repeats_for_difference", orNull(settling->forDifference)},
+            {"repeats_for_5_percent", orNull(settling->forFivePercent)},
+            {"round_s", orNull(settling->roundS)}};
+}
+
 Json jsonOf(const SuggestedRun &run) {
     Json json = {{"name", run.name}, {"why", run.why}, {"config", Json::parse(toJson(run.config))}};
     if (!run.command.empty())
@@ -85,6 +94,7 @@ Json jsonOf(const PairJudgement &pair) {
             {"speed_up_epoch", jsonOf(pair.epoch)},
             {"speed_up_run", jsonOf(pair.wholeRun)},
             {"efficiency", orNull(pair.efficiency)},
+            {"settling", jsonOf(pair.settling)},
             {"accuracy_difference", orNull(pair.accuracyDifference)},
             {"loss_difference", orNull(pair.lossDifference)},
             {"fairness", listOf(pair.fairness, jsonOf)},

@@ -159,6 +159,10 @@ std::string_view toString(IntervalMethod method) {
     return "";
 }
 
+double confidenceOf(IntervalMethod method) {
+    return method == IntervalMethod::Paired ? confidenceOfEither : confidence;
+}
+
 MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<Repeat> &to) {
     const Moments a = momentsOf(valuesOf(from)), b = momentsOf(valuesOf(to));
     MeanDifference out;

@@ -46,6 +46,8 @@ struct Repeat {
 enum class IntervalMethod : std::uint8_t { None, Welch, Paired };
 /// "Welch", "paired by round"; empty for None.
 [[nodiscard]] std::string_view toString(IntervalMethod method);
+/// At which confidence a method's interval is taken, so that 95 % of the intervals hold the truth.
+[[nodiscard]] double confidenceOf(IntervalMethod method);
 
 /// How far the mean of some repeats lies above another's, with its 95 % interval; in the values' unit.
 struct MeanDifference {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/settling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr double fivePercent = 1.05;
+
+double degreesOf(IntervalMethod method, int repeats) {
+    return method == IntervalMethod::Paired ? repeats - 1 : 2.0 * (repeats - 1);
+}
+
+/// The least number of repeats of which an interval reaches no further than `reach`; `spread` as one repeat has it.
+std::optional<int> repeatsFor(double reach, double spread, IntervalMethod method, double confidence) {
+    for (int repeats = repeatsForInterval; repeats <= mostRepeatsToSettle; ++repeats)
+        if (studentQuantile(confidence, degreesOf(method, repeats)) * spread / std::sqrt(repeats) <= reach)
+            return repeats;
+    return std::nullopt;
+}
+
+/// "about 12 repeats of each (9 more, 4 min 10 s)"
+std::string repeatsText(int wanted, const Settling &settling) {
+    const int more = std::max(1, wanted - settling.repeats);
+    std::string out =
+        "about " + std::to_string(settling.repeats + more) + " repeats of each (" + std::to_string(more) + " more";
+    if (settling.roundS)
+        out += ", " + timeLeft(*settling.roundS * more).toStdString();
+    return out + ")";
+}
+
+} // namespace
+
+std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double> roundS) {
+    if (!speedUp.hasInterval() || speedUp.isDifferent() || speedUp.isEqual())
+        return std::nullopt;
+    Settling out;
+    out.repeats = std::min(speedUp.referenceRepeats, speedUp.runRepeats);
+    out.roundS = roundS;
+    const double reach = std::log(*speedUp.high / *speedUp.low) / 2;
+    const double confidence = confidenceOf(speedUp.method);
+    const double spread =
+        reach * std::sqrt(out.repeats) / studentQuantile(confidence, degreesOf(speedUp.method, out.repeats));
+    out.forFivePercent = repeatsFor(std::log(fivePercent), spread, speedUp.method, confidence);
+    out.forDifference = repeatsFor(std::fabs(std::log(speedUp.factor)), spread, speedUp.method,
+                                   1 - (1 - confidence) / std::max(1, speedUp.comparisons));
+    return out;
+}
+
+std::string settlingText(const Settling &settling) {
+    const std::string tooMany = "more than " + std::to_string(mostRepeatsToSettle) + " repeats of each";
+    std::string out = settling.forDifference ? repeatsText(*settling.forDifference, settling) : tooMany;
+    out[0] = out[0] == 'a' ? 'A' : 'M';
+    out += " would tell a difference of the size seen, ";
+    if (settling.forFivePercent && *settling.forFivePercent <= settling.repeats)
+        return out + "and the interval lies within ±5 % of its middle already.";
+    return out + (settling.forFivePercent ? repeatsText(*settling.forFivePercent, settling) : tooMany) +
+           " would put the interval within ±5 % of its middle.";
+}
+
+} // namespace lockstep::core

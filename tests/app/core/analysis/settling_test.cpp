@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// How many repeats would settle a comparison, and how many it took.
+#include <cmath>
+#include <random>
+
+#include "analysis/compare/settling.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep::core;
+
+namespace {
+
+double normal(std::mt19937_64 &random) {
+    return std::normal_distribution<>()(random);
+}
+
+/// One more round of a reference and of a run that is `factor` times as fast.
+void addRound(std::vector<Repeat> &reference, std::vector<Repeat> &run, double factor, double spread,
+              std::mt19937_64 &random) {
+    const std::string round = std::to_string(reference.size());
+    reference.push_back({10 * std::exp(spread * normal(random)), round});
+    run.push_back({10 / factor * std::exp(spread * normal(random)), round});
+}
+
+double reachOf(const SpeedUp &speedUp) {
+    return std::log(*speedUp.high / *speedUp.low) / 2;
+}
+
+} // namespace
+
+class CoreSettlingTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void whatIsDecidedNeedsNoRepeats() {
+        SpeedUp told;
+        QVERIFY2(!settlingOf(told, 1), "no interval");
+        told.low = 1.1;
+        told.high = 1.3;
+        told.factor = 1.2;
+        told.referenceRepeats = told.runRepeats = 3;
+        told.method = IntervalMethod::Welch;
+        told.different = true;
+        QVERIFY2(!settlingOf(told, 1), "told apart");
+        told.different = false;
+        told.low = 0.99;
+        told.high = 1.01;
+        told.factor = 1;
+        QVERIFY2(!settlingOf(told, 1), "equal");
+    }
+
+    void theNumberIsTheOneAtWhichTheIntervalReachesNoFurther() {
+        SpeedUp told;
+        told.factor = 1.1;
+        told.low = 1.1 / 1.25;
+        told.high = 1.1 * 1.25;
+        told.referenceRepeats = told.runRepeats = 4;
+        told.method = IntervalMethod::Welch;
+        // By hand: spread ln 1.25 · √4 / t(6) = 0.182388; t(2n - 2) · 0.182388 / √n first falls below ln 1.1 at n = 16, below ln 1.05
+        // at n = 55.
+        const auto found = settlingOf(told, 30);
+        QCOMPARE(*found->forDifference, 16);
+        QCOMPARE(*found->forFivePercent, 55);
+        QCOMPARE(
+            settlingText(*found),
+            std::string("About 16 repeats of each (12 more, 6 min 00 s) would tell a difference of the size seen, "
+                        "about 55 repeats of each (51 more, 25 min 30 s) would put the interval within ±5 % of its "
+                        "middle."));
+        told.comparisons = 14;
+        QVERIFY2(*settlingOf(told, 30)->forDifference > 16, "among many runs it takes more");
+        told.factor = 1.001;
+        const auto hopeless = settlingOf(told, std::nullopt);
+        QVERIFY(!hopeless->forDifference);
+        QVERIFY(settlingText(*hopeless).starts_with("More than 100 repeats of each would tell"));
+    }
+
+    void theEstimateIsMostlyWithinTwiceOfWhatItTook() {
+        std::mt19937_64 random(20);
+        int within = 0, trials = 0;
+        while (trials < 400) {
+            std::vector<Repeat> reference, run;
+            for (int i = 0; i < 5; ++i)
+                addRound(reference, run, 1, 0.08, random);
+            const auto estimate = settlingOf(*speedUpOf(reference, run), std::nullopt);
+            if (!estimate || !estimate->forFivePercent || *estimate->forFivePercent <= 5)
+                continue;
+            ++trials;
+            while (reachOf(*speedUpOf(reference, run)) > std::log(1.05))
+                addRound(reference, run, 1, 0.08, random);
+            const double ratio = double(*estimate->forFivePercent) / double(reference.size());
+            within += ratio >= 0.5 && ratio <= 2;
+        }
+        qInfo("from 5 repeats on, %.0f %% of the estimates for ±5 %% lie within a factor of 2 of what it took",
+              100.0 * within / trials);
+        QVERIFY(within >= trials * 0.8);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreSettlingTest)
+#include "settling_test.moc"
