@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t mostNamed = 4;
 constexpr double loadingMatters = 0.20; ///< of training time: as for input-bound (bottleneck.h)
 constexpr double weighty = 0.25;        ///< of the change in training time: a cause of so much is named
+constexpr double readsAsWhole = 1.005;  ///< of the change: less than that reads as 100 % of it
 constexpr double publishedGain = 1.25;  ///< a published control with workers that is faster by this blames loading
 
 /// What a sentence needs of a pair, whichever way it was computed.
@@ -239,7 +240,7 @@ std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudg
     const std::vector<const AttributionBar *> most = weightyCauses(attribution, change, true);
     if (most.empty() || change == 0)
         return {};
-    const bool within = most.front()->seconds / change <= 1;
+    const bool within = most.front()->seconds / change < readsAsWhole;
     std::string out = within ? sharesText(most, change, pair.run) : opposedText(attribution, most, change, pair.run);
     if (std::ranges::any_of(most, [](const AttributionBar *bar) { return bar->cause == Cause::DataLoading; }))
         if (const PairJudgement *control = loadingControl(cells, pairs, pair))
