@@ -14,7 +14,7 @@ namespace lockstep::core {
 [[nodiscard]] QString addedSeconds(double part, double whole);
 [[nodiscard]] QString shortTime(std::optional<double> seconds);   ///< "12.3 µs", "4.56 ms", "1.20 s"
 [[nodiscard]] QString bandwidth(std::optional<double> bytesPerS); ///< "1.23 GB/s": decimal, like nccl-tests
-/// The same with how far it may be off: "−3.10 ± 0.21 s"; without where that is unknown.
+/// The same with how far it may be off: "−3.10 ± 0.21 s"; without where that is unknown or nothing.
 [[nodiscard]] QString addedSeconds(double part, std::optional<double> reach, double whole);
 [[nodiscard]] QString timeLeft(std::optional<double> seconds); ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
 /// Why the duration of `runs` is unknown: `strangers` of them have no earlier run to estimate from.

@@ -240,15 +240,14 @@ double Attribution::unattributedShare() const {
 }
 
 std::optional<Attribution> attribute(const Cell &reference, const Cell &run, const std::vector<Cell> &others) {
-    const auto before = partsOf(reference), after = partsOf(run);
-    if (!before || !after)
-        return std::nullopt;
     const Sides sides{partsOfRepeats(reference), partsOfRepeats(run)};
+    if (sides.reference.empty() || sides.run.empty())
+        return std::nullopt;
     Attribution out;
     out.reference = reference.name;
     out.run = run.name;
-    out.referenceS = before->runS;
-    out.runS = after->runS;
+    out.referenceS = meanOf(sides.reference).runS;
+    out.runS = meanOf(sides.run).runS;
     addBars(reference, run, sides, out);
     addFactors(reference, run, others, out);
     return out;

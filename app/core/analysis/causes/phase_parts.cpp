@@ -115,13 +115,10 @@ std::vector<RepeatParts> partsOfRepeats(const Cell &cell) {
     return all;
 }
 
-std::optional<TimeParts> partsOf(const Cell &cell) {
-    const std::vector<RepeatParts> all = partsOfRepeats(cell);
-    if (all.empty())
-        return std::nullopt;
+TimeParts meanOf(const std::vector<RepeatParts> &repeats) {
     TimeParts out;
-    const double count = double(all.size());
-    for (const RepeatParts &one : all) {
+    const double count = double(repeats.size());
+    for (const RepeatParts &one : repeats) {
         for (const Part part : knownParts)
             if (one.parts.*part)
                 out.*part = (out.*part).value_or(0) + *(one.parts.*part) / count;
@@ -129,6 +126,11 @@ std::optional<TimeParts> partsOf(const Cell &cell) {
             out.*part += one.parts.*part / count;
     }
     return out;
+}
+
+std::optional<TimeParts> partsOf(const Cell &cell) {
+    const std::vector<RepeatParts> repeats = partsOfRepeats(cell);
+    return repeats.empty() ? std::nullopt : std::optional(meanOf(repeats));
 }
 
 double phaseOf(const RunOutcome &run, int rank, std::string_view phase) {

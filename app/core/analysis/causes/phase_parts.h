@@ -39,7 +39,9 @@ struct RepeatParts {
 /// scaled by one factor, the geometric mean of the run times ÷ their arithmetic mean (0.9995 where times scatter by 3 %), so
 /// that their means add up to the geometric mean, by which speed-ups are computed.
 [[nodiscard]] std::vector<RepeatParts> partsOfRepeats(const Cell &cell);
-/// Their means; absent where no repeat reports phases.
+/// Means of at least one repeat's parts.
+[[nodiscard]] TimeParts meanOf(const std::vector<RepeatParts> &repeats);
+/// The means over a cell's repeats; absent where no repeat reports phases.
 [[nodiscard]] std::optional<TimeParts> partsOf(const Cell &cell);
 
 /// Load and computing of a rank by itself, seconds over the whole run; absent without phases.

@@ -122,11 +122,6 @@ void addPublished(const Recipe &recipe, ResultTable &table) {
         addNote(table.notes, contradiction);
 }
 
-std::optional<double> measuredFactor(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
-    const std::optional<SpeedUp> speedUp = speedUpOf(reference, run);
-    return speedUp ? std::optional(speedUp->factor) : std::nullopt;
-}
-
 /// Efficiency = speed-up ÷ devices, of several.
 void computeSpeedUps(ResultTable &table) {
     const auto reference = std::find_if(table.rows.begin(), table.rows.end(), [&](const ResultRow &row) {
@@ -138,8 +133,8 @@ void computeSpeedUps(ResultTable &table) {
     for (ResultRow &row : table.rows) {
         if (row.published)
             continue;
-        row.speedUpTraining = measuredFactor(reference->trainingTimes, row.trainingTimes);
-        row.speedUpRun = measuredFactor(reference->runTimes, row.runTimes);
+        row.speedUpTraining = meanFactorOf(reference->trainingTimes, row.trainingTimes);
+        row.speedUpRun = meanFactorOf(reference->runTimes, row.runTimes);
         if (row.speedUpTraining && row.devices > 1)
             row.efficiency = *row.speedUpTraining / row.devices;
     }

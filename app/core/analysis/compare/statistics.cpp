@@ -191,6 +191,12 @@ MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<R
     return out;
 }
 
+std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
+    if (!isUsable(reference) || !isUsable(run))
+        return std::nullopt;
+    return std::exp(momentsOf(valuesOf(logsOf(reference))).mean - momentsOf(valuesOf(logsOf(run))).mean);
+}
+
 std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
     if (!isUsable(reference) || !isUsable(run))
         return std::nullopt;

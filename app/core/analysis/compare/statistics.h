@@ -81,7 +81,9 @@ struct SpeedUp {
     bool operator==(const SpeedUp &) const = default;
 };
 
-/// Absent when either side has no time, or one that is not positive and finite.
+/// Absent when either side has no time, or one that is not positive and finite. meanFactorOf() leaves out the interval, which takes
+/// most of the time.
+[[nodiscard]] std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run);
 [[nodiscard]] std::optional<SpeedUp> speedUpOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run);
 
 /// Judges the speed-ups of one family, several runs against one reference, by Holm's method at 5 %. One that is null or has
