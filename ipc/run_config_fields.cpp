@@ -304,7 +304,7 @@ std::vector<FieldSpec> fileRows() {
             "checkpoint_dir", "Checkpoint folder", "Folder for a checkpoint after each epoch; empty: none.",
             FieldType::Text, Files, {.effect = FieldEffect::Beside, .inEffect = writtenText}),
         row<Switch<"resume", &C::resume>>("resume", "Resume",
-                                          "Go on from the newest good checkpoint in the checkpoint folder.",
+                                          "Resume from the newest intact checkpoint in the checkpoint folder.",
                                           FieldType::Switch, Files, {.effect = FieldEffect::Start}),
         row<Text<"init_method", &C::initMethod>>(
             "init_method", "Rendezvous", "How the ranks find each other: env://, tcp://HOST:PORT or file:///PATH.",

@@ -113,8 +113,8 @@ int runApp(const AppOptions &options) {
     window.showPage(pageFrom(options.page, first));
     if (options.offscreen()) {
         if (workspace.isOpen() && !settle(workspace))
-            return complain(Error::failed("the runs could not be read within a minute",
-                                          "try again, or look at them with lockstepctl show"));
+            return complain(Error::failed("the runs couldn't be read within a minute",
+                                          "try again, or print them with lockstepctl show"));
         return !options.exportTo.isEmpty() ? exportAndLeave(options, window, workspace)
                                            : screenshotAndLeave(options, window);
     }

@@ -11,8 +11,8 @@ namespace {
 
 void addOptions(QCommandLineParser &parser) {
     parser.setApplicationDescription(
-        QStringLiteral("Lockstep: launch, watch and contrast distributed training. Without options it attaches to the "
-                       "experiment that runs, else opens the plan."));
+        QStringLiteral("Lockstep: launch, watch and contrast distributed training. Without options it follows the "
+                       "running experiment, or opens Plan if there is none."));
     parser.addOptions({
         {"experiment", "Open this experiment or run.", "ID"},
         {"recipe", "Choose this recipe on Plan.", "NAME"},
@@ -25,7 +25,7 @@ void addOptions(QCommandLineParser &parser) {
         {"screenshot", "Draw one page into FILE (png), without a window.", "FILE"},
         {"page", QStringLiteral("Show this page: %1.").arg(pageNames().join(QStringLiteral(", "))), "PAGE"},
         {"size", "Size of the screenshot.", "WxH"},
-        {"doctor", "Ask the doctor of the nodes first."},
+        {"doctor", "Ask the doctor about the nodes first."},
         {"dark", "Dark colours."},
         {"light", "Light colours."},
         {{"h", "help"}, "Show this help."},
@@ -37,7 +37,7 @@ Result<QSize> sizeFrom(const QString &text) {
     const QStringList parts = text.split(QLatin1Char('x'));
     const QSize size = parts.size() == 2 ? QSize(parts[0].toInt(), parts[1].toInt()) : QSize();
     if (size.width() < 320 || size.height() < 240 || size.width() > 8192 || size.height() > 8192)
-        return fail(Error::badArgument("\"" + text.toStdString() + "\" is no size",
+        return fail(Error::badArgument("\"" + text.toStdString() + "\" is not a size",
                                        "give WIDTHxHEIGHT, 320x240 to 8192x8192", "--size"));
     return size;
 }
@@ -48,7 +48,7 @@ Result<void> check(const AppOptions &options) {
                                        "use " + pageNames().join(QStringLiteral(", ")).toStdString(), "--page"));
     for (const QString &format : options.formats)
         if (!exportFormats().contains(format))
-            return fail(Error::badArgument("\"" + format.toStdString() + "\" is no export format",
+            return fail(Error::badArgument("\"" + format.toStdString() + "\" is not an export format",
                                            "use " + exportFormats().join(QStringLiteral(", ")).toStdString(),
                                            "--format"));
     if (!options.exportTo.isEmpty() && options.open.isEmpty())

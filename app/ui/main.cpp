@@ -34,8 +34,7 @@ int main(int argc, char **argv) {
     if (options->offscreen() || options->help)
         qputenv("QT_QPA_PLATFORM", "offscreen");
     else if (!hasDisplay()) {
-        std::fprintf(stderr,
-                     "lockstep: there is no display here; run `lockstepctl run` in the terminal, or set DISPLAY\n");
+        std::fprintf(stderr, "lockstep: no display; set DISPLAY, or use `lockstepctl run` in the terminal\n");
         return 1;
     }
     QApplication::setDesktopFileName(QStringLiteral("lockstep"));

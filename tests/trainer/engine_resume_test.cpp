@@ -121,7 +121,7 @@ TEST_SUITE("engine_resume") {
         FAIL("no attempt was stopped after step 0");
     }
 
-    TEST_CASE("stopped, taken up, killed and taken up again, every way to train ends bit for bit as unbroken") {
+    TEST_CASE("stopped, resumed, killed and resumed again, every method ends bit for bit like an unbroken run") {
         const SmallData data(490);
         struct Way {
             std::string name;

@@ -145,7 +145,7 @@ TEST_SUITE("lab") {
     }
 
     TEST_CASE("a lab's mistakes are one sentence each") {
-        CHECK(firstMistake({"--sizes=4,x"}).find("\"x\" is no size in bytes") != std::string::npos);
+        CHECK(firstMistake({"--sizes=4,x"}).find("\"x\" is not a size in bytes") != std::string::npos);
         CHECK(firstMistake({"--sizes=2"}).find("from 4 to") != std::string::npos);
         CHECK(firstMistake({"--collectives=all_reduce,gather"}).find("choose among send_recv") != std::string::npos);
         CHECK(firstMistake({"--sweeps=0"}).find("--sweeps") != std::string::npos);

@@ -25,7 +25,7 @@ template <class T> torch::Tensor part(const torch::Tensor &bytes, std::int64_t &
     return found;
 }
 
-/// The parts of that copy, wherever it is.
+/// The parts of that copy, on host or device.
 struct Terms {
     torch::Tensor samples;       ///< int64 [n]
     torch::Tensor columns, rows; ///< fp64 [n, 2, imageSide]

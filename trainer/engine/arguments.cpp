@@ -41,7 +41,7 @@ std::string helpOf(const FieldSpec &field) {
     return help;
 }
 
-/// CLI11 takes "--flag=" for a flag without value; an empty value of its own says what is meant.
+/// CLI11 takes "--flag=" for a flag without value; an empty value given as a separate argument is unambiguous.
 std::vector<std::string> splitEmptyValues(const std::vector<std::string> &arguments) {
     std::vector<std::string> split;
     for (const auto &argument : arguments) {

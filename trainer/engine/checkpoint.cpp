@@ -23,7 +23,7 @@ constexpr const char *progressName = "lockstep.progress", *rngName = "lockstep.r
                      *deviceRngName = "lockstep.rng.device", *replicaRngName = "lockstep.rng.replicas",
                      *epochsName = "lockstep.epochs";
 
-/// Options that change the training itself: a run can't go on with others.
+/// Options that change the training itself: a run can't resume with other values.
 constexpr const char *bindingKeys[] = {
     "method", "dp_replicas", "model",    "dataset",      "train_samples", "batch_size", "seed",    "batch_per_device",
     "lr",     "lr_rule",     "momentum", "weight_decay", "optimizer",     "dropout",    "augment", "precision"};

@@ -13,7 +13,7 @@
 
 namespace lockstep::trainer {
 
-/// Everything a run needs to go on bit for bit (on CPUs) as if it had not been interrupted.
+/// Everything a run needs to resume and end bit for bit (on CPUs) like an uninterrupted one.
 struct Checkpoint {
     RunConfig config;
     int worldSize = 1;
@@ -47,7 +47,7 @@ private:
 
 [[nodiscard]] Result<Checkpoint> readCheckpoint(const std::string &file);
 
-/// Whether a run of `config` may go on from it; names the first option that differs and would change the training.
+/// Whether a run of `config` may resume from it; names the first differing option that would change the training.
 [[nodiscard]] Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize);
 
 /// Copies tensors by name into a model's; the error names what is missing, too much or of another shape.

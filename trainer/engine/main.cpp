@@ -113,7 +113,7 @@ void sendFailure(FrameSender &frames, const Error &error) {
 int runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames) {
     Error error;
     c10::OptionalDeviceGuard onDevice; // outlives the session: what goes with it asks for the thread's device
-    std::unique_ptr<Session> session;  // goes after the reason is told: then the others lose this rank, and say so
+    std::unique_ptr<Session> session; // destroyed after the reason is reported: the other ranks then report a lost peer
     try {
         if (const c10::Device device = placement.devices.front().device; device.is_cuda())
             onDevice.reset_device(device);

@@ -44,8 +44,8 @@ std::optional<CoreList> boundCores(const RunConfig &config, const RankEnvironmen
     CoreList rest = allowed; // the workers' cores were let in too
     if (const auto workers = parseCores(config.workerCores); workers && !config.workerCores.empty())
         std::erase_if(rest, [&](int core) { return std::binary_search(workers->begin(), workers->end(), core); });
-    // A small machine less its workers' cores may look like one device: then the launcher, which may run on all of it itself, bound
-    // nobody.
+    // On a small machine, the cores without the workers' may be as many as one device has. If the launcher itself may run on all
+    // cores, it bound no rank.
     if (rest.size() == wanted && (rest.size() == allowed.size() || allowedCores(::getppid()) != allowed))
         return rest;
     if (allowed.size() == wanted)

@@ -161,7 +161,7 @@ Result<void> bringCheckpoint(Session &session, const std::string &file) {
 Result<void> takeUp(Session &session) {
     if (!session.config.resume)
         return {};
-    // Rank 0 chooses, so that all ranks go on from the same step.
+    // Rank 0 chooses, so that all ranks resume from the same step.
     std::string choice, trouble;
     if (session.isRank0()) {
         std::vector<std::string> skipped;
@@ -198,7 +198,7 @@ Result<void> fillModel(Session &session) {
     if (!model)
         return fail(model.error());
     session.model = *model;
-    // Rank 0's sequence goes on as PyTorch's would; the other ranks must not drop the same activations.
+    // Rank 0's sequence continues as PyTorch's would; the other ranks must not drop the same activations.
     if (session.env.rank > 0)
         torch::manual_seed(session.config.seed + static_cast<std::uint64_t>(session.env.rank));
     if (session.resumed)

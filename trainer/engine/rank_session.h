@@ -49,7 +49,7 @@ struct Session {
     [[nodiscard]] NamedTensors modelState() const;
 };
 
-/// Checks outputs, reads data, finds the other ranks, builds model, strategy and loader, takes up a checkpoint.
+/// Checks outputs, reads data, finds the other ranks, builds model, strategy and loader, restores a checkpoint.
 /// `env` and `placement` come from main, which has confined the process already.
 [[nodiscard]] Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment env, Placement placement,
                                                            FrameSender &frames);

@@ -6,7 +6,7 @@
 
 namespace lockstep::trainer {
 
-/// Writes recorded traces to disk in a thread of its own: a disk takes its time, and training need not wait for it. Traces go
+/// Writes recorded traces to disk on a thread of its own, so that training doesn't wait for the disk. Traces go
 /// where LOCKSTEP_TRACES says (the agent sets it), else into the folder `traces` where the rank was started.
 class TraceWriter {
 public:

@@ -59,7 +59,7 @@ std::string ncclVersion(const std::string &torch) {
     return std::to_string(code / 10'000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
 }
 
-/// What CUDA's libraries load by name when they first need it, so that nobody links it: cuDNN's parts, which its first convolution
+/// What CUDA's libraries load by name when they first need it, so nothing links against it: cuDNN's parts, which its first convolution
 /// asks for, and the run-time compiler.
 std::vector<std::string> loadedByName(const std::vector<std::string> &libraries, const std::string &torch) {
     std::set<std::string> found;
@@ -84,7 +84,7 @@ std::vector<std::string> loadedByName(const std::vector<std::string> &libraries,
     return {found.begin(), found.end()};
 }
 
-/// The module for GPUs lies beside the program; what it loads is what is there afterwards and was not before.
+/// The GPU module is next to the program; what it loads is found by comparing the loaded libraries before and after.
 std::vector<std::string> cudaLibraries(const std::vector<std::string> &before, const std::string &torch) {
     std::error_code error;
     const fs::path self = fs::read_symlink("/proc/self/exe", error);
@@ -110,7 +110,7 @@ std::string trainerFactsJson() {
                                    {"torch_folder", torch},
                                    {"libraries", libraries}};
     json["nccl"] = ncclVersion(torch);
-    // Seconds, for gigabytes of libraries: only for whoever packs them.
+    // Takes seconds, as there are gigabytes of libraries: only when they are packed.
     if (const char *all = std::getenv("LOCKSTEP_FACTS"); all && std::string(all) == "cuda")
         json["cuda_libraries"] = cudaLibraries(libraries, torch);
     return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

@@ -47,7 +47,7 @@ StepRecorder::Outputs outputsOf(Session &session) {
             }};
 }
 
-/// LOCKSTEP_STEP_WINDOW_MS: how long steps are gathered before they are told; 0 tells each one, at the cost of a frame a step.
+/// LOCKSTEP_STEP_WINDOW_MS: how long steps are gathered before they are reported; 0 reports each one, at the cost of a frame per step.
 std::chrono::milliseconds windowOfSteps() {
     const char *text = std::getenv("LOCKSTEP_STEP_WINDOW_MS");
     const std::string_view given = text ? text : "";
@@ -106,7 +106,7 @@ void Training::sendInit() {
     init.totalSteps = s.loader->steps() * s.config.epochs;
     if (hasReplicas(specOf(s.config.method)))
         init.replicaBatch = scatterSizes(processBatch(s.config, s.env), deviceCount(s.config));
-    if (!std::getenv("LOCKSTEP_RUN")) // an agent of ours knows the config; whoever else reads this does not
+    if (!std::getenv("LOCKSTEP_RUN")) // our agent knows the config; other readers don't
         for (const FieldSpec &field : runConfigFields())
             if (const std::string value = field.get(s.config); !field.perProcess && !value.empty())
                 init.about.emplace(field.key, value);

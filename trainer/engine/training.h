@@ -15,7 +15,7 @@ namespace lockstep::trainer {
 
 enum class Outcome { Done, Stopped };
 
-/// The training of one rank: epochs, evaluation, checkpoints, and the frames that tell of them.
+/// The training of one rank: epochs, evaluation, checkpoints, and the frames that report them.
 class Training {
 public:
     explicit Training(Session &session);
@@ -52,7 +52,7 @@ private:
     std::vector<std::int64_t> m_replicaBatch;
     EpochTotals m_unfinished;                   ///< of the epoch that a stop or a checkpoint cut
     EpochTotals m_total;                        ///< of the run's whole epochs
-    MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was taken up
+    MetricTotals m_metrics;                     ///< of all ranks' whole epochs since the run began or was resumed
     std::optional<std::int64_t> m_readyBatches; ///< as the epoch began
     std::int64_t m_step = 0, m_stepInEpoch = 0, m_epochStartNs = 0;
     TraceWriter m_traceWriter;

@@ -58,7 +58,7 @@ Result<std::vector<std::int64_t>> readSizes(const std::string &list, const char 
         std::int64_t bytes = 0;
         const auto read = std::from_chars(word.data(), word.data() + word.size(), bytes);
         if (read.ec != std::errc() || read.ptr != word.data() + word.size() || bytes < 4 || bytes > largest)
-            return fail(Error::badArgument("\"" + word.substr(0, 40) + "\" is no size in bytes from 4 to " +
+            return fail(Error::badArgument("\"" + word.substr(0, 40) + "\" is not a size in bytes from 4 to " +
                                                std::to_string(largest),
                                            "write whole numbers with commas, e.g. 4,1024,1048576", flag));
         sizes.push_back(bytes);

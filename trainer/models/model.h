@@ -15,7 +15,7 @@ namespace lockstep::trainer {
 /// A network whose parameters are named as PyTorch's state_dict names them, in its order.
 class Model : public torch::nn::Module {
 public:
-    /// Samples of the model's row in ipc/models.h → logits [n, classes], in the parameters' precision whatever it was computed in.
+    /// Samples of the model's row in ipc/models.h → logits [n, classes], in the parameters' precision, even if computed in a lower one.
     torch::Tensor forward(torch::Tensor input);
 
     /// Compute in bf16 where torch's autocast finds it safe; parameters and gradients stay as they are. Call it when they have

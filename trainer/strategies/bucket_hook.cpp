@@ -78,7 +78,7 @@ c10::intrusive_ptr<c10::ivalue::Future> BucketHook::runHook(c10d::GradBucket &bu
     auto future = m_server ? m_server->sum(buffer) : m_group->allreduce(tensors)->getFuture();
     if (buffer.is_cuda()) {
         if (!m_inStream)
-            return future; // Gloo copies through the host, in streams that nobody is told of
+            return future; // Gloo copies through the host, in streams of its own that can't be observed
         // NCCL's future is complete at once: this runs here, in a stream that waits for the sum, and so will the Reducer's.
         return future->then(
             [record = m_record, &clock = m_clock, index](c10::ivalue::Future &done) {

@@ -34,7 +34,7 @@ public:
 
     void readyAt(std::size_t bucket, std::int64_t bytes, std::shared_ptr<c10::Event> point);
     void endedAt(std::size_t bucket, std::shared_ptr<c10::Event> point);
-    /// Empty where a backend tells no ends.
+    /// Empty where the backend doesn't report when buckets end.
     [[nodiscard]] std::vector<BucketPoints> takePoints(std::shared_ptr<c10::Event> &backward);
 
 private:
@@ -46,7 +46,7 @@ private:
 };
 
 /// Averages each bucket over the ranks, by an asynchronous all-reduce or through a server, as soon as its gradients are ready, and
-/// stamps when: on CPUs by the host's clock, under NCCL by points of the GPU's streams. Gloo on GPUs tells no ends.
+/// stamps when: on CPUs by the host's clock, under NCCL by events in the GPU's streams. Gloo on GPUs doesn't report ends.
 class BucketHook final : public c10d::CommHookInterface {
 public:
     /// `beforeLast` is called with the last bucket's gradients before they leave (on the thread that runs backward).

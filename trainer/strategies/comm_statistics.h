@@ -19,7 +19,7 @@ public:
     struct Step {
         std::int64_t commNs = 0, hiddenNs = 0; ///< time with a bucket under way; the part of it inside backward
     };
-    /// `backwardNs`: when backward began; buckets lie in the order they were started.
+    /// `backwardNs`: when backward began; buckets are in the order in which they were started.
     Step add(const std::vector<BucketStamp> &buckets, std::int64_t backwardNs);
     void addExposed(std::int64_t exposedNs, std::optional<std::int64_t> waitNs);
     /// What was added since the last call; its steps are counted from 0.

@@ -151,7 +151,7 @@ bool Ddp::readControl() {
         const auto *values = numbers.const_data_ptr<double>();
         stop = values[0] > 0;
         if (m_communicator.someOnGpu())
-            stop = std::exchange(m_stopBefore, stop); // and GPUs tell no times of their own
+            stop = std::exchange(m_stopBefore, stop); // and GPUs record no times of their own
         else
             readOwnTimes(values + 1);
     } else {

@@ -36,8 +36,8 @@ torch::Tensor flatten(const std::vector<torch::Tensor> &parameters) {
     return at::cat(pieces);
 }
 
-/// Replicas that shared one would draw in the order in which their threads happen to come. A GPU has one, which serves as long as
-/// nobody else computes there; else, and on CPUs, whose devices have one together, a replica gets its own.
+/// Replicas that share a generator would draw in the order in which their threads happen to run. Each GPU has one, which is enough
+/// while one replica computes there. CPU devices share one, so there each replica gets its own.
 at::Generator ownGenerator(c10::Device device, bool shared, std::uint64_t seed) {
     if (device.is_cpu())
         return at::detail::createCPUGenerator(seed);

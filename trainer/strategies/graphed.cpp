@@ -86,7 +86,7 @@ StepOutcome Graphed::step(const Batch &batch, bool wantStop) {
         m_eagerSteps += batch.targets.size(0) == m_fullBatch ? 1 : 0;
         return m_eager.step(batch, wantStop);
     }
-    if (!m_inputs.defined()) { // nobody brought it: it was there
+    if (!m_inputs.defined()) { // not staged: it was on the device already
         m_inputs = at::empty_like(batch.inputs);
         m_targets = at::empty_like(batch.targets);
     }

@@ -25,7 +25,7 @@ inline constexpr std::int64_t eagerStepsBeforeGraph = 3;
 /// One device, whose steps are launched as CUDA graphs: a small network's step costs the host three launches, or
 /// four with --loader device, instead of some sixty. The learning rate is part of the recording: nothing changes it during a run.
 ///
-/// On a GPU the calling thread's current stream becomes another than the default one, for good: only there work can be
+/// On a GPU, permanently switches the calling thread from the default stream to another one: only there work can be
 /// recorded, and with all of training in one stream nothing has to wait for another.
 class Graphed final : public Strategy {
 public:

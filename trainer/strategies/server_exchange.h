@@ -16,7 +16,7 @@ namespace lockstep::trainer {
 /// Waits; throws what c10d throws.
 void sumThroughServer(c10d::ProcessGroup &group, const at::Tensor &buffer, const at::Tensor &arriving, int tag);
 
-/// The same on a thread of its own, while backward goes on. CPU tensors only.
+/// The same on a thread of its own, while backward continues. CPU tensors only.
 class ServerExchange {
 public:
     explicit ServerExchange(c10::intrusive_ptr<c10d::ProcessGroup> group);

@@ -23,7 +23,7 @@ struct StepOutcome {
     bool stop = false;  ///< some rank wants to stop: all ranks see it after the same step
 };
 
-/// How the gradients of one step come about. Stamps its own phases: forward, backward, exposed and what lies inside them.
+/// Computes the gradients of one step. Records its phases: forward, backward, exposed and their parts.
 /// Used from the training thread.
 class Strategy {
 public:
@@ -35,7 +35,7 @@ public:
     virtual void bring(Batch &batch, c10::Device device, bool nonBlocking);
     /// From a batch on the (first) device to gradients, averaged over all devices, in the model's parameters.
     virtual StepOutcome step(const Batch &batch, bool wantStop) = 0;
-    /// Steps the optimizer of the model's parameters, and whatever keeps copies of them.
+    /// Steps the optimizer of the model's parameters and updates copies of them.
     virtual void runOptimizer(Optimizer &optimizer);
     /// After the optimizer's state was loaded (resume).
     virtual void takeOptimizerState(const Optimizer &) {}

@@ -100,9 +100,8 @@ QString timeLeft(std::optional<double> value) {
 
 QString timeUnknown(int strangers, int runs) {
     if (strangers < runs)
-        return QStringLiteral("time unknown: %1 of %2 runs never ran here").arg(strangers).arg(runs);
-    return runs == 1 ? QStringLiteral("time unknown: it never ran here")
-                     : QStringLiteral("time unknown: none of them ever ran here");
+        return QStringLiteral("no estimate yet: %1 of %2 runs never ran here").arg(strangers).arg(runs);
+    return QStringLiteral("no estimate yet");
 }
 
 QString speedUp(std::optional<double> factor) {

@@ -91,9 +91,9 @@ std::string charts(const Report &report, const std::vector<ReportPicture> &pictu
                           "Where the difference between " + pair.reference + " and " + pair.run + " comes from");
     out += figure(anatomySvg(report.anatomies),
                   "A mean step of DP, device by device, beside DDP's, rank by rank; lines are waiting, dashed is "
-                  "communication. Device 0 of DP does alone what has no other row's bar below it");
+                  "communication. Where no other row has a bar, device 0 of DP works alone");
     out += figure(lossSvg(report.curves), "Training loss over steps, the first repeat of each run");
-    out += figure(epochSvg(report.table), "Duration of each epoch, evaluation left out; medians over repeats");
+    out += figure(epochSvg(report.table), "Duration of each epoch, without evaluation; medians over repeats");
     for (const ReportPicture &picture : pictures)
         out += figure(picture.svg, picture.title);
     return out.empty() ? out : "<h2>Charts</h2>\n<div class=\"charts\">\n" + out + "</div>\n";

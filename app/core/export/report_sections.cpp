@@ -64,7 +64,8 @@ ReportSection settingsSection(const Judgement &judgement) {
 }
 
 ReportSection missingSection(const Judgement &judgement) {
-    ReportSection out{"missing-controls", "Missing controls", "Runs that would tell the settings apart.", {}, {}};
+    ReportSection out{
+        "missing-controls", "Missing controls", "Runs that would separate the effects of the settings.", {}, {}};
     for (const PairJudgement &pair : judgement.pairs)
         if (pair.attribution)
             for (const SuggestedRun &control : pair.attribution->missing)
@@ -103,7 +104,7 @@ ReportSection targetSection(const Report &report) {
     if (!report.target)
         return out;
     out.said =
-        "Training time to " + toText(*report.target) + ", evaluation and start-up left out; medians over the repeats.";
+        "Training time to " + toText(*report.target) + ", without evaluation and start-up; medians over the repeats.";
     std::vector<const TargetColumn *> columns;
     for (const TargetColumn &column : targetColumns())
         if (column.inReport)

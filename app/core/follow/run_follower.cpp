@@ -351,7 +351,7 @@ Asked RunFollower::requestStop(const QString &by) {
 
 Asked RunFollower::requestTrace(std::int64_t steps, const QString &by) {
     if (m_ended)
-        return fail(Error::failed("run " + m_runId.toStdString() + " is over: no steps follow that could be traced"));
+        return fail(Error::failed("run " + m_runId.toStdString() + " has ended: there are no steps to trace"));
     if (!m_link.open() || !m_greeted)
         return askForTrace(m_prefix, m_runId.toStdString(), steps, by.toStdString());
     return request(Control{"trace", by.toStdString(), steps});

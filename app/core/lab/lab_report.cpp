@@ -127,7 +127,7 @@ std::string sweepsText(const LabRecord &record) {
 std::vector<std::string> labReservations(const LabRecord &record) {
     std::vector<std::string> out;
     if (record.oversubscribed)
-        out.emplace_back("Ranks shared cores: these times tell nothing about ranks with cores of their own.");
+        out.emplace_back("Ranks shared cores: these times say nothing about ranks with cores of their own.");
     if (const std::string others = otherLoadSentence(record.otherCores, "the lab measured"); !others.empty())
         out.push_back(others);
     return out;

@@ -63,7 +63,7 @@ QString whyUnknown(const std::string &kind, DeviceMetric metric) {
     case DeviceMetric::Memory:
         return QStringLiteral("a block of CPU cores has no memory of its own");
     case DeviceMetric::Power:
-        return QStringLiteral("no meter tells what a block of CPU cores draws");
+        return QStringLiteral("no meter measures what a block of CPU cores draws");
     case DeviceMetric::Temperature:
         return QStringLiteral("no sensor belongs to a block of CPU cores");
     }

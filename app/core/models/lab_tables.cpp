@@ -70,7 +70,7 @@ CellTable ringTable(const LabRecord &record, const CommunicationModel &model, in
                    qs(ringFormulaText()),
                    QStringLiteral("Our ring of sends and receives"),
                    qs(serverFormulaText()),
-                   QStringLiteral("All send to rank 0, which adds up and sends back"),
+                   QStringLiteral("All send to rank 0, which adds and sends back"),
                    QStringLiteral("The backend's all-reduce")};
     constexpr double kib = 1024, mib = 1024 * kib;
     for (const RingVersusServer &row :

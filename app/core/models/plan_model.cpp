@@ -43,8 +43,8 @@ QString stateText(const PlanRow &row) {
 
 QString estimateHint(const PlannedRun &run) {
     return !run.runnable()       ? qs(run.notRunReason)
-           : run.command.empty() ? QStringLiteral("unknown: this was never run here before")
-                                 : QStringLiteral("unknown: what a script takes is not estimated");
+           : run.command.empty() ? QStringLiteral("unknown: this never ran here before")
+                                 : QStringLiteral("unknown: the time of a script is not estimated");
 }
 
 /// A cell without a tooltip of its own says why its run does not run, else what there is to know of the run.

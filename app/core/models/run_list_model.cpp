@@ -109,8 +109,7 @@ TableCell RunListModel::runCell(const RunColumn &column, const IndexedRun &run) 
     const ColumnValue value = column.value(run);
     TableCell cell{cellText(column, value), plainValue(value)};
     if (cell.text == u"-")
-        cell.hint = tr("not known of this run: it is measured when a run is done, and configured by Lockstep's own "
-                       "trainer");
+        cell.hint = tr("unknown: measured once a run is done, and configured only for Lockstep's own trainer");
     else if (column.key == "state" && !run.reason.empty())
         cell.hint = qs(run.reason);
     else

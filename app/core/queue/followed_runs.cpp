@@ -108,7 +108,7 @@ Asked FollowedRuns::trace(const std::vector<int> &entries, std::int64_t steps, c
                 underWay.push_back(std::move(*asked));
         }
     if (!any)
-        return fail(Error::failed("no run of this experiment goes on: no steps follow that could be traced"));
+        return fail(Error::failed("no run of this experiment is active: there are no steps to trace"));
     return underWay.empty() ? Asked() : std::make_unique<RequestGroup>(std::move(underWay));
 }
 

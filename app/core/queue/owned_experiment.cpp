@@ -60,7 +60,7 @@ std::string OwnedExperiment::goneSentence() const {
     for (const int current : m_experiment.currents())
         if (const std::string &run = m_experiment.entries[std::size_t(current)].run;
             !run.empty() && std::filesystem::exists(runFolder(run).path))
-            sentence += "; run " + run + " goes on by itself: lockstepctl attach " + run;
+            sentence += "; run " + run + " continues by itself: lockstepctl attach " + run;
     return sentence;
 }
 

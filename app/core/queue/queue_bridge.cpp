@@ -66,7 +66,7 @@ void QueueBridge::connectThere() {
             disconnected();
     });
     if (!m_wasLive)
-        setState(State::Connecting, QStringLiteral("%1 runs the queue and has not answered yet").arg(named(m_origin)));
+        setState(State::Connecting, QStringLiteral("%1 owns the queue and has not answered yet").arg(named(m_origin)));
     m_process->start(words.takeFirst(), words);
     m_beat.start();
 }

@@ -43,12 +43,12 @@ std::optional<double> ownTime(const core::DpDevice &device, const core::DpStage 
 QString meaningOf(const core::DpStage &stage, bool first, std::optional<double> ownS) {
     const QString what = phaseMeaning(QString::fromStdString(stage.phase));
     if (!stage.everyDevice)
-        return first ? what : QObject::tr("this device has nothing to do meanwhile");
+        return first ? what : QObject::tr("this device is idle meanwhile");
     if (ownS)
-        return what + QObject::tr("; this device worked %1 ms of it, the rest it waited for the slowest one")
+        return what + QObject::tr("; this device worked for %1 ms of it and waited for the slowest one during the rest")
                           .arg(core::significant(*ownS * 1e3));
-    return what + QObject::tr("; all devices work in it at once. How long each of them took is not in the frames: "
-                              "this is the time until the slowest one was done");
+    return what + QObject::tr("; all devices work at once. How long each one took wasn't recorded: this is the time "
+                              "until the slowest one finished");
 }
 
 } // namespace

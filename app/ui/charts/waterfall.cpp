@@ -149,7 +149,7 @@ QString Waterfall::hint(const QPointF &position) const {
     if (!bar.total && bar.high > bar.low)
         out += tr(", 95 % interval %1 to %2")
                    .arg(core::addedSeconds(bar.low, whole()), core::addedSeconds(bar.high, whole())) +
-               (bar.doubtful ? tr(": these repeats can't tell it from nothing") : QString());
+               (bar.doubtful ? tr(": these repeats can't tell it from zero") : QString());
     return bar.hint.isEmpty() ? out : out + QStringLiteral("<br>") + bar.hint.toHtmlEscaped();
 }
 

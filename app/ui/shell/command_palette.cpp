@@ -108,7 +108,7 @@ CommandPalette::CommandPalette(const Theme &theme, std::vector<WindowCommand> co
     m_list->setAccessibleName(tr("Commands"));
     connect(m_list, &QListView::clicked, this, &CommandPalette::run);
     layout->addWidget(m_list);
-    m_none = makeLabel(tr("Nothing here is called that."), "muted", this);
+    m_none = makeLabel(tr("No command matches."), "muted", this);
     m_none->hide();
     layout->addWidget(m_none);
     connect(m_field, &QLineEdit::textChanged, this, [this](const QString &text) {

@@ -140,7 +140,7 @@ QWidget *ConsoleDrawer::buildTools() {
     connect(m_source, &QComboBox::currentIndexChanged, this,
             [this] { m_filter.setSource(m_source->currentData().toString()); });
     m_level = new QComboBox(tools);
-    m_level->setAccessibleName(tr("Least level"));
+    m_level->setAccessibleName(tr("Minimum level"));
     m_level->addItems({tr("Debug and up"), tr("Info and up"), tr("Warnings"), tr("Errors")});
     connect(m_level, &QComboBox::currentIndexChanged, &m_filter, &ConsoleFilter::setLeastLevel);
     m_text = new QLineEdit(tools);
@@ -165,8 +165,7 @@ QWidget *ConsoleDrawer::buildSearch() {
     m_search = new QLineEdit(box);
     m_search->setPlaceholderText(tr("Search"));
     m_search->setToolTip(
-        tr("Goes to lines with these words and hides none (Ctrl+Shift+F); Return or F3: the next, Shift+F3: "
-           "the one before"));
+        tr("Jumps to lines with these words and hides none (Ctrl+Shift+F); Return or F3: next, Shift+F3: previous"));
     m_search->setAccessibleName(tr("Search the console"));
     m_search->setClearButtonEnabled(true);
     m_search->setFixedWidth(160);
@@ -189,7 +188,7 @@ QWidget *ConsoleDrawer::buildSearch() {
         layout->addWidget(button);
     };
     add(QStringLiteral("chevron-up"), tr("Search backwards"), QKeySequence(Qt::SHIFT | Qt::Key_F3), -1);
-    add(QStringLiteral("chevron-down"), tr("Search onwards"), QKeySequence(Qt::Key_F3), 1);
+    add(QStringLiteral("chevron-down"), tr("Search forwards"), QKeySequence(Qt::Key_F3), 1);
     connect(m_search, &QLineEdit::returnPressed, this, [this] { searchNext(1); });
     connect(m_search, &QLineEdit::textChanged, this, [this] {
         countHits();
@@ -223,10 +222,10 @@ void ConsoleDrawer::countHits() {
             if (row == current)
                 place = hits;
         }
-    m_searchNote->setText(hits == 0 ? tr("no hit")
+    m_searchNote->setText(hits == 0 ? tr("no match")
                           : place > 0
                               ? tr("%1 of %2").arg(place).arg(hits)
-                              : tr("%n hit(s)", nullptr, hits).replace(QLatin1String("(s)"), hits > 1 ? "s" : ""));
+                              : tr("%n match(es)", nullptr, hits).replace(QLatin1String("(s)"), hits > 1 ? "s" : ""));
 }
 
 void ConsoleDrawer::searchNext(int direction) {

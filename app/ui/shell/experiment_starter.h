@@ -15,7 +15,7 @@ public:
     using QObject::QObject;
     /// `started` follows, or `failed`. Nothing happens while another start is under way.
     void start(const core::StartRequest &request);
-    /// Takes up the queue of an experiment whose owner is gone.
+    /// Resumes the queue of an experiment whose owner has ended.
     void takeUp(const std::string &experiment);
     [[nodiscard]] bool starting() const { return m_start != nullptr; }
 

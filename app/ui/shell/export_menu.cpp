@@ -51,7 +51,7 @@ ExportMenu::ExportMenu(Theme &theme, Workspace &workspace, std::function<std::ve
     addSeparator();
     m_eventFiles = addAction(tr("TensorBoard event files…"));
     m_eventFiles->setCheckable(true);
-    m_eventFiles->setToolTip(tr("Written into a folder while the runs go on; read them with tensorboard --logdir"));
+    m_eventFiles->setToolTip(tr("Written into a folder while the runs continue; read them with tensorboard --logdir"));
     connect(m_eventFiles, &QAction::triggered, this, &ExportMenu::toggleEventFiles);
     setToolTipsVisible(true);
     connect(&m_workspace.runs(), &core::RunSet::reset, this, &ExportMenu::followOpenRuns);

@@ -82,7 +82,7 @@ Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSourc
     };
     for (const QString &format : wanted) {
         if (!exportFormats().contains(format))
-            return fail(Error::badArgument("\"" + format.toStdString() + "\" is no export format",
+            return fail(Error::badArgument("\"" + format.toStdString() + "\" is not an export format",
                                            "use " + exportFormats().join(QStringLiteral(", ")).toStdString(),
                                            "--format"));
         const auto name = [&](const QString &what) { return QStringLiteral("%1/%2.%3").arg(folder, what, format); };

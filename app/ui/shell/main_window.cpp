@@ -165,12 +165,11 @@ void MainWindow::openAndShow(const QString &id, bool alone) {
 /// What has a button, and what has none: recipes to choose, experiments to open.
 void MainWindow::showPalette() {
     std::vector<WindowCommand> commands = windowCommands(this);
-    commands.push_back({tr("Shortcuts"), QKeySequence(QKeySequence::HelpContents), tr("The sheet of all shortcuts"),
+    commands.push_back({tr("Shortcuts"), QKeySequence(QKeySequence::HelpContents), tr("All keyboard shortcuts"),
                         [this] { showShortcuts(); }});
-    commands.push_back(
-        {tr("Reset layout"), {}, tr("Splitters, shown charts, axes and columns as they were at first"), [this] {
-             resetLayout();
-         }});
+    commands.push_back({tr("Reset layout"), {}, tr("Restores the default splitters, charts, axes and columns"), [this] {
+                            resetLayout();
+                        }});
     for (const std::string &name : core::builtInRecipes()) {
         const QString recipe = QString::fromStdString(name);
         commands.push_back({tr("Plan recipe %1").arg(recipe), {}, tr("Opens it on Plan"), [this, recipe] {

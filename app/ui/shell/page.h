@@ -26,9 +26,9 @@ inline constexpr std::array pageTable{
     PageSpec{Page::Runs, "runs", QT_TRANSLATE_NOOP("MainWindow", "Runs"),
              QT_TRANSLATE_NOOP("MainWindow", "All runs so far")},
     PageSpec{Page::Nodes, "nodes", QT_TRANSLATE_NOOP("MainWindow", "Nodes"),
-             QT_TRANSLATE_NOOP("MainWindow", "The machines that runs may be put on")},
+             QT_TRANSLATE_NOOP("MainWindow", "The machines that runs can use")},
     PageSpec{Page::Lab, "lab", QT_TRANSLATE_NOOP("MainWindow", "Lab"),
-             QT_TRANSLATE_NOOP("MainWindow", "What communication costs here, and what it would make of DDP")},
+             QT_TRANSLATE_NOOP("MainWindow", "What communication costs here, and what that means for DDP")},
 };
 
 /// The names, in the table's order.

@@ -22,7 +22,7 @@ public:
     void stop();
     /// Has its run record the next steps for Perfetto; where they lie, its console tells.
     void trace(std::int64_t steps);
-    /// Asks its queue. Queued again without an owner: it is taken up.
+    /// Sends a request to its queue. Queueing again without an owner also resumes the queue.
     void ask(core::QueueRequest request);
     void takeUp();   ///< the queue, whose owner is gone
     void takeOver(); ///< control of it, whoever holds it

@@ -86,15 +86,14 @@ QueuePanel::QueuePanel(const Theme &theme, StripState &state, QueueControl &cont
     auto *buttons = new QHBoxLayout;
     buttons->setSpacing(grid);
     layout->addLayout(buttons);
-    m_up = addButton(tr("Up"), QKeySequence(Qt::ALT | Qt::Key_Up), tr("Runs earlier (Alt+Up)"), &QueuePanel::moveUp);
-    m_down =
-        addButton(tr("Down"), QKeySequence(Qt::ALT | Qt::Key_Down), tr("Runs later (Alt+Down)"), &QueuePanel::moveDown);
+    m_up = addButton(tr("Up"), QKeySequence(Qt::ALT | Qt::Key_Up), tr("Moves it up in the queue (Alt+Up)"),
+                     &QueuePanel::moveUp);
+    m_down = addButton(tr("Down"), QKeySequence(Qt::ALT | Qt::Key_Down), tr("Moves it down in the queue (Alt+Down)"),
+                       &QueuePanel::moveDown);
     m_skip = addButton(tr("Skip"), QKeySequence(Qt::Key_Delete),
-                       tr("Leaves a waiting run out; stops the current one and goes on with the next (Del)"),
-                       &QueuePanel::skip);
-    m_retry =
-        addButton(tr("Run again"), QKeySequence(Qt::Key_R),
-                  tr("Queues a run that is over once more; its earlier run stays in Runs (R)"), &QueuePanel::retry);
+                       tr("Skips a waiting run; stops the current one and starts the next (Del)"), &QueuePanel::skip);
+    m_retry = addButton(tr("Run again"), QKeySequence(Qt::Key_R),
+                        tr("Queues a finished run again; the earlier run stays on Runs (R)"), &QueuePanel::retry);
     for (QPushButton *button : {m_up, m_down, m_skip, m_retry})
         buttons->addWidget(button);
     buttons->addStretch(1);
@@ -151,12 +150,12 @@ void QueuePanel::refresh() {
     m_title->setText(strip.title.isEmpty() ? tr("Queue") : strip.title);
     m_note->setText(!heldBy.isEmpty()           ? tr("Read-only: %1 controls this queue.").arg(heldBy)
                     : !strip.pausedBy.isEmpty() ? tr("Paused by %1.").arg(strip.pausedBy)
-                    : strip.orphaned            ? tr("Its owner is gone: take up the queue to go on.")
+                    : strip.orphaned            ? tr("Its owner has ended: resume the queue to continue.")
                                                 : QString());
     if (!strip.queueHost.isEmpty()) {
         const QString lives = strip.unknownWhy.isEmpty()
-                                  ? tr("Lives on %1: this machine may leave.").arg(strip.queueHost)
-                                  : tr("Lives on %1. As last seen: %2.").arg(strip.queueHost, strip.unknownWhy);
+                                  ? tr("Runs on %1: this machine may disconnect.").arg(strip.queueHost)
+                                  : tr("Runs on %1. As last seen: %2.").arg(strip.queueHost, strip.unknownWhy);
         m_note->setText(m_note->text().isEmpty() ? lives : lives + u' ' + m_note->text());
     }
     const bool asking = m_control.asking(Deed::Stop) || m_control.asking(Deed::ChangeQueue);

@@ -68,7 +68,7 @@ void Rail::restyle() {
                                                : QStringLiteral("theme-light"),
                                         p.textSecondary));
     m_themeButton->setToolTip(tr("Colours: %1. Press for the next: system, light, dark (Ctrl+T)")
-                                  .arg(system ? tr("as the system")
+                                  .arg(system ? tr("system")
                                        : dark ? tr("dark")
                                               : tr("light")));
 }

@@ -28,7 +28,7 @@ ShortcutSheet::ShortcutSheet(QWidget *window) : QDialog(window) {
     rows[tr("Ctrl+I, A…")] = tr("Verdict: try a tip");
     rows[tr("Ctrl+G, A…")] = tr("Verdict: run a control of the waterfall");
     add(QKeySequence(QKeySequence::Find), tr("Filter the runs"));
-    add(QKeySequence(QKeySequence::HelpContents), tr("This sheet"));
+    add(QKeySequence(QKeySequence::HelpContents), tr("Keyboard shortcuts"));
     add(QKeySequence(Qt::CTRL | Qt::Key_K), tr("All commands"));
     auto *grid2 = new QGridLayout;
     grid2->setHorizontalSpacing(4 * grid);

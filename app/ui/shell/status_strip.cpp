@@ -81,24 +81,23 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     };
     m_takeOver = add(tr("Take over"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), {});
     connect(m_takeOver, &QPushButton::clicked, &m_control, &QueueControl::takeOver);
-    m_takeUp = add(tr("Take up the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
-                   tr("Its owner is gone and runs are still queued: go on with them (Ctrl+Shift+U)"));
+    m_takeUp = add(tr("Resume the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
+                   tr("Its owner has ended and runs are still queued: continue with them (Ctrl+Shift+U)"));
     connect(m_takeUp, &QPushButton::clicked, &m_control, &QueueControl::takeUp);
     m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
-                  tr("What runs, what waits, what is over: move, skip, run again (Ctrl+Shift+Q)"));
+                  tr("Running, waiting and finished runs: move, skip, run again (Ctrl+Shift+Q)"));
     connect(m_queue, &QPushButton::clicked, this, &StatusStrip::showQueue);
     m_pause = add(tr("Pause"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P), {});
     connect(m_pause, &QPushButton::clicked, this, &StatusStrip::togglePause);
     m_stop = add(tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period),
-                 tr("Stops the run at a common step and drops the rest of the queue (Ctrl+.)"));
+                 tr("Stops all ranks after the same step and drops the rest of the queue (Ctrl+.)"));
     m_stop->setObjectName(QStringLiteral("danger"));
     connect(m_stop, &QPushButton::clicked, &m_control, &QueueControl::stop);
     constexpr int steps = 20;
     m_trace = new QAction(tr("Trace the next %1 steps").arg(steps), this);
     m_trace->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
-    m_trace->setToolTip(
-        tr("Records them into traces/trace.json of the run's folder, which Perfetto opens; the console says "
-           "when it is there (Ctrl+Shift+R)"));
+    m_trace->setToolTip(tr("Writes traces/trace.json into the run's folder, for Perfetto; the console says when it is "
+                           "there (Ctrl+Shift+R)"));
     addAction(m_trace);
     connect(m_trace, &QAction::triggered, &m_control, [this] { m_control.trace(steps); });
 }
@@ -135,7 +134,7 @@ void StatusStrip::refresh() {
     if (m_starter.starting()) {
         set(m_title, tr("Starting…"));
     } else {
-        set(m_title, any ? strip.title : tr("Nothing runs"));
+        set(m_title, any ? strip.title : tr("Nothing is running"));
     }
     const bool running = strip.active && !m_starter.starting();
     const QString happening = m_control.underWay().sentence();
@@ -172,9 +171,9 @@ void StatusStrip::refresh() {
     m_stop->setEnabled(heldBy.isEmpty() && !stopping);
     m_pause->setVisible(strip.active && m_status.queue().rowCount() > 1);
     m_pause->setEnabled(heldBy.isEmpty() && !stopping && !m_control.asking(Deed::ChangeQueue));
-    setWords(m_pause, paused ? tr("Go on") : tr("Pause"));
+    setWords(m_pause, paused ? tr("Resume") : tr("Pause"));
     m_pause->setToolTip(paused ? tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy)
-                               : tr("The current run goes on, no further one starts (Ctrl+Shift+P)"));
+                               : tr("The current run continues, and no further one starts (Ctrl+Shift+P)"));
     m_queue->setVisible(m_status.queue().rowCount() > 1);
     m_takeOver->setVisible(!heldBy.isEmpty() && (strip.active || strip.orphaned));
     m_takeOver->setEnabled(!m_control.asking(Deed::TakeOver));

@@ -36,14 +36,14 @@ SuggestedRuns::SuggestedRuns(FollowedWork &work, RequestsUnderWay &underWay, Exp
 QString SuggestedRuns::whyNotTry() const {
     const core::ExperimentFollower *open = m_work.opened(), *running = m_work.running();
     if (!open)
-        return tr("A run by itself has no queue: open the experiment that it belongs to");
+        return tr("A single run has no queue: open its experiment");
     if (open->readOnly())
-        return tr("This window is read-only: %1 controls the experiment; take over first")
+        return tr("This window is read-only, since %1 controls the experiment: take over first")
             .arg(QString::fromStdString(open->holder()->title()));
     if (m_underWay.has(Deed::ChangeQueue, idOf(*open)) || m_underWay.has(Deed::Stop, idOf(*open)))
-        return tr("The queue has not answered what was asked of it before");
+        return tr("The queue hasn't answered the previous request yet");
     if (running && running != open)
-        return tr("%1 runs now: both would be slower, and neither measure fair")
+        return tr("%1 is running now: both would be slower, and neither would be measured fairly")
             .arg(QString::fromStdString(running->experiment().title));
     return {};
 }
@@ -57,7 +57,7 @@ void SuggestedRuns::tryRun(const core::SuggestedRun &run) {
     if (run.again.empty())
         requests = {requestToAdd(experiment, run)};
     else if (requests.empty())
-        return Q_EMIT failed(tr("%1: its runs are queued again already, or are another experiment's")
+        return Q_EMIT failed(tr("%1: its runs are already queued again, or belong to another experiment")
                                  .arg(QString::fromStdString(run.name)));
     const auto askAll = [&]() -> core::Asked {
         std::vector<std::unique_ptr<core::Request>> underWay;

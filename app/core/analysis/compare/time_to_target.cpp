@@ -57,7 +57,7 @@ std::string reachedText(const TimeToTarget &out) {
 
 std::string howText(const TimeToTarget &out, const Target &target, std::size_t epochs) {
     if (out.repeats.empty())
-        return target.kind == Target::Kind::Accuracy ? "no epoch was evaluated" : "no epoch told its loss";
+        return target.kind == Target::Kind::Accuracy ? "no epoch was evaluated" : "no epoch reported its loss";
     std::string text = out.reached > 0 ? reachedText(out) : std::string();
     if (out.reached == int(out.repeats.size()))
         return text;

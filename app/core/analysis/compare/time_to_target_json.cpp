@@ -22,7 +22,7 @@ std::string toJson(const Target &target, const std::vector<TimeToTarget> &cells)
     Json out;
     out["target"] = {{"kind", target.kind == Target::Kind::Accuracy ? "test_accuracy" : "training_loss"},
                      {"value", target.value}};
-    out["clock"] = "training time, evaluation and start-up left out";
+    out["clock"] = "training time, without evaluation and start-up";
     out["cells"] = Json::array();
     for (const TimeToTarget &cell : cells) {
         Json one = {{"run", cell.cell},

@@ -67,15 +67,16 @@ void compareMachines(const Pair &pair, const std::vector<Unlike> &settings, std:
     };
     using M = MachineRecord;
     const std::vector<Row> rows{
-        {"cpu_model", "Processor", Decisive, &M::cpuModel, "the machines are unlike, and a gain may be the machine's"},
-        {"gpu_model", "GPU", Decisive, gpuNames, "the GPUs are unlike, and a gain may be theirs"},
-        {"data", "Data files", Decisive, dataText, "the runs read other data"},
-        {"host", "Machine", Notable, &M::host, "two machines of one kind still differ in load, cooling and memory"},
-        {"machine_cores", "Cores that may be used", Notable, allowedCount,
-         "one had more room for loading, watching and everything else"},
-        {"torch_version", "PyTorch", Notable, &M::torchVersion, "another version computes the same work otherwise"},
-        {"kernel", "Kernel", Minor, &M::kernel, "another kernel schedules and sends otherwise"},
-        {"gpu_driver", "GPU driver", Minor, &M::gpuDriver, "another driver launches otherwise"},
+        {"cpu_model", "Processor", Decisive, &M::cpuModel, "the machines differ, so a gain may be the machine's"},
+        {"gpu_model", "GPU", Decisive, gpuNames, "the GPUs differ, so a gain may be theirs"},
+        {"data", "Data files", Decisive, dataText, "the runs read different data"},
+        {"host", "Machine", Notable, &M::host, "two machines of one model still differ in load, cooling and memory"},
+        {"machine_cores", "Usable cores", Notable, allowedCount,
+         "one had more cores for loading, viewers and everything else"},
+        {"torch_version", "PyTorch", Notable, &M::torchVersion,
+         "a different version computes the same work differently"},
+        {"kernel", "Kernel", Minor, &M::kernel, "a different kernel schedules and communicates differently"},
+        {"gpu_driver", "GPU driver", Minor, &M::gpuDriver, "a different driver launches kernels differently"},
     };
     for (const Row &row : rows) {
         const bool data = std::string_view(row.key) == "data", host = std::string_view(row.key) == "host";
@@ -104,9 +105,9 @@ void comparePrograms(const Pair &pair, std::vector<Unlike> &out) {
             out.push_back(difference(key, label, joined(a), joined(b), weight, pair, consequence));
     };
     compare(&RunConditions::program, "program", "Program", Decisive,
-            "unlike programs do the work, so that a gain may be the program's and not the method's");
+            "different programs do the work, so a gain may be the program's, not the method's");
     compare(&RunConditions::lockstepVersion, "lockstep_version", "Lockstep", Minor,
-            "another version may train the same work otherwise");
+            "a different version may train differently");
 }
 
 } // namespace lockstep::core::fairness

@@ -15,10 +15,10 @@ namespace {
 
 using enum FairnessWeight;
 
-constexpr const char *otherWork = "the two do unlike work, so that their times can't be set against each other";
-constexpr const char *otherMeans = "the two have unlike means for the same work, so that a gain may be theirs";
-constexpr const char *otherCode = "the same work is done in another way, which takes another time";
-constexpr const char *otherLearning = "times can be compared, what was learnt can't";
+constexpr const char *otherWork = "the two do different work, so their times can't be compared";
+constexpr const char *otherMeans = "the two do the same work with different resources, so a gain may come from those";
+constexpr const char *otherCode = "the same work is done by different code, which takes a different time";
+constexpr const char *otherLearning = "times can be compared, accuracies can't";
 
 struct Rule {
     std::string_view key;
@@ -33,27 +33,27 @@ constexpr std::array<Rule, 25> rules{{
     {"dataset", Decisive, otherWork},
     {"train_samples", Decisive, otherWork},
     {"epochs", Decisive, otherWork},
-    {"batch_size", Decisive, "the same samples take another number of steps, so that the times are of unlike work"},
-    {"augment", Decisive, "one prepares more an image than the other, so that a gain may be data loading's"},
-    {"loader", Decisive, "images are prepared by other code, so that a gain may be data loading's"},
-    {"precision", Decisive, "arithmetic in another number format takes another time and rounds otherwise"},
+    {"batch_size", Decisive, "the same samples take a different number of steps, so the times are of different work"},
+    {"augment", Decisive, "the images are prepared differently, so a gain may come from data loading"},
+    {"loader", Decisive, "images are prepared by different code, so a gain may come from data loading"},
+    {"precision", Decisive, "arithmetic in a different number format takes a different time and rounds differently"},
     {"device", Decisive, otherMeans, Settled::ByNeither},
     {"cores_per_device", Decisive, otherMeans},
     {"threads", Decisive, otherMeans},
-    {"oversubscribe", Decisive, "devices that share a core are no devices of their own", Settled::ByNeither},
-    {"scheduling", Notable, "ranks wake on their cores by another rule, which moves the time of every all-reduce"},
-    {"optimizer", Notable, "another update costs another time and learns otherwise"},
+    {"oversubscribe", Decisive, "devices that share a core slow each other down", Settled::ByNeither},
+    {"scheduling", Notable, "the kernel wakes ranks by a different rule, which changes the time of every all-reduce"},
+    {"optimizer", Notable, "a different update takes a different time and trains differently"},
     {"lr", Notable, otherLearning},
     {"lr_rule", Notable, otherLearning},
-    {"worker_cores", Notable, "loading threads share the cores that train in one and not in the other"},
-    {"trace", Minor, "recording a trace costs the recorded steps a little", Settled::ByRun},
+    {"worker_cores", Notable, "only one of them loads on the cores that train"},
+    {"trace", Minor, "recording a trace slows the recorded steps a little", Settled::ByRun},
     {"checkpoint_dir", Minor, "one writes checkpoints between epochs", Settled::ByRun},
     {"momentum", Minor, otherLearning},
     {"weight_decay", Minor, otherLearning},
-    {"dropout", Notable, "dropping costs time and learns otherwise"},
-    {"seed", Minor, "other weights and another order of samples: hardly moves a time, moves an accuracy by chance"},
-    {"init", Notable, "the two start from unlike parameters: what was learnt can't be compared", Settled::ByRun},
-    {"resume", Notable, "one goes on from a checkpoint: what was learnt can't be compared", Settled::ByRun},
+    {"dropout", Notable, "dropout takes time and trains differently"},
+    {"seed", Minor, "different initial weights and order of samples: hardly changes times, changes accuracy by chance"},
+    {"init", Notable, "the two start from different parameters: accuracies can't be compared", Settled::ByRun},
+    {"resume", Notable, "one resumes from a checkpoint: accuracies can't be compared", Settled::ByRun},
 }};
 
 template <class List> bool holds(const List &list, std::string_view key) {
@@ -85,7 +85,7 @@ std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_vi
         if (key == "threads") {
             const std::string asked = effectiveValue(*findField(key), config);
             const auto told = run.conditions.threads;
-            return told ? std::to_string(*told) : !asked.empty() ? asked : "as the device has";
+            return told ? std::to_string(*told) : !asked.empty() ? asked : "one per core of the device";
         }
         if (key == "scheduling" && !run.conditions.scheduling.empty())
             return run.conditions.scheduling;
@@ -126,7 +126,7 @@ std::optional<double> loadShare(const Cell &cell) {
 /// The weight of unlike loading workers is what loading costs where there are fewer of them.
 void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &consequence) {
     const auto a = loadShare(pair.reference), b = loadShare(pair.run);
-    consequence = "a gain may be data loading's, which more workers hide";
+    consequence = "a gain may come from data loading, which more workers hide";
     finding.weight = Decisive;
     if (!a || !b)
         return;
@@ -134,8 +134,8 @@ void weighWorkers(const Pair &pair, FairnessFinding &finding, std::string &conse
     finding.weight = most < 0.02 ? Minor : most < 0.10 ? Notable : Decisive;
     const std::string shares = percent(*a, 1).toStdString() + " and " + percent(*b, 1).toStdString();
     consequence = "loading takes " + shares + " of the training time, so " +
-                  (finding.weight == Minor ? "it can explain next to nothing of a difference"
-                                           : "a gain may be data loading's, which more workers hide");
+                  (finding.weight == Minor ? "it explains almost nothing of a difference"
+                                           : "a gain may come from data loading, which more workers hide");
 }
 
 } // namespace

@@ -66,9 +66,9 @@ std::vector<std::string> choicesOf(std::string_view key) {
 }
 
 std::vector<RunColumn> personColumns() {
-    RunColumn name = text("name", "Run", &IndexedRun::name, "The name you gave the run, else its own.");
+    RunColumn name = text("name", "Run", &IndexedRun::name, "The name you gave the run, or its own.");
     name.value = [](const IndexedRun &run) { return textOf(run.title()); };
-    RunColumn tags = text("tags", "Tags", &IndexedRun::tags, "Your own words for finding runs again.");
+    RunColumn tags = text("tags", "Tags", &IndexedRun::tags, "Words of your own to find runs by.");
     tags.kind = ColumnKind::Words;
     return {
         shown(spelt("starred",
@@ -95,12 +95,12 @@ std::vector<RunColumn> outcomeColumns() {
         shown(measured(spelt("time", number(
                                          "training", "Training time (s)", ColumnKind::Duration,
                                          [](const IndexedRun &run) { return run.totalTrainingTimeS; },
-                                         "Sum of the epochs' durations, evaluation left out; an epoch lasts as long as "
-                                         "on its slowest rank.")))),
-        shown(measured(spelt("acc", number(
-                                        "accuracy", "Accuracy (%)", ColumnKind::Share,
-                                        [](const IndexedRun &run) { return run.testAccuracy; },
-                                        "Share of the test images named right at the end; each counts once.")))),
+                                         "Sum of the epochs' durations on the slowest rank, without evaluation.")))),
+        shown(
+            measured(spelt("acc", number(
+                                      "accuracy", "Accuracy (%)", ColumnKind::Share,
+                                      [](const IndexedRun &run) { return run.testAccuracy; },
+                                      "Share of the test images classified correctly at the end; each counts once.")))),
         shown(measured(number(
             "loss", "Final loss", ColumnKind::Number, [](const IndexedRun &run) { return run.finalLoss; },
             "Cross-entropy of the last epoch, weighted by samples over all ranks."))),
@@ -114,38 +114,38 @@ std::vector<RunColumn> outcomeColumns() {
                                     "From the launch to the exit of the last rank."))),
         measured(number(
             "load", "Loading (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.loadShare; },
-            "Share of a step that the slowest rank waits for data.")),
+            "Share of a step in which the slowest rank waits for data.")),
         measured(number(
             "exposed", "Exposed (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.exposedShare; },
-            "Share of a step in communication that no computing hides, on the slowest rank.")),
+            "Share of a step in communication that doesn't overlap computing, on the slowest rank.")),
         measured(number(
             "memory", "Memory (MiB)", ColumnKind::Bytes, [](const IndexedRun &run) { return run.peakRssBytes; },
             "Largest resident memory of the ranks' processes, summed.")),
         measured(number(
             "watching", "Watching (% of a core)", ColumnKind::Share,
             [](const IndexedRun &run) { return run.viewersShare; },
-            "Processor time that viewers on the run's machine took while they watched it. With no core free of ranks, "
-            "training was slower by at most about as much.")),
+            "CPU time that viewers on the run's machine took. If ranks use every core, this slowed training by at most "
+            "about as much.")),
         measured(number(
             "waited", "Waited for a core (s)", ColumnKind::Duration,
             [](const IndexedRun &run) { return run.ranksWaitedS; },
-            "How long the ranks' threads could have run and did not, summed, whatever ran there: viewers, each other, "
-            "other programs.")),
-        shown(measured(spelt("other_load", number(
-                                               "surroundings", "Other load (% of a core)", ColumnKind::Share,
-                                               [](const IndexedRun &run) { return run.otherLoad; },
-                                               "Processor time that other programs took of the cores that the run's "
-                                               "agent may use, mean over the run: 100 is one core's worth. Runs of "
-                                               "unlike load are no fair comparison.")))),
+            "How long the ranks' threads were ready but had no core, summed: viewers, each other or other programs ran "
+            "there.")),
+        shown(measured(spelt("other_load",
+                             number(
+                                 "surroundings", "Other load (% of a core)", ColumnKind::Share,
+                                 [](const IndexedRun &run) { return run.otherLoad; },
+                                 "CPU time that other programs took of the cores that the run's agent may use, mean "
+                                 "over the run: 100 is one core. Runs under different load are no fair comparison.")))),
         measured(number(
             "stolen", "Stolen (% of a core)", ColumnKind::Share, [](const IndexedRun &run) { return run.stolenShare; },
-            "Processor time of those cores that the hypervisor gave to other machines, mean over the run.")),
+            "CPU time of those cores that the hypervisor gave to other machines, mean over the run.")),
         measured(number(
             "throttled", "Throttled (%)", ColumnKind::Share, [](const IndexedRun &run) { return run.throttledShare; },
-            "Share of the run in which the slowest clock was held down: of GPUs by power, heat or a setting, of CPUs "
-            "by the control group's quota.")),
+            "Share of the run in which the slowest device was throttled: GPUs by power, heat or a setting, CPUs by the "
+            "control group's quota.")),
         text("throttle", "Throttled by", &IndexedRun::throttle,
-             "Why a clock was held down, as the driver and the kernel name it."),
+             "Why it was throttled, in the driver's or the kernel's words."),
     };
 }
 
@@ -159,7 +159,7 @@ std::vector<RunColumn> placeColumns() {
             "How many devices the run used."))),
         number(
             "free_cores", "Free cores", ColumnKind::Number, [](const IndexedRun &run) { return run.freeCores; },
-            "Cores of the machine's allowed ones that no rank and no loading worker was bound to."),
+            "Allowed cores of the machine that no rank and no loading worker was bound to."),
         configured(among(choicesOf("device"), text("device", "Kind of device", &IndexedRun::device, "cpu or cuda."))),
         shown(text("backend", "Backend", &IndexedRun::backend,
                    "The communication library that DDP used: gloo or nccl; auto until it is known.")),

@@ -83,7 +83,7 @@ DiffSection resultSection(const RunStore &a, const RunStore &b, const RunOutcome
     Section out("Result");
     out.words(QStringLiteral("state"), QStringLiteral("State"), a.lifecycle().sentence(), b.lifecycle().sentence());
     out.seconds("total_training_time_s", "Training time", x.totalTrainingTimeS, y.totalTrainingTimeS).help =
-        QStringLiteral("Sum of the epochs' durations, evaluation left out");
+        QStringLiteral("Sum of the epochs' durations, without evaluation");
     out.seconds("run_time_s", "Run time", x.runTimeS, y.runTimeS).help =
         QStringLiteral("From the launch to the exit of the last rank");
     DiffLine &accuracy = out.figure(QStringLiteral("test_accuracy"), QStringLiteral("Test accuracy"), x.testAccuracy,
@@ -130,7 +130,7 @@ DiffSection timingSection(const RunOutcome &a, const RunOutcome &b) {
     takeEpochFigures(x);
     takeEpochFigures(y);
     out.seconds("first_epoch_s", "First epoch", x.firstEpochS, y.firstEpochS).help =
-        QStringLiteral("It warms caches and libraries up, so it is kept apart");
+        QStringLiteral("It includes warm-up, so it is listed on its own");
     out.seconds("epoch_median_s", "Later epochs, median", x.epochMedianS, y.epochMedianS);
     const auto rate = [](const RunOutcome &run) -> std::optional<double> {
         double samples = 0, duration = 0;
@@ -141,7 +141,7 @@ DiffSection timingSection(const RunOutcome &a, const RunOutcome &b) {
             }
         return duration > 0 && samples > 0 ? std::optional(samples / duration) : std::nullopt;
     };
-    out.figure(QStringLiteral("samples_per_s"), QStringLiteral("Samples a second"), rate(a), rate(b),
+    out.figure(QStringLiteral("samples_per_s"), QStringLiteral("Samples per second"), rate(a), rate(b),
                [](std::optional<double> value) { return significant(value); });
     out.count("epochs_done", "Epochs done", double(a.epochs.size()), double(b.epochs.size()));
     return out.take();
@@ -178,7 +178,7 @@ DiffSection phaseSection(const RunStore &a, const RunStore &b, const RunOutcome 
                    [](std::optional<double> value) {
                        return value ? significant(*value * 1000) + QStringLiteral(" ms") : QStringLiteral("-");
                    })
-            .help = QStringLiteral("Mean a step, of the run's slowest rank");
+            .help = QStringLiteral("Mean per step, on the run's slowest rank");
     }
     return out.take();
 }
@@ -194,7 +194,7 @@ DiffSection machineSection(const RunRecord &a, const RunRecord &b) {
     out.words("cpu_model", "CPU", x.cpuModel, y.cpuModel);
     out.count("cores", "Cores", number(x.cores), number(y.cores));
     out.count("threads", "Hardware threads", number(x.threads), number(y.threads));
-    out.words("allowed_cores", "Cores it may use", x.allowedCores, y.allowedCores);
+    out.words("allowed_cores", "Usable cores", x.allowedCores, y.allowedCores);
     out.figure(QStringLiteral("memory_total_bytes"), QStringLiteral("Memory"), x.memoryTotalBytes, y.memoryTotalBytes,
                [](std::optional<double> value) { return bytes(value); });
     const auto devices = [](const MachineRecord &machine) {

@@ -35,23 +35,22 @@ void LabFirst::offer(const LabPlaces &places, const QString &offer, bool busy) {
     const QString why = places.whyNot();
     if (places.noNode())
         setWords(tr("No node yet"),
-                 tr("Add a machine by the name under which ssh knows it; its devices then stand here to choose "
-                    "from, and the lab measures how fast ranks on them talk to each other."),
+                 tr("Add a machine by its ssh name. Its devices then appear here, and the lab measures how fast ranks "
+                    "on them communicate."),
                  tr("Add nodes"));
     else if (!why.isEmpty())
         setWords(tr("Which devices?"), why, tr("Measure these nodes"));
     else if (places.overNodes())
         setWords(tr("Nothing measured between these devices yet"),
-                 tr("How fast can ranks on them talk to each other over the network, and what would DDP "
-                    "or a parameter server cost there? The lab measures it: up to a minute for each "
-                    "number of ranks, best while nothing else runs there."),
+                 tr("How fast do ranks on them communicate over the network, and what would DDP or a parameter server "
+                    "cost? The lab measures it: up to a minute for each number of ranks, best while nothing else is "
+                    "running there."),
                  offer.isEmpty() ? tr("Measure these nodes") : offer);
     else
         setWords(tr("Nothing measured yet"),
-                 tr("How fast can ranks on this machine's devices talk to each other, and what would DDP or a "
-                    "parameter server cost? The lab measures it: one to two minutes, more where times "
-                    "scatter, best while nothing "
-                    "else runs."),
+                 tr("How fast do ranks on this machine's devices communicate, and what would DDP or a parameter server "
+                    "cost? The lab measures it: one to two minutes, more if times scatter, best while nothing else is "
+                    "running."),
                  tr("Measure this machine"));
     button()->setEnabled(!busy && (places.noNode() || (why.isEmpty() && !places.asking())));
 }

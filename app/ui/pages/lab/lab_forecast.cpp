@@ -29,7 +29,7 @@ LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecas
     m_forecast = new QPushButton(tr("Forecast"), this);
     m_forecast->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_M));
     m_forecast->setToolTip(
-        tr("Trains single devices for some seconds and predicts DDP and server from the lab (Ctrl+Shift+M)"));
+        tr("Trains on single devices for some seconds and predicts DDP and the server from the lab (Ctrl+Shift+M)"));
     addTool(m_recipe);
     addTool(m_forecast);
     m_words = makeLabel({}, "secondary", this);
@@ -74,9 +74,9 @@ void LabForecast::read() {
     const auto record = std::ranges::find(made, m_recipe->currentText().toStdString(), &core::ForecastRecord::recipe);
     m_table->setVisible(record != made.end());
     if (record == made.end()) {
-        m_words->setText(tr("None of this recipe yet: single devices train for some seconds, and what DDP and a server "
-                            "would take is predicted from that and the lab. When it has run, the forecast is graded "
-                            "here."));
+        m_words->setText(tr(
+            "No forecast of this recipe yet. Single devices train for some seconds; from that and the lab, the times "
+            "of DDP and a server are predicted. Once the recipe has run, the forecast is compared with it here."));
         return;
     }
     m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record)));
@@ -88,11 +88,11 @@ void LabForecast::read() {
                              .arg(buckets == 1 ? tr("1 bucket") : tr("%1 buckets").arg(buckets))};
     if (record->forecast.bestDdp)
         words << (*record->forecast.bestDdp == 1
-                      ? tr("DDP would not pay here: one device is best.")
+                      ? tr("DDP isn't worth it here: one device is fastest.")
                       : tr("Best number of devices for DDP: %1.").arg(*record->forecast.bestDdp));
     if (record->forecast.bestServer)
         words << (*record->forecast.bestServer == 1
-                      ? tr("A server would not pay here: one device is best.")
+                      ? tr("A server isn't worth it here: one device is fastest.")
                       : tr("Best number of devices for a server: %1.").arg(*record->forecast.bestServer));
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);
@@ -115,7 +115,7 @@ void LabForecast::press() {
     }
     m_cancelled = false;
     setWords(m_forecast, tr("Cancel"));
-    m_words->setText(tr("Single devices train for some seconds …"));
+    m_words->setText(tr("Training on single devices for some seconds…"));
     m_making.setStandardInputFile(QProcess::nullDevice());
     QStringList arguments{QStringLiteral("forecast"), m_recipe->currentText()};
     if (!m_places.empty())

@@ -63,7 +63,7 @@ LabHead::LabHead(const Theme &theme, QWidget *parent) : Card(tr("Lab"), parent) 
     m_ranks->setAccessibleName(tr("Ranks shown"));
     m_measure = new QPushButton(tr("Measure again"), this);
     m_measure->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_M));
-    m_measure->setToolTip(tr("Measures these devices anew, in the background (Ctrl+M)"));
+    m_measure->setToolTip(tr("Measures these devices again, in the background (Ctrl+M)"));
     m_stop = new QPushButton(tr("Cancel"), this);
     for (QWidget *tool : std::initializer_list<QWidget *>{m_ranks, m_quick, m_measure, m_stop})
         addTool(tool);

@@ -75,7 +75,7 @@ void LabPage::connectParts(Theme &theme) {
     connect(m_head, &LabHead::ranksChosen, this, &LabPage::showLab);
     for (QPushButton *stop : {m_head->stopButton(), m_first->stopButton()}) { // of which one shows at a time
         stop->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_X));
-        stop->setToolTip(tr("Stops the lab; measurements that are there stay as they are (Ctrl+Shift+X)"));
+        stop->setToolTip(tr("Stops the lab; earlier measurements are kept (Ctrl+Shift+X)"));
         connect(stop, &QPushButton::clicked, m_runner, &LabRunner::stop);
     }
     connect(m_runner, &LabRunner::changed, this, &LabPage::showProgress);

@@ -67,7 +67,7 @@ LabPlaces::LabPlaces(const Theme &theme, QWidget *parent)
     beside->addWidget(column, 1000);
     beside->addStretch(1);
     rows->addLayout(beside);
-    m_doctor->setSubject(tr("Measuring asks the doctor about these nodes first."), tr("the lab"));
+    m_doctor->setSubject(tr("The doctor checks these nodes before the lab measures them."), tr("the lab"));
     connect(m_where, &PlaceSwitch::chosen, this, [this](bool on) {
         setOverNodes(on);
         Q_EMIT chosen();
@@ -110,7 +110,7 @@ QString LabPlaces::whyNot() const {
     if (!m_overNodes)
         return {};
     if (noNode())
-        return tr("There is no node to measure yet.");
+        return tr("No node to measure yet.");
     std::size_t devices = 0;
     for (const NodePlace &place : m_places)
         devices += place.devices.size();

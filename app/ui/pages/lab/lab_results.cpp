@@ -40,7 +40,7 @@ void LabResults::buildCharts(QVBoxLayout *layout) {
         card->setToolTip(hint);
         auto *picture = new LineChart(m_theme, name, card);
         picture->setXKind(XKind::Bytes);
-        picture->setAxisTitles(tr("size of the message"), y);
+        picture->setAxisTitles(tr("message size"), y);
         picture->setLogAxis(true);
         picture->setMinimumHeight(38 * grid);
         card->body()->addWidget(picture);
@@ -48,11 +48,12 @@ void LabResults::buildCharts(QVBoxLayout *layout) {
         return picture;
     };
     m_times = chart(
-        tr("Summing up: ring against server"), QStringLiteral("lab-times"), tr("time / ms"),
+        tr("Summing gradients: ring against server"), QStringLiteral("lab-times"), tr("time / ms"),
         tr("Dots: measured medians. Lines: predicted by the fit. Dotted: the published formulas, with the measured "
            "time of one message"));
-    m_bandwidths = chart(tr("Bus bandwidth"), QStringLiteral("lab-bandwidth"), tr("busbw / GB/s"),
-                         tr("What a link carried, as nccl-tests defines it: comparable over operations and ranks"));
+    m_bandwidths =
+        chart(tr("Bus bandwidth"), QStringLiteral("lab-bandwidth"), tr("busbw / GB/s"),
+              tr("Bus bandwidth as nccl-tests defines it: comparable across operations and numbers of ranks"));
     m_bandwidths->setLogAxis(false); // from 4 B on a log axis would be all slope
     m_bandwidths->setZeroBased(true);
     layout->addLayout(charts);
@@ -60,11 +61,10 @@ void LabResults::buildCharts(QVBoxLayout *layout) {
 
 Card *LabResults::buildRing() {
     auto *card = new Card(tr("Ring against server"), this);
-    auto *formulas =
-        makeLabel(QString::fromStdString(core::ringFormulaText() + ".\n" + core::serverFormulaText()) +
-                      tr(".\nFormulas are drawn with the measured time of one message between two ranks alone; two "
-                         "ways at once, adding up and waking up come on top of them."),
-                  "secondary", card);
+    auto *formulas = makeLabel(QString::fromStdString(core::ringFormulaText() + ".\n" + core::serverFormulaText()) +
+                                   tr(".\nThe formulas use the measured time of one message between two ranks; sending "
+                                      "both ways at once, adding and waking up come on top."),
+                               "secondary", card);
     formulas->setWordWrap(true);
     formulas->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_ring = makeTable(m_theme, card);
@@ -78,7 +78,7 @@ Card *LabResults::buildRing() {
 Card *LabResults::buildFits() {
     auto *card = new Card(tr("Fit"), this);
     card->setToolTip(
-        tr("Time = α + β·size in each piece, pieces joined in log-log; errors are of sizes held out of it"));
+        tr("Time = α + β·size in each piece, pieces joined in log-log; errors are those of sizes held out of the fit"));
     m_fits = makeTable(m_theme, card);
     m_fits->setModel(&m_fitModel);
     m_fits->setAccessibleName(tr("Fit"));

@@ -36,7 +36,7 @@ void AnatomyCard::draw(Changes) {
                 all.append({look.name, look.color, *anatomy});
     m_view->setRuns(all);
     setNote(m_view->hasUnknown()
-                ? tr("dashed, with ?: how long that device took is not in the frames, only the slowest one's time")
+                ? tr("dashed, with ?: how long that device took wasn't recorded, only the slowest one's time")
                 : tr("bars: each device's own time; the line behind: its wait for the slowest one"));
 }
 

@@ -47,13 +47,13 @@ DevicesCard::DevicesCard(const Theme &theme, const ShownRuns &shown, QWidget *pa
                    RunStore::Alerts,
                parent),
       m_theme(theme) {
-    setToolTip(tr("How busy each device was, sampled five times a second. CPU: busy share of its cores (a rank "
-                  "that spins while it waits counts as busy). GPU: share of time in which any kernel ran. Memory, "
-                  "power and temperature where a device tells them"));
+    setToolTip(tr("How busy each device was, sampled five times a second. CPU: busy share of its cores (a rank that "
+                  "spins while it waits counts as busy). GPU: share of time in which any kernel ran. Memory, power and "
+                  "temperature where a device reports them"));
     QStringList metrics;
     for (const DeviceMetric metric : core::deviceMetrics)
         metrics.append(core::metricTitle(metric));
-    m_metric = addChoice("metric", metrics, tr("What the lanes show, all on one scale"));
+    m_metric = addChoice("metric", metrics, tr("What the lanes show, on one scale"));
     m_window = addChoice("window", {tr("whole run"), tr("last 60 s")},
                          tr("All runs on one time axis: from each run's beginning, or the last 60 s of each"));
     for (const QComboBox *box : {m_metric, m_window})

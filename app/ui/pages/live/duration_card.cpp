@@ -28,7 +28,7 @@ DurationCard::DurationCard(const Theme &theme, const ShownRuns &shown, QWidget *
                    RunStore::Loss,
                parent),
       m_theme(theme) {
-    setToolTip(tr("Wall time of an epoch's training loop, evaluation left out, the slowest rank's"));
+    setToolTip(tr("Wall time of an epoch's training loop on the slowest rank, without evaluation"));
     const QComboBox *choice =
         addChoice("durations", {tr("each epoch"), tr("median")}, tr("Every epoch, or the median of the complete ones"));
     m_chart = new LineChart(theme, QStringLiteral("duration-per-epoch"), this);
@@ -53,7 +53,7 @@ void DurationCard::showAll() {
 }
 
 void DurationCard::draw(Changes what) {
-    const QString empty = shown().whyEmpty(tr("The first epoch's time arrives when it is complete"));
+    const QString empty = shown().whyEmpty(tr("The first bar appears after the first epoch"));
     m_chart->setEmptyText(empty);
     m_medians->setEmptyText(empty);
     if (what & (RunStore::Epochs | RunStore::Record | RunStore::State))

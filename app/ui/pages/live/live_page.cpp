@@ -62,9 +62,9 @@ LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addWidget(m_stack);
-    auto *empty = new EmptyState(theme, QStringLiteral("live"), tr("Nothing to watch yet"),
+    auto *empty = new EmptyState(theme, QStringLiteral("live"), tr("Nothing to show yet"),
                                  tr("Start a recipe on Plan: loss, epoch times, device lanes and the phases of a step "
-                                    "appear here while it trains. Earlier runs are on Runs."),
+                                    "appear here while it trains. Earlier runs are listed on Runs."),
                                  tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &LivePage::planWanted);
     m_stack->addWidget(empty);

@@ -156,8 +156,7 @@ void LiveSide::buildView() {
     m_smooth->setValue(usualSmoothing);
     m_smooth->setAccessibleName(tr("Smoothing"));
     m_smooth->setToolTip(
-        tr("Exponential moving average along the axis; the raw line stays behind it. At the left end the "
-           "raw line alone"));
+        tr("Exponential moving average along the axis, with the raw line behind it. Leftmost: the raw line alone"));
     connect(m_smooth, &QSlider::valueChanged, this, &LiveSide::smoothingChanged);
     m_log->setShortcut(QKeySequence(Qt::ALT | Qt::Key_L));
     m_log->setToolTip(tr("Loss on a logarithmic axis (Alt+L)"));

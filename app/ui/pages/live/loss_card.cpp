@@ -19,11 +19,10 @@ LossCard::LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
                Changes(RunStore::Loss) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link,
                parent),
       m_theme(theme), m_chart(new LineChart(theme, QStringLiteral("loss"), this)) {
-    setToolTip(tr(
-        "Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a "
-        "line's end is the mean over its last complete epoch, as publications print it. The wheel, a dragged band, + "
-        "and - zoom, Shift and drag pan, a double click shows all; arrows move the crosshair; a click scrolls the "
-        "console to that time"));
+    setToolTip(
+        tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a line's end "
+           "is the mean over its last complete epoch, as publications print it. Zoom: wheel, drag, + and -. Pan: Shift "
+           "and drag. Show all: double click. Arrows move the crosshair; a click scrolls the console to that time"));
     body()->addWidget(m_chart, 1);
 }
 

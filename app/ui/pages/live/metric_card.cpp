@@ -35,13 +35,13 @@ MetricCard::MetricCard(const Theme &theme, const ShownRuns &shown, QWidget *pare
     : LiveCard(tr("Metric"), shown, Changes(RunStore::Loss) | RunStore::Record | RunStore::State, parent),
       m_curves(&shown.runs()), m_choice(new QComboBox(this)),
       m_chart(new LineChart(theme, QStringLiteral("metric"), this)) {
-    setToolTip(tr("One metric of the training by step, over all ranks. Scripts may tell metrics of their own"));
+    setToolTip(tr("One training metric by step, over all ranks. Scripts can report metrics of their own"));
     m_choice->setAccessibleName(tr("Metric"));
     m_choice->setFixedHeight(28);
     m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     addTool(m_choice);
     body()->addWidget(m_chart, 1);
-    m_chart->setEmptyText(tr("No run that is shown has told this metric yet"));
+    m_chart->setEmptyText(tr("No shown run has reported this metric yet"));
     connect(m_choice, &QComboBox::activated, this, [this] {
         m_wanted = metric();
         Q_EMIT refreshWanted(RunStore::Loss);

@@ -50,7 +50,7 @@ double ShownRuns::epochs() const {
 QString ShownRuns::whyEmpty(const QString &otherwise) const {
     return m_looks.empty() || std::ranges::any_of(m_looks, &RunLook::shown)
                ? otherwise
-               : QCoreApplication::translate("LivePage", "Every run is hidden: tick one in the list, or press Alt+A");
+               : QCoreApplication::translate("LivePage", "All runs are hidden: tick one in the list, or press Alt+A");
 }
 
 } // namespace lockstep::ui

@@ -21,7 +21,7 @@ void VerdictLine::refresh() {
     const core::ResultTable &table = m_workspace.results().table();
     const core::VerdictText verdict = core::verdictText(table);
     if (verdict.sentence.empty()) {
-        setWords(tr("No verdict yet: it takes a complete epoch of the reference and of another run."));
+        setWords(tr("No verdict yet: the reference and another run need a complete epoch each."));
         setToolTip({});
         return;
     }

@@ -22,7 +22,7 @@ QString countText(const std::vector<core::Finding> &findings) {
         warnings += finding.severity == core::Finding::Severity::Warning;
     }
     if (errors + warnings == 0)
-        return QObject::tr("Nothing stands in the way of a run over these nodes.");
+        return QObject::tr("Nothing would stop a run over these nodes.");
     const auto counted = [](int count, const QString &one, const QString &more) {
         return QString::number(count) + u' ' + (count == 1 ? one : more);
     };
@@ -33,7 +33,7 @@ QString countText(const std::vector<core::Finding> &findings) {
 } // namespace
 
 DoctorCard::DoctorCard(const Theme &theme, QWidget *parent) : Card(tr("Doctor"), parent) {
-    m_text = makeLabel(tr("Not asked yet."), "secondary", this);
+    m_text = makeLabel(tr("Not checked yet."), "secondary", this);
     m_text->setWordWrap(true);
     m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_findings = new FindingList(this);
@@ -54,7 +54,7 @@ void DoctorCard::examine(const std::vector<core::NodeEntry> &nodes, core::SshAns
     if (m_job) {
         m_job->stop();
         m_cancelled = true;
-        m_text->setText(tr("Cancelled; waiting for ssh to end …"));
+        m_text->setText(tr("Cancelled; waiting for ssh to end…"));
         return Q_EMIT changed();
     }
     m_cancelled = false;
@@ -64,7 +64,7 @@ void DoctorCard::examine(const std::vector<core::NodeEntry> &nodes, core::SshAns
             m_text->setText(what);
     });
     connect(m_job.get(), &core::DoctorJob::finished, this, &DoctorCard::over, Qt::QueuedConnection);
-    m_text->setText(tr("Looking …"));
+    m_text->setText(tr("Checking…"));
     Q_EMIT changed();
     m_job->start(nodes, {}, std::move(answers));
 }
@@ -82,8 +82,8 @@ void DoctorCard::over(const core::DoctorLook &look, const std::vector<core::Find
     m_links->setVisible(look.nodes.size() > 1);
     fitColumns(m_links, 80, 320);
     fitHeight(m_links);
-    m_text->setText(
-        tr("%1 Asked at %2.").arg(countText(findings), QLocale().toString(QTime::currentTime(), QLocale::ShortFormat)));
+    m_text->setText(tr("%1 Checked at %2.")
+                        .arg(countText(findings), QLocale().toString(QTime::currentTime(), QLocale::ShortFormat)));
     Q_EMIT examined(look);
     Q_EMIT finished();
 }

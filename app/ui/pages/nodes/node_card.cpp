@@ -52,18 +52,17 @@ NodeCard::NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent)
     : Card(qs(node.name), parent), m_theme(theme), m_node(node), m_figures(new QGridLayout) {
     m_interface = new QComboBox(this);
     m_interface->setAccessibleName(tr("Interface of %1").arg(name()));
-    m_interface->setToolTip(
-        tr("Network interface for rendezvous, Gloo and NCCL on this node. Left to the doctor, it is "
-           "the one that every other node reaches"));
+    m_interface->setToolTip(tr("Network interface for rendezvous, Gloo and NCCL on this node. The doctor's choice is "
+                               "the one that every other node reaches"));
     m_again = new QPushButton(tr("Connect"), this);
-    m_again->setToolTip(tr("Connects once more; ssh may ask for a passphrase or a new host's key"));
+    m_again->setToolTip(tr("Connects again; ssh may ask for a passphrase or about a new host's key"));
     m_sync = new QPushButton(tr("Sync"), this);
-    m_sync->setToolTip(tr("Brings agent, trainer and PyTorch there, only what differs"));
+    m_sync->setToolTip(tr("Copies agent, trainer and PyTorch there, only what differs"));
     m_remove = new QToolButton(this);
     m_remove->setIcon(theme.icon(QStringLiteral("trash"), theme.palette().textSecondary));
     m_remove->setAutoRaise(true);
     m_remove->setAccessibleName(tr("Remove %1").arg(name()));
-    m_remove->setToolTip(tr("Takes the node off this list; nothing on it changes"));
+    m_remove->setToolTip(tr("Removes the node from this list; nothing on it changes"));
     for (QWidget *tool : std::initializer_list<QWidget *>{m_again, m_interface, m_sync, m_remove})
         addTool(tool);
     m_problem = plain({}, "wrong", this);

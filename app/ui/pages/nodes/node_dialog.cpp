@@ -78,12 +78,12 @@ NodeDialog::NodeDialog(QWidget *parent) : QDialog(parent) {
     m_host->setEditable(true);
     m_host->addItems(sshHosts(QDir::homePath() + QStringLiteral("/.ssh/config")));
     m_host->setCurrentText({});
-    m_host->lineEdit()->setPlaceholderText(tr("as in: ssh HOST"));
+    m_host->lineEdit()->setPlaceholderText(tr("as in ssh HOST"));
     m_name = new QLineEdit(this);
-    m_name->setPlaceholderText(tr("as the host is called"));
+    m_name->setPlaceholderText(tr("the host's name"));
     m_partition = new QLineEdit(this);
     m_agent = new QLineEdit(this);
-    m_agent->setPlaceholderText(tr("in PATH there, or brought by Sync"));
+    m_agent->setPlaceholderText(tr("in PATH there, or copied by Sync"));
     m_hostLabel = new QLabel(tr("Host"), this);
     m_nameLabel = new QLabel(tr("Name"), this);
     m_partitionLabel = new QLabel(tr("Partition"), this);
@@ -98,7 +98,7 @@ NodeDialog::NodeDialog(QWidget *parent) : QDialog(parent) {
     m_mistake->setTextFormat(Qt::PlainText);
     layout->addWidget(m_mistake);
     layout->addWidget(
-        makeLabel(tr("Your own ssh configuration, keys, agent and jump hosts are used. No root is needed there."),
+        makeLabel(tr("Your own ssh configuration, keys, agent and jump hosts are used. Root is not needed there."),
                   "secondary", this));
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
     m_add = buttons->addButton(tr("Add"), QDialogButtonBox::AcceptRole);

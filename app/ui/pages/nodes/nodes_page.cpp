@@ -29,11 +29,11 @@ NodesPage::NodesPage(Theme &theme, QWidget *parent)
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addWidget(m_stack);
-    m_empty = new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
-                             tr("A node is a machine that a run may be put on, this one too. Add one by the name under "
-                                "which ssh knows it; the doctor then finds interface, ports and versions, and Sync "
-                                "brings over what is missing."),
-                             tr("Add node"), this);
+    m_empty =
+        new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
+                       tr("A node is a machine that runs can use, this one included. Add one by its ssh name; the "
+                          "doctor then checks interfaces, ports and versions, and Sync copies what is missing."),
+                       tr("Add node"), this);
     m_stack->addWidget(m_empty);
     m_stack->addWidget(buildBody(theme));
     connectParts();
@@ -44,12 +44,11 @@ Card *NodesPage::buildHead(QWidget *parent) {
     auto *card = new Card(tr("Nodes"), parent);
     m_doctor = new QPushButton(tr("Doctor"), card);
     m_doctor->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D));
-    m_doctor->setToolTip(
-        tr("Looks at every node and tries every way between two of them: interfaces, ports, bandwidth, "
-           "versions, data, disk, limits, clocks (Ctrl+Shift+D)"));
+    m_doctor->setToolTip(tr("Checks every node and every connection between two of them: interfaces, ports, bandwidth, "
+                            "versions, data, disk, limits, clocks (Ctrl+Shift+D)"));
     m_syncAll = new QPushButton(tr("Sync all"), card);
     m_syncAll->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
-    m_syncAll->setToolTip(tr("Brings agent, trainer and PyTorch to every node, only what differs (Ctrl+Shift+S)"));
+    m_syncAll->setToolTip(tr("Copies agent, trainer and PyTorch to every node, only what differs (Ctrl+Shift+S)"));
     m_add = new QPushButton(tr("Add node"), card);
     m_add->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_N));
     m_add->setToolTip(tr("Adds a host by ssh, this machine, or a Slurm partition (Ctrl+Shift+N)"));
@@ -146,8 +145,9 @@ void NodesPage::refresh() {
     m_cards->setNodes(*nodes);
     const auto count = int(nodes->size());
     m_about->setText(
-        count == 1 ? tr("One node. A run over several wants another one.")
-                   : tr("%1 nodes. The doctor tries every way between two of them before a run does.").arg(count));
+        count == 1
+            ? tr("One node. Add another one for runs over several.")
+            : tr("%1 nodes. The doctor checks every connection between two of them before a run uses it.").arg(count));
     restyle();
     showTopology();
 }

@@ -23,20 +23,20 @@ TopologyCard::TopologyCard(const Theme &theme, QWidget *parent) : Card(tr("Topol
             m_method->setItemData(m_method->count() - 1, qs(sentenceOf(method.traffic)), Qt::ToolTipRole);
         }
     m_method->setAccessibleName(tr("Method"));
-    m_method->setToolTip(tr("Whose traffic is drawn"));
+    m_method->setToolTip(tr("Method whose traffic is drawn"));
     m_model = new QComboBox(this);
     for (const ModelSpec &model : modelTable)
         m_model->addItem(qs(model.name));
     m_model->setCurrentIndex(
         int(std::ranges::max_element(modelTable, {}, &ModelSpec::parameters) - modelTable.begin()));
     m_model->setAccessibleName(tr("Model"));
-    m_model->setToolTip(tr("Its gradients travel once a step"));
+    m_model->setToolTip(tr("Model whose gradients are sent once a step"));
     m_devices = new QComboBox(this);
     for (const int count : {1, 2, 4, 8, 16})
         m_devices->addItem(count == 1 ? tr("1 device a node") : tr("%1 devices a node").arg(count), count);
     m_devices->setCurrentIndex(1);
     m_devices->setAccessibleName(tr("Devices a node"));
-    m_devices->setToolTip(tr("Devices that a run would use on each node, as far as it has them"));
+    m_devices->setToolTip(tr("Devices that a run would use on each node, if it has that many"));
     m_view = new TopologyView(theme, this);
     m_text = makeLabel({}, "secondary", this);
     m_text->setWordWrap(true);
@@ -62,15 +62,14 @@ void TopologyCard::draw() {
     const int ranks = topology.worldSize();
     const auto least = topology.leastStepS();
     const QString sentence =
-        ranks < 2      ? tr("No traffic: it takes two devices that can be used.")
-        : least == 0.0 ? tr("%1 ranks on one node: nothing of a step crosses between nodes.").arg(ranks)
-        : !least
-            ? tr("%1 ranks. The doctor measures what the ways carry; then the least time of a step's communication "
-                 "stands here.")
-                  .arg(ranks)
-            : tr("%1 ranks, %2 of gradients: at the measured bandwidth a step's communication takes %3 or more.")
-                  .arg(ranks)
-                  .arg(core::bytes(gradients), core::shortTime(least));
+        ranks < 2      ? tr("No traffic: fewer than two devices can be used.")
+        : least == 0.0 ? tr("%1 ranks on one node: nothing crosses between nodes.").arg(ranks)
+        : !least ? tr("%1 ranks. Once the doctor has measured the bandwidth, the least time of a step's communication "
+                      "is shown here.")
+                       .arg(ranks)
+                 : tr("%1 ranks, %2 of gradients: at the measured bandwidth a step's communication takes %3 or more.")
+                       .arg(ranks)
+                       .arg(core::bytes(gradients), core::shortTime(least));
     m_text->setText(sentence);
     m_view->setTopology(std::move(topology));
 }

@@ -146,7 +146,7 @@ QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
         auto *box = new QComboBox(parent);
         for (const std::string_view choice : spec.choices)
             box->addItem(text(choice));
-        box->setPlaceholderText(tr("as the recipe says"));
+        box->setPlaceholderText(tr("set by the recipe"));
         box->installEventFilter(new WheelGuard(box));
         connect(box, &QComboBox::currentIndexChanged, this, [this, key, box](int index) {
             if (!m_showing && index >= 0)
@@ -173,8 +173,8 @@ void ConfigForm::show(const PlanDraft &draft) {
         const QString shown = value ? QString::fromStdString(*value) : QString();
         if (auto *line = qobject_cast<QLineEdit *>(field.editor)) {
             line->setPlaceholderText(value                          ? tr("none")
-                                     : field.spec->key == "devices" ? tr("as the recipe says; for example 0,1")
-                                                                    : tr("as the recipe says"));
+                                     : field.spec->key == "devices" ? tr("set by the recipe; for example 0,1")
+                                                                    : tr("set by the recipe"));
             if (line->text() != shown && !line->hasFocus())
                 line->setText(shown);
         } else if (auto *box = qobject_cast<QComboBox *>(field.editor)) {

@@ -32,7 +32,7 @@ DataNotice::DataNotice(const Theme &theme, QWidget *parent)
     m_sentence = new QLabel(this);
     m_sentence->setWordWrap(true);
     line->addWidget(m_sentence, 1);
-    m_button = new QPushButton(tr("Get it"), this);
+    m_button = new QPushButton(tr("Download"), this);
     m_button->setToolTip(tr("Downloads the data set and checks it (Alt+D)"));
     m_button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_D));
     connect(m_button, &QPushButton::clicked, this, &DataNotice::press);
@@ -68,8 +68,8 @@ void DataNotice::refresh() {
     setStyleProperty(m_sentence, "role", m_why.isEmpty() || m_download ? "secondary" : "wrong");
     if (!m_download) {
         m_sentence->setText(m_why.isEmpty() ? tr("%1 is not on this machine.").arg(title) : m_why);
-        setWords(m_button, tr("Get it (%1)").arg(megabytes(m_wanted.bytes())));
-        m_button->setToolTip(tr("Downloads %1 files into %2 and checks each by its sha256 (Alt+D)")
+        setWords(m_button, tr("Download (%1)").arg(megabytes(m_wanted.bytes())));
+        m_button->setToolTip(tr("Downloads %1 files into %2 and checks the sha256 of each (Alt+D)")
                                  .arg(m_wanted.files.size())
                                  .arg(QString::fromStdString(downloadedDataFolder(m_wanted.name))));
     }
@@ -90,9 +90,10 @@ void DataNotice::press() {
     connect(m_download.get(), &core::DatasetDownload::finished, this, [this] { over({}); });
     connect(m_download.get(), &core::DatasetDownload::failed, this,
             [this](const Error &error) { over(QString::fromStdString(error.message())); });
-    m_sentence->setText(tr("Asking for %1…").arg(QString::fromStdString(m_wanted.title)));
+    m_sentence->setText(tr("Requesting %1…").arg(QString::fromStdString(m_wanted.title)));
     setWords(m_button, tr("Cancel"));
-    m_button->setToolTip(tr("Stops; what has come stays, and a later download goes on from there (Alt+D)"));
+    m_button->setToolTip(
+        tr("Stops; what has been downloaded is kept, and a later download continues from there (Alt+D)"));
     m_bar->setFraction(std::nullopt, m_theme.palette().accent);
     m_bar->show();
     m_download->start();

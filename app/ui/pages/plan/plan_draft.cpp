@@ -44,7 +44,7 @@ PlanDraft PlanDraft::ofRun(const RunConfig &config, const std::string &name) {
         if (field.perProcess)
             (void)field.set(copy, field.get(defaults));
     core::Recipe recipe = core::recipeFromConfigs("Copy of " + name, {copy}, 1);
-    recipe.summary = "As it was run; change what you like";
+    recipe.summary = "The settings of that run; change what you like";
     return PlanDraft(recipe);
 }
 

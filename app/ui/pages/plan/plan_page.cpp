@@ -102,8 +102,8 @@ void PlanPage::showMistakes(std::vector<Error> wrong, const core::Plan *plan) {
     for (const Error &error : rest)
         sentences.append(QString::fromStdString(error.message()));
     if (!plan) {
-        sentences.append(wrong.empty()  ? tr("The doctor looks for each node's interface …")
-                         : rest.empty() ? tr("Some settings can't run: they are marked where they stand.")
+        sentences.append(wrong.empty()  ? tr("The doctor is looking for each node's interface…")
+                         : rest.empty() ? tr("Some settings can't run: they are marked in the form.")
                                         : QString());
         sentences.removeAll(QString());
     } else if (noNodes.isEmpty() && plan->runnableCount() == 0) {

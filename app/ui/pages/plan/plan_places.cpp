@@ -44,7 +44,7 @@ void PlanPlaces::makeSwitch(QWidget *parent) {
     line->setSpacing(grid);
     auto *label = new QLabel(tr("Runs on"), m_row);
     label->setFixedWidth(22 * grid);
-    label->setToolTip(tr("This machine's devices, or any mix of devices of the nodes that were added"));
+    label->setToolTip(tr("Devices of this machine, or any mix of devices of the added nodes"));
     line->addWidget(label);
     m_where = new PlaceSwitch(m_row);
     line->addWidget(m_where, 4);
@@ -154,7 +154,7 @@ void PlanPlaces::showDevices(const core::Plan &plan) {
 QString PlanPlaces::whyNone() const {
     if (!m_overNodes || !places().empty() || !m_draft.value(nodesField()).value_or("").empty())
         return {};
-    return m_nodes->book().empty() ? tr("There is no node to run on yet.")
+    return m_nodes->book().empty() ? tr("No node to run on yet.")
                                    : tr("Choose at least one device of a node; the first one chosen is the master.");
 }
 

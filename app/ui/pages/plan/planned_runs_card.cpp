@@ -25,7 +25,7 @@ QString summaryOf(const core::Plan &plan, int sideBySide) {
     const QString atOnce = sideBySide == 1 ? QString()
                            : plan.mostAtOnce > 1
                                ? QStringLiteral(" · ") + QObject::tr("up to %1 at once").arg(plan.mostAtOnce)
-                               : QStringLiteral(" · ") + QObject::tr("no two of them find room side by side");
+                               : QStringLiteral(" · ") + QObject::tr("no two of them fit side by side");
     return (runs == 1 ? QObject::tr("1 run") : QObject::tr("%1 runs").arg(runs)) + atOnce + QStringLiteral(" · ") +
            (plan.estimateS ? QObject::tr("about %1").arg(core::timeLeft(plan.estimateS))
                            : core::timeUnknown(strangers, runs));
@@ -84,7 +84,7 @@ PlannedRunsCard::PlannedRunsCard(const Theme &theme, QWidget *parent)
     m_start->setObjectName(QStringLiteral("primary"));
     m_start->setIconSize({20, 20});
     m_start->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return));
-    m_start->setToolTip(tr("Starts these runs; they go on when the window is closed (Ctrl+Enter)"));
+    m_start->setToolTip(tr("Starts these runs; they continue when the window is closed (Ctrl+Enter)"));
     body()->addWidget(m_start);
     connect(&m_theme, &Theme::changed, this, &PlannedRunsCard::restyle);
     restyle();

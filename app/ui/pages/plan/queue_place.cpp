@@ -21,9 +21,9 @@ QueuePlace::QueuePlace(QWidget *parent) : QWidget(parent) {
     auto *line = new QHBoxLayout;
     line->setSpacing(grid);
     rows->addLayout(line);
-    auto *label = new QLabel(tr("Queue lives on"), this);
+    auto *label = new QLabel(tr("Queue runs on"), this);
     label->setFixedWidth(22 * grid);
-    label->setToolTip(tr("The machine that starts one run after the other; the window only watches"));
+    label->setToolTip(tr("The machine that starts one run after the other; the window only follows"));
     line->addWidget(label);
     auto *group = new QButtonGroup(this);
     const auto add = [&](const char *place, const QKeySequence &keys) {
@@ -64,7 +64,8 @@ void QueuePlace::sayWhere(const QString &node) {
     const QString who = node.isEmpty() ? tr("The first node") : tr("%1, the first node,").arg(node);
     m_there->setToolTip(
         m_whyNot.isEmpty()
-            ? tr("%1 starts the runs: this machine may leave, and finds them when it is back (Alt+L)").arg(who)
+            ? tr("%1 starts the runs: this machine may disconnect and follows them again when it is back (Alt+L)")
+                  .arg(who)
             : m_whyNot);
 }
 
@@ -79,7 +80,7 @@ void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<co
     m_host = QString::fromStdString(first.host);
     const QString name = node != book.end() ? QString::fromStdString(node->name) : m_host;
     const bool here = std::any_of(places.begin(), places.end(), [](const auto &one) { return one.host.empty(); });
-    m_whyNot = here ? tr("This machine is one of the nodes, so it can't leave while they run.") : QString();
+    m_whyNot = here ? tr("This machine is one of the nodes, so it must stay on while they run.") : QString();
     sayWhere(name);
     m_there->setEnabled(!here);
     if (here)
@@ -88,12 +89,12 @@ void QueuePlace::show(const std::vector<NodePlace> &places, const std::vector<co
 }
 
 void QueuePlace::tell() {
-    m_note->setText(!m_whyNot.isEmpty() ? m_whyNot
-                    : m_there->isChecked()
-                        ? tr("This machine may leave; the runs and their results are kept on %1, and are followed from "
-                             "here when it is back.")
-                              .arg(m_there->text())
-                        : tr("This machine must stay on until the last run is over."));
+    m_note->setText(
+        !m_whyNot.isEmpty() ? m_whyNot
+        : m_there->isChecked()
+            ? tr("This machine may disconnect; runs and results are kept on %1 and followed from here when it is back.")
+                  .arg(m_there->text())
+            : tr("This machine must stay on until the last run is over."));
 }
 
 QString QueuePlace::noteText() const {

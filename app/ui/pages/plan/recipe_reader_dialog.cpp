@@ -95,7 +95,7 @@ RecipeReaderDialog::RecipeReaderDialog(Theme &theme, const QString &recipe, QWid
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
     auto *back = buttons->addButton(tr("Back"), QDialogButtonBox::ActionRole);
     back->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Left));
-    back->setToolTip(tr("To the page that led here (Alt+Left)"));
+    back->setToolTip(tr("Back to the previous page (Alt+Left)"));
     back->setEnabled(false);
     connect(m_text, &QTextBrowser::backwardAvailable, back, &QPushButton::setEnabled);
     connect(back, &QPushButton::clicked, m_text, &QTextBrowser::backward);

@@ -32,14 +32,14 @@ RecipesCard::RecipesCard(Theme &theme, const PlanDraft &draft, QWidget *parent)
     setMaximumWidth(52 * grid);
     body()->addWidget(m_list);
     m_about = addButton(tr("About the recipe"), QKeySequence(Qt::SHIFT | Qt::Key_F1),
-                        tr("What it shows, what was published and what came out elsewhere (Shift+F1)"),
+                        tr("What it shows, what was published, and results from elsewhere (Shift+F1)"),
                         &RecipesCard::tellAbout);
-    m_open = addButton(tr("Open a recipe's file"), QKeySequence(QKeySequence::Open),
-                       tr("Opens a recipe that somebody gave you (Ctrl+O)"), &RecipesCard::open);
+    m_open = addButton(tr("Open a recipe file"), QKeySequence(QKeySequence::Open),
+                       tr("Opens a recipe from a file (Ctrl+O)"), &RecipesCard::open);
     m_save = addButton(tr("Save as a recipe"), QKeySequence(QKeySequence::Save),
                        tr("Saves these settings as a recipe of your own (Ctrl+S)"), &RecipesCard::save);
     addListAction(tr("Duplicate"), &RecipesCard::duplicate);
-    addListAction(tr("Share as a file…"), &RecipesCard::share);
+    addListAction(tr("Export as a file…"), &RecipesCard::share);
     m_remove = addListAction(tr("Remove"), &RecipesCard::removeChosen);
     connect(&m_theme, &Theme::changed, this, &RecipesCard::restyle);
     restyle();
@@ -69,9 +69,9 @@ void RecipesCard::refresh() {
 }
 
 void RecipesCard::open() {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a recipe's file"), {}, recipeFiles);
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a recipe file"), {}, recipeFiles);
     if (!path.isEmpty())
-        tell(this, tr("Open a recipe's file"), m_list->openFile(path));
+        tell(this, tr("Open a recipe file"), m_list->openFile(path));
 }
 
 void RecipesCard::save() {
@@ -89,7 +89,7 @@ void RecipesCard::save() {
         !saved &&
         QFileInfo::exists(QString::fromStdString(core::savedRecipePath(core::recipeNameFrom(title.toStdString()))));
     if (taken &&
-        QMessageBox::question(this, head, tr("\"%1\" is saved already. Replace it?").arg(title)) == QMessageBox::Yes)
+        QMessageBox::question(this, head, tr("\"%1\" already exists. Replace it?").arg(title)) == QMessageBox::Yes)
         saved = m_list->save(recipe, title, true);
     else if (taken)
         return;
@@ -105,9 +105,9 @@ void RecipesCard::duplicate() {
 void RecipesCard::share() {
     const core::Recipe recipe = m_draft.effective();
     const QString suggested = QString::fromStdString(core::recipeNameFrom(recipe.title)) + QStringLiteral(".json");
-    const QString path = QFileDialog::getSaveFileName(this, tr("Share as a file"), suggested, recipeFiles);
+    const QString path = QFileDialog::getSaveFileName(this, tr("Export as a file"), suggested, recipeFiles);
     if (!path.isEmpty())
-        tell(this, tr("Share as a file"), core::shareRecipe(recipe, path.toStdString()));
+        tell(this, tr("Export as a file"), core::shareRecipe(recipe, path.toStdString()));
 }
 
 void RecipesCard::removeChosen() {

@@ -37,7 +37,7 @@ SettingsCard::SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent
     body()->addLayout(buildOptions());
     m_reset = new QPushButton(tr("Reset"), this);
     m_reset->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
-    m_reset->setToolTip(tr("Back to the recipe's own settings (Alt+R)"));
+    m_reset->setToolTip(tr("Resets to the recipe's settings (Alt+R)"));
     connect(m_reset, &QPushButton::clicked, this, &SettingsCard::reset);
     addTool(m_reset);
     m_data = new DataNotice(theme, this);
@@ -66,11 +66,11 @@ SettingsCard::SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent
 QLayout *SettingsCard::buildOptions() {
     m_repeats = new QComboBox(this);
     m_repeats->setAccessibleName(tr("Repeats"));
-    m_repeats->addItem(tr("as the recipe says"), 0);
+    m_repeats->addItem(tr("set by the recipe"), 0);
     for (const int count : {1, 3, 5, 10})
         m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
     m_repeats->setToolTip(
-        tr("How often each run is repeated, in turns (A B C A B C), so that differences can be told from noise"));
+        tr("How often each run is repeated, in rounds (A B C, B C A, …), so that differences can be told from noise"));
     connect(m_repeats, &QComboBox::currentIndexChanged, this, [this] {
         const int count = m_repeats->currentData().toInt();
         m_draft.repeats = count ? std::optional(count) : std::nullopt;
@@ -89,10 +89,9 @@ QLayout *SettingsCard::buildOptions() {
     m_sideBySide->setAccessibleName(tr("Runs at once"));
     for (const int count : {1, 2, 4, 8})
         m_sideBySide->addItem(count == 1 ? tr("one at a time") : tr("%1 side by side").arg(count), count);
-    m_sideBySide->setToolTip(tr(
-        "How many runs may go at once, each on devices and cores that no other one has; one that finds no room waits. "
-        "It is over sooner, but they share the memory, the caches and the clock, so that each takes longer than "
-        "alone"));
+    m_sideBySide->setToolTip(
+        tr("How many runs may be active at once, each on devices and cores of its own; the others wait. The queue ends "
+           "sooner, but runs share memory, caches and clock, so each takes longer than alone"));
     connect(m_sideBySide, &QComboBox::currentIndexChanged, this, [this] {
         m_draft.sideBySide = m_sideBySide->currentData().toInt();
         Q_EMIT edited();
@@ -142,7 +141,7 @@ void SettingsCard::begin(PlanDraft draft) {
                           .arg(variant.trainSamples)
                           .arg(variant.epochs)
                           .arg(variant.repeats));
-    m_quick->setToolTip(tr("A smaller run for a first answer within minutes; the whole test set is used (Alt+Q)"));
+    m_quick->setToolTip(tr("Smaller runs for a first answer within minutes; the whole test set is used (Alt+Q)"));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
     m_form->show(m_draft);

@@ -57,8 +57,8 @@ TorchrunBox::TorchrunBox(const Theme &theme, QWidget *parent) : QWidget(parent),
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(grid);
     auto *head = new QHBoxLayout;
-    auto *title = makeLabel(tr("The same with torchrun"), "small", this);
-    title->setToolTip(tr("What a shell would run for the chosen row: the trainer works under torchrun as it is"));
+    auto *title = makeLabel(tr("The same run with torchrun"), "small", this);
+    title->setToolTip(tr("The shell command for the chosen row: the trainer works under torchrun unchanged"));
     head->addWidget(title);
     head->addStretch(1);
     m_copy = new QPushButton(tr("Copy"), this);

@@ -36,7 +36,7 @@ RunsActions::RunsActions(RunsList &runs, core::RunListModel &list, core::RunHist
     add(tr("Duplicate into Plan"), QKeySequence(Qt::Key_P), &RunsActions::duplicate);
     addSeparator();
     add(tr("Rename"), QKeySequence(Qt::Key_F2), &RunsActions::rename);
-    add(tr("Star, or take the star away"), QKeySequence(Qt::Key_S), &RunsActions::star);
+    add(tr("Add or remove the star"), QKeySequence(Qt::Key_S), &RunsActions::star);
     add(tr("Write tags"), QKeySequence(Qt::Key_T), &RunsActions::tagsWanted);
     add(tr("Write a note"), QKeySequence(Qt::Key_N), &RunsActions::noteWanted);
     addSeparator();
@@ -46,10 +46,10 @@ RunsActions::RunsActions(RunsList &runs, core::RunListModel &list, core::RunHist
     add(tr("Delete"), QKeySequence(Qt::Key_Delete), &RunsActions::deleteChosen);
     auto *back = add(tr("Undo"), QKeySequence::Undo, &RunsActions::undoWanted);
     back->setShortcutContext(Qt::WidgetWithChildrenShortcut); // a text being written undoes its own first
-    back->setToolTip(tr("Takes back the last change of a name, tag, note or star, or puts back what was deleted"));
+    back->setToolTip(tr("Undoes the last change of a name, tag, note or star, or restores what was deleted"));
     auto *again = add(tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), &RunsActions::redoWanted);
     again->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    again->setToolTip(tr("Makes again what Undo took back"));
+    again->setToolTip(tr("Repeats what Undo undid"));
     add(tr("Empty the trash…"), {}, &RunsActions::emptyTrash);
     connect(&m_runs, &RunsList::openWanted, this, &RunsActions::open);
     connect(&m_list, &core::RunListModel::renameAsked, this, [this](const QString &run, const QString &given) {
@@ -98,7 +98,7 @@ void RunsActions::rename() {
     if (!current.isValid())
         return;
     if (m_list.isGroup(current.row()))
-        return Q_EMIT refused(tr("A group has no name of its own: open it (Right) and rename its runs."));
+        return Q_EMIT refused(tr("A group has no name: open it (Right) and rename its runs."));
     const QModelIndex name = current.siblingAtColumn(core::runColumn("name"));
     m_runs.table()->scrollTo(name);
     m_runs.table()->edit(name);
@@ -121,7 +121,7 @@ void RunsActions::duplicate() {
     if (!record)
         return Q_EMIT refused(QString::fromStdString(record.error().message()));
     if (!record->config)
-        return Q_EMIT refused(tr("This run is somebody's own script: Plan has no settings for it."));
+        return Q_EMIT refused(tr("This run came from a script: Plan has no settings for it."));
     Q_EMIT duplicateWanted(*record->config, QString::fromStdString(run.title()));
 }
 
@@ -142,7 +142,7 @@ void RunsActions::deleteChosen() {
 
 void RunsActions::emptyTrash() {
     const auto answer = QMessageBox::question(&m_runs, tr("Empty the trash"),
-                                              tr("Remove all deleted runs for good? This can't be undone."),
+                                              tr("Remove all deleted runs permanently? This can't be undone."),
                                               QMessageBox::Yes | QMessageBox::Cancel, QMessageBox::Cancel);
     if (answer == QMessageBox::Yes)
         m_history.emptyTrash();

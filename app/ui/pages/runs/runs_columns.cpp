@@ -112,7 +112,7 @@ void RunColumns::buildMenu() {
     if (settings)
         m_menu->addMenu(settings);
     m_menu->addSeparator();
-    connect(m_menu->addAction(tr("The usual columns")), &QAction::triggered, this, &RunColumns::reset);
+    connect(m_menu->addAction(tr("Default columns")), &QAction::triggered, this, &RunColumns::reset);
 }
 
 QStringList RunColumns::shown() const {

@@ -76,7 +76,7 @@ void RunDetails::build() {
     rows->setSpacing(grid);
     outer->addWidget(card);
     m_star = new QToolButton(card);
-    m_star->setToolTip(tr("Marks the run, so that star=yes finds it (S)"));
+    m_star->setToolTip(tr("Marks the run; the filter star=yes finds it (S)"));
     m_star->setAccessibleName(tr("Star"));
     connect(m_star, &QToolButton::clicked, this, &RunDetails::starWanted);
     m_title = makeLabel({}, "title", card);
@@ -95,7 +95,7 @@ void RunDetails::build() {
     m_tags = new QLineEdit(card);
     m_tags->setPlaceholderText(tr("Tags, joined by commas   (T)"));
     m_tags->setAccessibleName(tr("Tags"));
-    m_tags->setToolTip(tr("Your own words for finding runs again: tag=slow. Enter keeps them"));
+    m_tags->setToolTip(tr("Words of your own to find runs by: tag=slow. Enter saves them"));
     connect(m_tags, &QLineEdit::editingFinished, this, &RunDetails::takeTags);
     rows->addWidget(m_tags);
     m_mistake = makeLabel({}, "wrong", card);
@@ -106,7 +106,7 @@ void RunDetails::build() {
     rows->addWidget(m_noteHead);
     m_note = new QPlainTextEdit(card);
     m_note->setObjectName(QStringLiteral("note"));
-    m_note->setPlaceholderText(tr("What should be remembered of this run?   (N)"));
+    m_note->setPlaceholderText(tr("Note about this run   (N)"));
     m_note->setAccessibleName(tr("Note"));
     m_note->setTabChangesFocus(true);
     m_note->setMaximumHeight(12 * grid);
@@ -152,8 +152,8 @@ void RunDetails::show(const std::vector<const core::IndexedRun *> &runs) {
         m_mistake->hide();
     if (runs.empty()) {
         m_title->setText(tr("No run chosen"));
-        m_state->setText(tr("Choose one for its figures, tags and note; several for their mean and deviation; two to "
-                            "compare them."));
+        m_state->setText(
+            tr("Choose one run for its figures, tags and note, two to compare them, several for mean and deviation."));
         return showFacts({});
     }
     m_starred = std::all_of(runs.begin(), runs.end(), [](const auto *run) { return run->starred; });
@@ -211,7 +211,7 @@ void RunDetails::showSeveral(const std::vector<const core::IndexedRun *> &runs) 
         list.push_back(*run);
     }
     m_state->setText(core::groupState(list, all));
-    m_tags->setPlaceholderText(tr("Add tags to all of them"));
+    m_tags->setPlaceholderText(tr("Add tags to all"));
     QList<std::pair<QString, QString>> facts;
     for (const core::RunColumn &column : allColumns(list))
         if (column.measured) {

@@ -115,12 +115,12 @@ void RunsDiff::buildTools() {
     m_axis->addItem(tr("by step"), int(core::RunCurves::XAxis::Step));
     m_axis->addItem(tr("by time"), int(core::RunCurves::XAxis::RunTime));
     m_axis->setAccessibleName(tr("Axis"));
-    m_axis->setToolTip(tr("What the curves are drawn against; by time shows which is there first"));
+    m_axis->setToolTip(tr("Horizontal axis of the curves; time shows which run gets there first"));
     connect(m_axis, &QComboBox::currentIndexChanged, this, &RunsDiff::draw);
     m_all = new QPushButton(tr("All"), this);
     m_all->setCheckable(true);
     m_all->setShortcut(QKeySequence(Qt::ALT | Qt::Key_A));
-    m_all->setToolTip(tr("Shows what is equal, too (Alt+A)"));
+    m_all->setToolTip(tr("Also shows what is equal (Alt+A)"));
     connect(m_all, &QPushButton::toggled, this, [this](bool on) { m_model.setAllOpen(on); });
     m_swap = new QPushButton(this);
     m_swap->setAccessibleName(tr("Swap A and B"));

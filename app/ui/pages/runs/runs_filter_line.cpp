@@ -23,11 +23,10 @@ RunFilterLine::RunFilterLine(std::function<const std::vector<core::IndexedRun> &
     setPlaceholderText(tr("Filter, for example:  method=ddp devices>=2 accuracy>88%   (/)"));
     setClearButtonEnabled(true);
     setAccessibleName(tr("Filter"));
-    setToolTip(
-        tr("Words are looked for in name, recipe, tags, note and id; comparisons in a column.\n"
-           "method=ddp   state=failed,stopped   name=DDP*   note~slow   tag!=old\n"
-           "accuracy>88%   training<2min   memory>500MiB   devices=2..4   started>=2026-01-31   loss=-  (unknown)\n"
-           "All must hold; or, not and brackets join them otherwise. Focus: / or Ctrl+F, Esc leaves"));
+    setToolTip(tr("Words are searched in name, recipe, tags, note and id; comparisons in a column.\nmethod=ddp   "
+                  "state=failed,stopped   name=DDP*   note~slow   tag!=old\naccuracy>88%   training<2min   "
+                  "memory>500MiB   devices=2..4   started>=2026-01-31   loss=-  (unknown)\nAll conditions must hold; "
+                  "combine them otherwise with or, not and brackets. Focus: / or Ctrl+F, leave: Esc"));
     m_completer.setModel(&m_choices);
     m_completer.setWidget(this);
     m_completer.setCompletionMode(QCompleter::UnfilteredPopupCompletion);

@@ -45,7 +45,7 @@ RunsList::RunsList(const Theme &theme, RunListModel &list, QWidget *parent)
 
 QWidget *RunsList::buildNone() {
     auto *none = new EmptyState(m_theme, QStringLiteral("search"), tr("No run matches"),
-                                tr("The filter above accepts none of the runs."), tr("Clear the filter"), this);
+                                tr("The filter above matches none of the runs."), tr("Clear the filter"), this);
     none->button()->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Backspace));
     none->button()->setToolTip(tr("Shows all runs again (Ctrl+Backspace)"));
     connect(none, &EmptyState::clicked, this, &RunsList::clearWanted);

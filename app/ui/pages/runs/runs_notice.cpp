@@ -18,7 +18,7 @@ RunsNotice::RunsNotice(const Theme &theme, QWidget *parent) : QFrame(parent), m_
     m_text->setWordWrap(true);
     m_button = new QPushButton(tr("Undo"), this);
     m_button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Z));
-    m_button->setToolTip(tr("Takes it back (Ctrl+Z, Alt+Z)"));
+    m_button->setToolTip(tr("Undoes it (Ctrl+Z, Alt+Z)"));
     connect(m_button, &QPushButton::clicked, this,
             [this] { m_offer == Offer::Redo ? Q_EMIT redoWanted() : Q_EMIT undoWanted(); });
     auto *close = new QPushButton(tr("Good"), this);
@@ -37,8 +37,8 @@ void RunsNotice::say(const QString &sentence, Offer offer) {
     m_offer = offer;
     m_text->setText(sentence);
     setWords(m_button, offer == Offer::Redo ? tr("Redo") : tr("Undo"));
-    m_button->setToolTip(offer == Offer::Redo ? tr("Makes it again (Ctrl+Shift+Z, Alt+Z)")
-                                              : tr("Takes it back (Ctrl+Z, Alt+Z)"));
+    m_button->setToolTip(offer == Offer::Redo ? tr("Redoes it (Ctrl+Shift+Z, Alt+Z)")
+                                              : tr("Undoes it (Ctrl+Z, Alt+Z)"));
     m_button->setVisible(offer != Offer::None);
     show();
 }

@@ -40,8 +40,8 @@ RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &his
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addWidget(m_stack);
     auto *empty = new EmptyState(theme, QStringLiteral("runs"), tr("No run yet"),
-                                 tr("Every run is kept on disk with its configuration, its machine and all its frames, "
-                                    "and can be reopened here."),
+                                 tr("Every run is kept on disk with its configuration, its machine and all its "
+                                    "measurements, and can be opened again here."),
                                  tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &RunsPage::planWanted);
     m_stack->addWidget(empty);
@@ -154,13 +154,11 @@ void RunsPage::buildTools(Card &card) {
     connect(m_groupButton, &QPushButton::toggled, this, &RunsPage::setGrouped);
     m_columnsButton = button(tr("Columns"), Qt::Key_L, tr("Chooses what the table shows (Alt+L)"));
     m_compareButton = button(tr("Compare"), Qt::Key_D,
-                             tr("What the two chosen runs differ in (Alt+D, D); choose the "
-                                "second one with Ctrl"));
+                             tr("Differences between the two chosen runs (Alt+D, D); choose the second one with Ctrl"));
     connect(m_compareButton, &QPushButton::clicked, this, &RunsPage::compare);
     m_open = new QPushButton(tr("Open"), &card);
     m_open->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_O));
-    m_open->setToolTip(tr("Opens the whole experiment the run belongs to (Enter, Ctrl+O); without the others of it: "
-                          "Ctrl+Shift+O"));
+    m_open->setToolTip(tr("Opens the run's experiment (Enter, Ctrl+O); the run alone: Ctrl+Shift+O"));
     for (QWidget *tool : std::initializer_list<QWidget *>{m_groupButton, m_columnsButton, m_compareButton, m_open})
         card.addTool(tool);
 }

@@ -14,14 +14,14 @@ RunsUndo::RunsUndo(core::RunHistory &history, RunsNotice &notice, QObject *paren
     : QObject(parent), m_history(history), m_notice(notice) {
     connect(&m_notice, &RunsNotice::undoWanted, this, &RunsUndo::undo);
     connect(&m_notice, &RunsNotice::redoWanted, this, &RunsUndo::redo);
-    connect(&m_history, &core::RunHistory::noted, this, [this](const core::NotesBefore &before) {
-        remember(step(tr("The change is taken back."), before), false);
-    });
+    connect(&m_history, &core::RunHistory::noted, this,
+            [this](const core::NotesBefore &before) { remember(step(tr("The change is undone."), before), false); });
     connect(&m_history, &core::RunHistory::reverted, this, &RunsUndo::reverted);
     connect(&m_history, &core::RunHistory::trashed, this, &RunsUndo::trashed);
     connect(&m_history, &core::RunHistory::restored, this, &RunsUndo::restored);
     connect(&m_history, &core::RunHistory::emptied, this, [this](int runs) {
-        m_notice.say(runs == 1 ? tr("1 run was removed for good.") : tr("%1 runs were removed for good.").arg(runs));
+        m_notice.say(runs == 1 ? tr("1 run was removed permanently.")
+                               : tr("%1 runs were removed permanently.").arg(runs));
     });
     connect(&m_history, &core::RunHistory::failed, this, [this](const QString &sentence) {
         m_redoing = 0;
@@ -48,23 +48,23 @@ void RunsUndo::reverted(const core::NotesBefore &before) {
     if (!m_reverts.empty())
         m_reverts.pop_front();
     if (back)
-        m_redo.push_back(step(tr("The change is made again."), before));
+        m_redo.push_back(step(tr("The change is redone."), before));
     else
-        remember(step(tr("The change is taken back."), before), true);
+        remember(step(tr("The change is undone."), before), true);
 }
 
 void RunsUndo::trashed(const core::TrashedRuns &batch) {
     remember({{}, [this, id = batch.id] { m_history.restore(id); }}, m_redoing > 0);
     const int count = int(batch.runs.size());
     m_notice.say((count == 1 ? tr("1 run deleted.") : tr("%1 runs deleted.").arg(count)) + QLatin1Char(' ') +
-                     tr("The trash keeps what is deleted for %1 days.").arg(core::trashKept.count()),
+                     tr("Deleted runs stay in the trash for %1 days.").arg(core::trashKept.count()),
                  Offer::Undo);
 }
 
 void RunsUndo::restored(const core::TrashedRuns &batch) {
     m_redo.push_back({{}, [this, runs = batch.runs] { m_history.trash(runs); }});
     const int count = int(batch.runs.size());
-    m_notice.say(count == 1 ? tr("1 run is back.") : tr("%1 runs are back.").arg(count), Offer::Redo);
+    m_notice.say(count == 1 ? tr("1 run restored.") : tr("%1 runs restored.").arg(count), Offer::Redo);
 }
 
 void RunsUndo::undo() {
@@ -83,7 +83,7 @@ void RunsUndo::undo() {
 void RunsUndo::redo() {
     m_notice.hide();
     if (m_redo.empty())
-        return m_notice.say(tr("There is nothing to make again."));
+        return m_notice.say(tr("Nothing to redo."));
     const Step last = std::move(m_redo.back());
     m_redo.pop_back();
     ++m_redoing;

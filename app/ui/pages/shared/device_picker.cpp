@@ -33,8 +33,9 @@ QString toolTipOf(const core::SeenDevice &device) {
     QStringList lines = {QString::fromStdString(device.name), QString::fromStdString(device.device)};
     if (!device.cores.empty())
         lines << QObject::tr("cores %1").arg(QString::fromStdString(device.cores));
-    lines << (device.kind == "cpu" ? QObject::tr("Busy: share of its cores' time that any program used, over 0.35 s")
-                                   : QObject::tr("Busy: share of time in which any kernel ran, as the driver has it"));
+    lines << (device.kind == "cpu"
+                  ? QObject::tr("Busy: share of its cores' time that any program used, measured over 0.35 s")
+                  : QObject::tr("Busy: share of time in which any kernel ran, reported by the driver"));
     for (const auto &user : device.users) {
         QString line = QObject::tr("pid %1 %2").arg(user.pid).arg(QString::fromStdString(user.name));
         if (user.share)
@@ -73,7 +74,7 @@ void DeviceBox::show(const core::SeenDevice &device, int number) {
                  : QString());
     m_busy = device.busy.value_or(0) >= busyFrom || (!cpu && !device.users.empty());
     const QStringList names = userNames(device);
-    m_use = !device.busy ? tr("use unknown")
+    m_use = !device.busy ? tr("utilisation unknown")
             : !m_busy    ? tr("free")
                          : tr("%1 % busy").arg(int(*device.busy * 100 + 0.5));
     if (m_busy && !names.isEmpty())
@@ -114,7 +115,7 @@ DevicePicker::DevicePicker(const Theme &theme, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_grid(new QGridLayout(this)) {
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setSpacing(grid);
-    m_none = makeLabel(tr("Looking at the devices…"), "muted", this);
+    m_none = makeLabel(tr("Reading the devices…"), "muted", this);
     m_none->setWordWrap(true);
     m_grid->addWidget(m_none, 0, 0);
     setMinimumHeight(boxHeight); // so that nothing below moves when they come

@@ -43,13 +43,11 @@ NodePicker::NodePicker(const Theme &theme, SshAsker &asker, QWidget *parent)
     line->setContentsMargins(0, 0, 0, 0);
     line->setSpacing(2 * grid);
     line->addWidget(
-        wrapped(tr("No node yet. Add a machine by the name under which ssh knows it; its devices then stand "
-                   "here to choose from."),
-                "secondary", m_empty),
+        wrapped(tr("No node yet. Add a machine by its ssh name; its devices then appear here."), "secondary", m_empty),
         1);
     m_add = new QPushButton(tr("Add nodes"), m_empty);
     m_add->setShortcut(QKeySequence(Qt::ALT | Qt::Key_N));
-    m_add->setToolTip(tr("Goes to Nodes, where they are added (Alt+N)"));
+    m_add->setToolTip(tr("Opens Nodes, where they are added (Alt+N)"));
     connect(m_add, &QPushButton::clicked, this, &NodePicker::nodesWanted);
     line->addWidget(m_add, 0, Qt::AlignTop);
     m_layout->addWidget(m_empty);
@@ -120,13 +118,11 @@ NodePicker::Row NodePicker::makeRow(const core::NodeEntry &node) {
     row.name->setFont(bold);
     row.part = makeLabel({}, "secondary", row.box);
     row.part->setToolTip(
-        tr("Node: one machine of the run, counted from 0 as they were chosen. Master: node 0, where all "
-           "ranks meet at the start.\nRank: a process of the run, one a device for DDP, counted through "
-           "over all nodes."));
+        tr("Node: one machine of the run, numbered from 0 in the order chosen. Master: node 0, where all ranks meet at "
+           "the start.\nRank: a process of the run (DDP: one per device), numbered over all nodes."));
     row.way = makeLabel({}, "small", row.box);
-    row.way->setToolTip(
-        tr("The network card that Gloo, NCCL and the rendezvous use there; the doctor finds it by trying. "
-           "Another one is chosen on Nodes"));
+    row.way->setToolTip(tr("The network interface for Gloo, NCCL and the rendezvous there; the doctor finds it by "
+                           "trying. Another one can be chosen on Nodes"));
     head->addWidget(row.name);
     head->addWidget(row.part);
     head->addStretch(1);
@@ -231,7 +227,7 @@ void NodePicker::restyle() {
         if (!known[i])
             others << tr("node %1: %2").arg(i).arg(qs(titleOf(m_places[i])));
     m_others->setText(
-        tr("Not in the list of nodes, so the doctor does not look at it: %1").arg(others.join(QStringLiteral(", "))));
+        tr("Not in the list of nodes, so the doctor doesn't check it: %1").arg(others.join(QStringLiteral(", "))));
     m_others->setVisible(!others.isEmpty());
 }
 

@@ -27,7 +27,7 @@ PlaceSwitch::PlaceSwitch(QWidget *parent) : QWidget(parent) {
     };
     m_here = add(tr("This machine"), "left", QKeySequence(Qt::ALT | Qt::Key_M), tr("Devices of this machine (Alt+M)"));
     m_nodes = add(tr("Nodes"), "right", QKeySequence(Qt::ALT | Qt::Key_E),
-                  tr("Devices of the nodes that were added, several at once (Alt+E)"));
+                  tr("Devices of the added nodes, several at once (Alt+E)"));
     m_here->setChecked(true);
     setMaximumWidth(64 * grid);
     connect(m_here, &QPushButton::clicked, this, [this] { Q_EMIT chosen(false); });

@@ -43,15 +43,14 @@ PlanDoctor::PlanDoctor(SshAsker &asker, QWidget *parent) : QFrame(parent), m_ask
     line->addWidget(m_sentence, 1);
     m_button = new QPushButton(tr("Ask the doctor"), this);
     m_button->setShortcut(QKeySequence(Qt::ALT | Qt::Key_O));
-    m_button->setToolTip(
-        tr("Looks at these nodes and tries every way between them: interfaces, ports, versions, data, disk, limits, "
-           "clocks (Alt+O)"));
+    m_button->setToolTip(tr("Checks these nodes and every connection between them: interfaces, ports, versions, data, "
+                            "disk, limits, clocks (Alt+O)"));
     connect(m_button, &QPushButton::clicked, this, [this] { looking() ? stop() : examine(); });
     line->addWidget(m_button, 0, Qt::AlignTop);
     rows->addLayout(line);
     m_list = new FindingList(this, FindingList::Width::Narrow);
     rows->addWidget(m_list);
-    setSubject(tr("Start asks the doctor about these nodes first."), tr("this run"));
+    setSubject(tr("Start has the doctor check these nodes first."), tr("this run"));
 }
 
 void PlanDoctor::setSubject(const QString &before, const QString &subject) {
@@ -81,7 +80,7 @@ void PlanDoctor::examine() {
         restyle();
     });
     connect(m_job.get(), &core::DoctorJob::finished, this, &PlanDoctor::take, Qt::QueuedConnection);
-    m_progress = tr("The doctor looks …");
+    m_progress = tr("The doctor is checking…");
     m_job->start(m_nodes, options, m_asker.answers());
     restyle();
 }
@@ -91,7 +90,7 @@ void PlanDoctor::stop() {
         return;
     m_stopping = true; // its thread ends at the next step; what it says then is not taken
     m_job->stop();
-    m_progress = tr("Cancelled; waiting for ssh to end …");
+    m_progress = tr("Cancelled; waiting for ssh to end…");
     restyle();
     Q_EMIT stopped();
 }

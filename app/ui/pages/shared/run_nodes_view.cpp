@@ -17,10 +17,8 @@ QString RunNodesView::title() {
 }
 
 QString RunNodesView::explanation() {
-    return tr(
-        "Where the run's processes are, and what its method sends between them in a step. The links are those of the "
-        "agents: a lost one says nothing of the training behind it, which goes on as long as its ranks reach each "
-        "other");
+    return tr("Where the run's processes are, and what its method sends between them in a step. The links are those "
+              "between agents: when one is lost, training continues as long as the ranks reach each other");
 }
 
 RunNodesView::RunNodesView(const Theme &theme, QWidget *parent) : QWidget(parent) {

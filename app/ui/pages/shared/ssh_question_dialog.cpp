@@ -51,18 +51,17 @@ SshQuestionDialog::SshQuestionDialog(const core::SshQuestion &question, QWidget 
     layout->addWidget(makeLabel(windowTitle(), "title", this));
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Cancel, this);
     if (question.kind == Question::HostKey) {
-        layout->addWidget(
-            plain(tr("%1 was never connected to from here. Its %2 key has this fingerprint; compare it with "
-                     "what the host's owner says:")
-                      .arg(qs(question.host), qs(question.keyType)),
-                  "", this));
+        layout->addWidget(plain(tr("This machine has never connected to %1. Its %2 key has this fingerprint; compare "
+                                   "it with the one that the host's owner gives:")
+                                    .arg(qs(question.host), qs(question.keyType)),
+                                "", this));
         QLabel *print = plain(qs(question.fingerprint), "", this);
         print->setFont(Theme::mono(Type::Body));
         layout->addWidget(print);
         layout->addWidget(
-            plain(tr("Accepted, it is kept in ssh's known_hosts, and another key is refused from then on."),
+            plain(tr("If accepted, it is stored in ssh's known_hosts, and any other key is refused from then on."),
                   "secondary", this));
-        m_accept = buttons->addButton(tr("It is the right one"), QDialogButtonBox::AcceptRole);
+        m_accept = buttons->addButton(tr("Accept this key"), QDialogButtonBox::AcceptRole);
     } else {
         layout->addWidget(plain(question.kind == Question::Passphrase ? qs(question.keyFile)
                                 : question.kind == Question::Password ? qs(question.host)
@@ -73,8 +72,8 @@ SshQuestionDialog::SshQuestionDialog(const core::SshQuestion &question, QWidget 
         m_field->setAccessibleName(windowTitle());
         layout->addWidget(m_field);
         layout->addWidget(
-            plain(tr("It goes to ssh alone and is kept nowhere; ssh-agent spares the question."), "secondary", this));
-        m_accept = buttons->addButton(tr("Go on"), QDialogButtonBox::AcceptRole);
+            plain(tr("It is passed to ssh and never stored; with ssh-agent you are not asked."), "secondary", this));
+        m_accept = buttons->addButton(tr("Continue"), QDialogButtonBox::AcceptRole);
     }
     layout->addSpacing(grid);
     layout->addWidget(buttons);

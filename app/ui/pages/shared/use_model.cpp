@@ -64,7 +64,7 @@ std::vector<core::TableColumn<UseRow>> UseModel::columns(std::size_t epochs) {
             const std::optional<double> mean = epoch < row.mean.size() ? row.mean[epoch] : std::nullopt;
             core::TableCell out = core::TableCell::ofNumber(mean, core::percent(mean, 0));
             out.hint = mean ? tr("mean %1, highest %2").arg(out.text, core::percent(row.highest[epoch], 0))
-                            : tr("unknown: no sample fell into this epoch");
+                            : tr("unknown: no sample in this epoch");
             return out;
         };
         out.push_back(

@@ -71,8 +71,8 @@ void VerdictTarget::take() {
     bool number = false;
     const double value = m_value->text().trimmed().toDouble(&number);
     const bool right = number && value > 0 && (kind == TargetKind::Loss || value <= 100);
-    m_mistake->setText(kind == TargetKind::Accuracy ? tr("A percentage over 0 and up to 100, please")
-                                                    : tr("A number over 0, please"));
+    m_mistake->setText(kind == TargetKind::Accuracy ? tr("Enter a percentage above 0, at most 100")
+                                                    : tr("Enter a number above 0"));
     m_mistake->setVisible(!right && !m_value->text().isEmpty());
     if (right)
         m_model.setTarget({kind, kind == TargetKind::Accuracy ? value / 100 : value});

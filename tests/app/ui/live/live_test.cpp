@@ -467,7 +467,7 @@ private Q_SLOTS:
         QTest::keyClick(m_window.get(), Qt::Key_F3, Qt::ShiftModifier);
         QTRY_COMPARE(drawer->table()->currentIndex().row(), second);
         drawer->searchLine()->setText("no such words");
-        QCOMPARE(drawer->searchNote()->text(), QString("no hit"));
+        QCOMPARE(drawer->searchNote()->text(), QString("no match"));
     }
 
     void theConsoleFollowsItsEndUntilItIsScrolled() {

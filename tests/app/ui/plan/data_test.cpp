@@ -36,7 +36,7 @@ private Q_SLOTS:
         QVERIFY(!notice.isVisible());
         QVERIFY(notice.look(QStringLiteral("digits")));
         QCOMPARE(notice.sentence()->text(), QStringLiteral("Digits is not on this machine."));
-        QCOMPARE(notice.button()->text(), QStringLiteral("Get it (0.2 MB)"));
+        QCOMPARE(notice.button()->text(), QStringLiteral("Download (0.2 MB)"));
         QSignalSpy arrived(&notice, &DataNotice::arrived);
         QTest::mouseClick(notice.button(), Qt::LeftButton);
         QVERIFY(arrived.wait(test::hangLimitMs));
@@ -53,7 +53,7 @@ private Q_SLOTS:
         QTest::mouseClick(notice.button(), Qt::LeftButton);
         QTRY_VERIFY(notice.sentence()->text().contains(QStringLiteral("can't be downloaded")));
         QVERIFY(notice.sentence()->text().contains(QStringLiteral("check the network")));
-        QVERIFY(notice.button()->text().startsWith(QStringLiteral("Get it")));
+        QVERIFY(notice.button()->text().startsWith(QStringLiteral("Download")));
         notice.setSources({sourceOf(server, {server.url()})});
         QVERIFY(notice.look(QStringLiteral("digits")));
         QSignalSpy arrived(&notice, &DataNotice::arrived);

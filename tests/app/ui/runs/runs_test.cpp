@@ -232,7 +232,7 @@ private Q_SLOTS:
         QTest::mouseClick(again, Qt::LeftButton);
         QTRY_COMPARE(list().rowCount(), 5);
         press(redo);
-        QTRY_VERIFY(labelWith("There is nothing to make again."));
+        QTRY_VERIFY(labelWith("Nothing to redo."));
         press(Qt::ControlModifier);
         QTRY_COMPARE(list().rowCount(), 6);
         click(1);
@@ -240,7 +240,7 @@ private Q_SLOTS:
         QTRY_COMPARE(cell(1, "star"), QStringLiteral("★"));
         QTest::qWait(50);
         press(redo);
-        QTRY_VERIFY(labelWith("There is nothing to make again."));
+        QTRY_VERIFY(labelWith("Nothing to redo."));
         QCOMPARE(list().rowCount(), 6);
     }
 

@@ -280,7 +280,7 @@ private Q_SLOTS:
     }
 
     void theStripAlwaysTellsWhatRuns() {
-        QVERIFY(labelWith(m_window->strip(), "Nothing runs"));
+        QVERIFY(labelWith(m_window->strip(), "Nothing is running"));
         QVERIFY(!m_window->strip()->stopButton()->isVisible());
     }
 

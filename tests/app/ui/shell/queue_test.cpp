@@ -133,7 +133,7 @@ private Q_SLOTS:
         auto experiment = core::readExperiment(m_id);
         experiment->pausedBy = "lockstep on box"; // as its owner writes it
         QVERIFY(core::writeExperiment(*experiment).has_value());
-        QTRY_COMPARE(m_strip->pauseButton()->text(), QStringLiteral("Go on"));
+        QTRY_COMPARE(m_strip->pauseButton()->text(), QStringLiteral("Resume"));
         QTest::mouseClick(m_strip->pauseButton(), Qt::LeftButton);
         requests = asked();
         QCOMPARE(requests.size(), std::size_t(1));
