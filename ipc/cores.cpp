@@ -4,8 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 
 namespace lockstep {
 
@@ -91,6 +93,19 @@ CoreList allowedCores(int pid) {
 
 int cpuDeviceCount(int coresPerDevice, const CoreList &allowed) {
     return coresPerDevice > 0 ? static_cast<int>(allowed.size()) / coresPerDevice : 0;
+}
+
+Result<void> pinThread(const CoreList &cores) {
+    if (cores.empty())
+        return {};
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int core : cores)
+        CPU_SET(core, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+        return fail(Error::failed("can't run on cores " + formatCores(cores) + ": " + std::strerror(errno),
+                                  "use cores that this process may run on: " + formatCores(allowedCores())));
+    return {};
 }
 
 Result<CoreList> coresOfCpuDevice(int k, int coresPerDevice, const CoreList &allowed) {

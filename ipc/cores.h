@@ -20,6 +20,10 @@ using CoreList = std::vector<int>;
 /// taskset are respected. Empty if there is no such process.
 [[nodiscard]] CoreList allowedCores(int pid = 0);
 
+/// Confines the calling thread, and threads that it starts from now on, to these cores; empty: changes nothing. The error names the
+/// cores that are not allowed.
+[[nodiscard]] Result<void> pinThread(const CoreList &cores);
+
 /// The cores of the CPU device `cpu:K`: the K-th disjoint block of `coresPerDevice` cores of `allowed`. The error says
 /// how many cores there are: "cpu:7 needs core 8 of 2 allowed".
 [[nodiscard]] Result<CoreList> coresOfCpuDevice(int k, int coresPerDevice, const CoreList &allowed);

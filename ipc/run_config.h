@@ -104,6 +104,7 @@ struct FieldSpec {
     std::vector<std::string_view> choices; ///< for Choice
     bool perProcess =
         false; ///< set by the launcher for each process (frames, summary, init_method); not in the form, not in recipes
+    bool fixedOnResume = false; ///< changes what is trained: a resumed run must have the checkpoint's value
     FieldEffect effect = FieldEffect::Step;
     bool (*applies)(const RunConfig &) = nullptr;             ///< call appliesTo() instead; null: always applies
     std::string (*inEffect)(const RunConfig &) = nullptr;     ///< call effectiveValue() instead; null: as get

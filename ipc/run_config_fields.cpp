@@ -49,6 +49,7 @@ struct Traits {
     bool (*applies)(const RunConfig &) = nullptr;
     std::string (*inEffect)(const RunConfig &) = nullptr;
     bool perProcess = false;
+    bool fixedOnResume = false;
 };
 
 template <class F>
@@ -61,6 +62,7 @@ FieldSpec row(std::string_view key, std::string_view label, std::string_view hel
                      .group = group,
                      .choices = std::move(choices),
                      .perProcess = traits.perProcess,
+                     .fixedOnResume = traits.fixedOnResume,
                      .effect = traits.effect,
                      .applies = traits.applies,
                      .inEffect = traits.inEffect,
@@ -161,20 +163,23 @@ std::vector<FieldSpec> mainRows() {
                              modelHelp = "Network to train: " + modelsInWords() + ".",
                              dataSetHelp = "Samples to train on: " + dataSetsInWords() + ".";
     return {
-        choiceRow<MethodField>("method", "Method", methodHelp, Main, methods, {.effect = FieldEffect::Means}),
+        choiceRow<MethodField>("method", "Method", methodHelp, Main, methods,
+                               {.effect = FieldEffect::Means, .fixedOnResume = true}),
         choiceRow<Choice<"dp_replicas", &C::dpReplicas, replicaModes>>(
             "dp_replicas", "DP replicas",
             "When dp copies the parameters to its devices: before every step, as torch's DataParallel does, or once.",
-            Advanced, replicaModes, {.effect = FieldEffect::Means}),
-        choiceRow<Choice<"model", &C::model, modelNames>>("model", "Model", modelHelp, Main, modelNames),
-        choiceRow<Choice<"dataset", &C::dataset, datasets>>("dataset", "Data set", dataSetHelp, Main, datasets),
+            Advanced, replicaModes, {.effect = FieldEffect::Means, .fixedOnResume = true}),
+        choiceRow<Choice<"model", &C::model, modelNames>>("model", "Model", modelHelp, Main, modelNames,
+                                                          {.fixedOnResume = true}),
+        choiceRow<Choice<"dataset", &C::dataset, datasets>>("dataset", "Data set", dataSetHelp, Main, datasets,
+                                                            {.fixedOnResume = true}),
         row<Text<"data_dir", &C::dataDir>>("data_dir", "Data folder",
                                            "Folder with the four IDX files, plain or .gz; empty: where the "
                                            "distribution's package puts them.",
                                            FieldType::Text, Data, {.effect = FieldEffect::None}),
         row<Integer<"train_samples", &C::trainSamples, 0, billion>>(
             "train_samples", "Training images", "Train on the first N images only; 0: all of them.", FieldType::Integer,
-            Data, {.effect = FieldEffect::Length}),
+            Data, {.effect = FieldEffect::Length, .fixedOnResume = true}),
     };
 }
 
@@ -217,28 +222,30 @@ std::vector<FieldSpec> trainingRows() {
         row<Integer<"batch_size", &C::batchSize, 1, billion>>(
             "batch_size", "Batch size (global)",
             "Images a step over all devices together; each device takes an equal share.", FieldType::Integer, Main,
-            {.inEffect = globalBatchText}),
+            {.inEffect = globalBatchText, .fixedOnResume = true}),
         row<Integer<"batch_per_device", &C::batchPerDevice, 0, billion>>(
             "batch_per_device", "Batch size a device",
             "Images a step on each device (weak scaling), instead of the global batch size; 0: not used.",
-            FieldType::Integer, Training, {.inEffect = inAnotherField}),
+            FieldType::Integer, Training, {.inEffect = inAnotherField, .fixedOnResume = true}),
         row<Real<"lr", &C::lr, Range::Positive>>("lr", "Learning rate", "Step size of the optimizer.", FieldType::Real,
-                                                 Main, {.inEffect = effectiveLrText}),
+                                                 Main, {.inEffect = effectiveLrText, .fixedOnResume = true}),
         choiceRow<Choice<"lr_rule", &C::lrRule, lrRules>>(
             "lr_rule", "Learning rate rule", "none keeps the learning rate; linear multiplies it by the devices.",
-            Training, lrRules, {.inEffect = inAnotherField}),
+            Training, lrRules, {.inEffect = inAnotherField, .fixedOnResume = true}),
         row<Real<"momentum", &C::momentum, Range::ZeroToOne>>(
             "momentum", "Momentum", "Momentum of sgd, 0 to 1; the other optimizers ignore it.", FieldType::Real,
-            Training, {.applies = usesMomentum}),
+            Training, {.applies = usesMomentum, .fixedOnResume = true}),
         row<Real<"weight_decay", &C::weightDecay, Range::NotNegative>>(
-            "weight_decay", "Weight decay", "Weight decay of the optimizer; 0: none.", FieldType::Real, Training),
-        choiceRow<Choice<"optimizer", &C::optimizer, optimizers>>(
-            "optimizer", "Optimizer", "How gradients change the parameters.", Training, optimizers),
+            "weight_decay", "Weight decay", "Weight decay of the optimizer; 0: none.", FieldType::Real, Training,
+            {.fixedOnResume = true}),
+        choiceRow<Choice<"optimizer", &C::optimizer, optimizers>>("optimizer", "Optimizer",
+                                                                  "How gradients change the parameters.", Training,
+                                                                  optimizers, {.fixedOnResume = true}),
         row<OptionalReal<"dropout", &C::dropout, Range::ZeroToBelowOne>>(
             "dropout", "Dropout", "Share of activations dropped, 0 to below 1; empty: the model's own; 0: off.",
-            FieldType::Real, Training),
+            FieldType::Real, Training, {.fixedOnResume = true}),
         row<SeedField>("seed", "Seed", "Start of every random sequence: weights, order, augmentation.",
-                       FieldType::Integer, Training, {.effect = FieldEffect::Chance}),
+                       FieldType::Integer, Training, {.effect = FieldEffect::Chance, .fixedOnResume = true}),
     };
 }
 
@@ -261,7 +268,7 @@ std::vector<FieldSpec> dataRows() {
                                                          Data, loaders),
         choiceRow<Choice<"augment", &C::augment, augmentations>>(
             "augment", "Augmentation", "affine turns, shifts and scales each image at random; none leaves it.", Data,
-            augmentations),
+            augmentations, {.fixedOnResume = true}),
         row<Switch<"pin_memory", &C::pinMemory>>("pin_memory", "Pinned memory",
                                                  "Keep batches in page-locked memory, for faster copies to a GPU.",
                                                  FieldType::Switch, Data, {.applies = copiesToGpu}),
@@ -271,7 +278,7 @@ std::vector<FieldSpec> dataRows() {
         choiceRow<Choice<"precision", &C::precision, precisions>>(
             "precision", "Precision",
             "Number format of arithmetic and parameters; bf16 is autocast: parameters stay in fp32.", Training,
-            precisions),
+            precisions, {.fixedOnResume = true}),
         row<Switch<"channels_last", &C::channelsLast>>(
             "channels_last", "Channels last",
             "Keep images and convolutions in NHWC order, which some devices do faster.", FieldType::Switch, Training,

@@ -82,4 +82,22 @@ inline void endAll() {
         QTRY_VERIFY(!isOwned(id) && runsAreOver(id));
 }
 
+/// Why a test is skipped where useFakeRanks() is false.
+inline QByteArray withoutFakeRanks() {
+    return QStringLiteral("lockstepctl, lockstep-agent or fake_rank is not built in %1").arg(bin).toUtf8();
+}
+
+/// A home whose runs are fake ranks that behave as FAKE_RANK says. At the end nothing of them is running.
+class FakeRankHome {
+public:
+    explicit FakeRankHome(const char *behaviour) { qputenv("FAKE_RANK", behaviour); }
+    ~FakeRankHome() { endAll(); }
+    FakeRankHome(const FakeRankHome &) = delete;
+    FakeRankHome &operator=(const FakeRankHome &) = delete;
+    [[nodiscard]] std::string path() const { return m_home.path(); }
+
+private:
+    Home m_home;
+};
+
 } // namespace lockstep::test

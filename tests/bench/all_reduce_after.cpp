@@ -52,7 +52,7 @@ int main(int count, char **words) {
     const auto set = loadDataSet("fashion-mnist", {}, Split::Train, std::atoll(words[1]));
     if (!env || !cores || !set)
         return refuse((!env ? env.error() : !cores ? cores.error() : set.error()).message());
-    pinThread({cores->at(static_cast<std::size_t>(env->rank))});
+    (void)pinThread({cores->at(static_cast<std::size_t>(env->rank))});
     useBatchScheduling();
     at::set_num_threads(1);
     const auto store = openStore(*env, std::chrono::seconds(60));

@@ -27,7 +27,7 @@ int main(int count, char **words) {
         std::fprintf(stderr, "%s\n", (!cores ? cores.error() : set.error()).message().c_str());
         return 2;
     }
-    pinThread(*cores);
+    (void)pinThread(*cores);
     at::set_num_threads(1);
     LoaderOptions options;
     options.workers = std::atoi(words[3]);

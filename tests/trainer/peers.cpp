@@ -31,4 +31,10 @@ SmallData::SmallData(std::int64_t trainImages, std::int64_t testImages) {
     }
 }
 
+const std::string &smallDataOption() {
+    static const SmallData data(19'200);
+    static const std::string option = data.option();
+    return option;
+}
+
 } // namespace lockstep::trainer::test

@@ -22,22 +22,11 @@
 namespace lockstep::trainer {
 namespace {
 
-void pinThisThread(const CoreList &cores) {
-    if (cores.empty())
-        return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int core : cores)
-        CPU_SET(core, &set);
-    if (const int code = pthread_setaffinity_np(pthread_self(), sizeof set, &set); code != 0)
-        throw std::runtime_error("loading workers can't run on cores " + formatCores(cores) + ": " +
-                                 std::strerror(code) + "; use cores this process may run on");
-}
-
 /// One loading thread works on one core: no intra-op threads of its own, nothing recorded for autograd.
 void setUpWorker(const CoreList &cores, int number) {
     pthread_setname_np(pthread_self(), ("loader-" + std::to_string(number)).c_str());
-    pinThisThread(cores);
+    if (const Result<void> pinned = pinThread(cores); !pinned)
+        throw std::runtime_error("a loading worker " + pinned.error().message());
     (void)at::get_num_threads(); // torch sets OpenMP up in each thread once; what follows must come after it
     omp_set_num_threads(1);      // not at::set_num_threads: that also changes what threads born later get
 }

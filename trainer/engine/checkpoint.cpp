@@ -23,11 +23,6 @@ constexpr const char *progressName = "lockstep.progress", *rngName = "lockstep.r
                      *deviceRngName = "lockstep.rng.device", *replicaRngName = "lockstep.rng.replicas",
                      *epochsName = "lockstep.epochs";
 
-/// Options that change the training itself: a run can't resume with other values.
-constexpr const char *bindingKeys[] = {
-    "method", "dp_replicas", "model",    "dataset",      "train_samples", "batch_size", "seed",    "batch_per_device",
-    "lr",     "lr_rule",     "momentum", "weight_decay", "optimizer",     "dropout",    "augment", "precision"};
-
 torch::Tensor pack(const std::vector<EpochSummary> &epochs) {
     auto table = torch::zeros({static_cast<std::int64_t>(epochs.size()), 4}, torch::kFloat64);
     for (std::size_t i = 0; i < epochs.size(); ++i) {
@@ -173,14 +168,11 @@ Result<Checkpoint> readCheckpoint(const std::string &file) {
 }
 
 Result<void> fits(const Checkpoint &checkpoint, const RunConfig &config, int worldSize) {
-    for (const char *key : bindingKeys) {
-        const FieldSpec *field = findField(key);
-        if (!field)
-            continue;
-        const std::string before = field->get(checkpoint.config), now = field->get(config);
-        if (before != now)
+    for (const FieldSpec &field : runConfigFields()) {
+        const std::string before = field.get(checkpoint.config), now = field.get(config);
+        if (field.fixedOnResume && before != now)
             return fail(
-                Error::badArgument(flagOf(*field) + " is " + now + ", but the checkpoint was made with " + before,
+                Error::badArgument(flagOf(field) + " is " + now + ", but the checkpoint was made with " + before,
                                    "resume with the same options, or use another --checkpoint-dir"));
     }
     if (checkpoint.worldSize != worldSize || deviceCount(checkpoint.config) != deviceCount(config))

@@ -187,7 +187,8 @@ int main(int argc, char **argv) {
         return refuse(placement.error());
 
     // Before any thread exists, torch's pools included: they inherit cores and scheduling.
-    pinThread(placement->cores);
+    if (const auto pinned = pinThread(placement->cores); !pinned)
+        return refuse(pinned.error());
     if (config->scheduling == "batch")
         useBatchScheduling();
     stop_flag::install();

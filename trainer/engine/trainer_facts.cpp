@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "trainer/launcher/torch_version.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -33,17 +34,6 @@ std::string torchFolderOf(const std::vector<std::string> &libraries) {
     const auto found = std::find_if(libraries.begin(), libraries.end(),
                                     [](const std::string &name) { return name.ends_with("/lib/libtorch_cpu.so"); });
     return found == libraries.end() ? std::string() : fs::path(*found).parent_path().parent_path().string();
-}
-
-std::string torchVersionIn(const std::string &torch) {
-    std::ifstream file(torch + "/version.py");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("__version__")) {
-            const auto from = line.find_first_of("'\""), to = line.find_last_of("'\"");
-            if (from != std::string::npos && to > from)
-                return line.substr(from + 1, to - from - 1);
-        }
-    return {};
 }
 
 /// Of the NCCL that came beside torch: 22809 is 2.28.9.

@@ -46,7 +46,9 @@ Result<Placement> confine(LabOptions &options, const RankEnvironment &env) {
     auto placement = placeOnMachine(options.config, env);
     if (!placement)
         return placement;
-    pinThread(placement->cores); // before any other thread starts, since threads inherit cores and scheduling
+    // Before any other thread starts, since threads inherit cores and scheduling.
+    if (const auto pinned = pinThread(placement->cores); !pinned)
+        return fail(pinned.error());
     if (options.config.scheduling == "batch")
         useBatchScheduling();
     return placement;

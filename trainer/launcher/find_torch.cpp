@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "ipc/run_folder.h"
+#include "trainer/launcher/torch_version.h"
 
 namespace lockstep::trainer {
 namespace {
@@ -30,20 +30,9 @@ std::string torchFolder(const std::string &place) {
     return {};
 }
 
-std::string versionOf(const std::string &torch) {
-    std::ifstream file(torch + "/version.py");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("__version__")) {
-            const auto from = line.find_first_of("'\""), to = line.find_last_of("'\"");
-            if (from != std::string::npos && to > from)
-                return line.substr(from + 1, to - from - 1);
-        }
-    return "of an unknown version";
-}
-
 /// Why the PyTorch in this folder can't be used; empty if it can.
 std::string unfit(const std::string &torch) {
-    const std::string version = versionOf(torch);
+    const std::string read = torchVersionIn(torch), version = read.empty() ? "of an unknown version" : read;
     if (!version.starts_with(std::string(supported) + "."))
         return "PyTorch " + version + " in " + torch + " is not " + std::string(supported);
     return {};

@@ -2,23 +2,13 @@
 #include "trainer/strategies/device_thread.h"
 
 #include <pthread.h>
-#include <sched.h>
 
+#include <stdexcept>
 #include <utility>
 
 #include <ATen/Parallel.h>
 
 namespace lockstep::trainer {
-
-void pinThread(const CoreList &cores) {
-    if (cores.empty())
-        return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int core : cores)
-        CPU_SET(core, &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
 
 DeviceThread::DeviceThread(const std::string &name, CoreList cores, int threads)
     : m_thread([this, cores = std::move(cores), threads] { run(cores, threads); }) {
@@ -51,10 +41,12 @@ void DeviceThread::wait() {
 }
 
 void DeviceThread::run(const CoreList &cores, int threads) {
-    pinThread(cores); // before this thread's OpenMP pool exists: the pool inherits it
+    const Result<void> pinned = pinThread(cores); // before this thread's OpenMP pool exists: the pool inherits it
     if (threads > 0)
         at::set_num_threads(threads);
     std::unique_lock lock(m_mutex);
+    if (!pinned)
+        m_error = std::make_exception_ptr(std::runtime_error("a DP replica " + pinned.error().message()));
     for (;;) {
         m_changed.wait(lock, [this] { return m_end || m_task; });
         if (m_end)

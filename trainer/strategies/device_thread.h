@@ -11,9 +11,6 @@
 
 namespace lockstep::trainer {
 
-/// Confines the calling thread, and threads it starts from now on, to these cores. Empty: nothing.
-void pinThread(const CoreList &cores);
-
 /// A thread that belongs to one device: on its cores, with its own count of intra-op threads. Runs one task at a time.
 class DeviceThread {
 public:

@@ -2,6 +2,7 @@
 #include "trainer/strategies/dp.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <ATen/Context.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -60,7 +61,8 @@ std::vector<std::int64_t> scatterSizes(std::int64_t batch, int replicas) {
 
 Dp::Dp(std::shared_ptr<Model> model, PhaseClock &clock, Options options)
     : m_clock(clock), m_trace(options.trace), m_persistent(options.persistent) {
-    pinThread(options.devices.front().cores);
+    if (const Result<void> pinned = pinThread(options.devices.front().cores); !pinned)
+        throw std::runtime_error(pinned.error().message());
     for (std::size_t i = 0; i < options.devices.size(); ++i)
         addReplica(options.devices[i], i == 0 ? model : options.makeReplica(), options);
     if (options.devices.front().device.is_cpu())
@@ -71,7 +73,7 @@ Dp::~Dp() {
     CoreList all;
     for (const Replica &replica : m_replicas)
         all.insert(all.end(), replica.place.cores.begin(), replica.place.cores.end());
-    pinThread(all);
+    (void)pinThread(all); // it ran on a part of them
 }
 
 void Dp::addReplica(const ComputeDevice &place, std::shared_ptr<Model> model, const Options &options) {

@@ -17,6 +17,7 @@
 #include <QVariant>
 
 #include "ipc/command_template.h"
+#include "ipc/crc32c.h"
 #include "ipc/file_system.h"
 #include "ipc/median.h"
 #include "ipc/run_folder.h"
@@ -25,7 +26,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int schemaVersion = 6, rowsACommit = 500;
+constexpr int rowsACommit = 500;
 
 QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
@@ -61,6 +62,14 @@ Error sqlError(const QSqlQuery &query) {
                          "delete index.sqlite: it is rebuilt");
 }
 
+/// Changes with the columns, so that an index made by another Lockstep is rebuilt. Raise `meaning` when a column of the same name
+/// is filled in another way.
+int schemaVersion() {
+    constexpr std::uint32_t meaning = 7;
+    static const int version = int(crc32c(detail::tableColumns().toStdString(), meaning) | 1u); // 0: a new file
+    return version;
+}
+
 bool prepare(const QString &connection) {
     QSqlQuery query(QSqlDatabase::database(connection));
     if (!query.exec(QStringLiteral("PRAGMA quick_check")) || !query.next() || query.value(0).toString() != u"ok")
@@ -68,16 +77,16 @@ bool prepare(const QString &connection) {
     query.exec(QStringLiteral("PRAGMA user_version"));
     const int version = query.next() ? query.value(0).toInt() : 0;
     query.finish();
-    if (version != 0 && version != schemaVersion)
+    if (version != 0 && version != schemaVersion())
         return false;
     query.exec(QStringLiteral("PRAGMA busy_timeout=10000"));
     query.exec(QStringLiteral("PRAGMA synchronous=OFF")); // only an index: a torn one is rebuilt
-    if (version == schemaVersion)
+    if (version == schemaVersion())
         return true; // nothing is written: another one may be writing
     query.exec(QStringLiteral("PRAGMA journal_mode=WAL"));
     return query.exec(QStringLiteral("CREATE TABLE IF NOT EXISTS runs (%1)").arg(detail::tableColumns())) &&
            query.exec(QStringLiteral("CREATE INDEX IF NOT EXISTS runs_by_work ON runs (work)")) &&
-           query.exec(QStringLiteral("PRAGMA user_version=%1").arg(schemaVersion));
+           query.exec(QStringLiteral("PRAGMA user_version=%1").arg(schemaVersion()));
 }
 
 } // namespace

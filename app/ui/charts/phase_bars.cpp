@@ -104,32 +104,14 @@ QString phaseMeaning(const QString &phase) {
 }
 
 PhaseBars::PhaseBars(const Theme &theme, QString name, QWidget *parent)
-    : PaintedChart(theme, std::move(name), parent) {}
-
-void PhaseBars::setBars(const QList<PhaseBar> &bars) {
-    if (bars == m_bars)
-        return;
-    const bool resized = bars.size() != m_bars.size();
-    m_bars = bars;
-    if (resized)
-        updateGeometry();
-    update();
-}
-
-QSize PhaseBars::sizeHint() const {
-    return {480, BarRows::heightOf(std::max<qsizetype>(3, m_bars.size()), 34)};
-}
-
-QSize PhaseBars::minimumSizeHint() const {
-    return {240, BarRows::leastHeight(std::max<qsizetype>(3, m_bars.size()))};
-}
+    : RowsChart(theme, std::move(name), 3, 34, parent) {}
 
 BarRows PhaseBars::layOut(const QRectF &area) const {
     const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)),
         values(Theme::figures(Type::Small, QFont::DemiBold));
     BarRows out;
     double longest = 0;
-    for (const PhaseBar &bar : m_bars) {
+    for (const PhaseBar &bar : bars()) {
         out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(bar.label));
         out.valueWidth = std::max(
             out.valueWidth, values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
@@ -137,7 +119,7 @@ BarRows PhaseBars::layOut(const QRectF &area) const {
     }
     out.nameWidth = std::min(out.nameWidth + 2, area.width() * 0.36);
     out.high = longest > 0 ? longest * 1e3 : 1;
-    out.place(area, m_bars.size(), 240);
+    out.place(area, bars().size(), 240);
     return out;
 }
 
@@ -191,8 +173,8 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
     const BarRows rows = layOut(area);
     const QFont bold = Theme::font(Type::Small, QFont::DemiBold),
                 figures = Theme::figures(Type::Small, QFont::DemiBold);
-    for (qsizetype i = 0; i < m_bars.size(); ++i) {
-        const PhaseBar &bar = m_bars[i];
+    for (qsizetype i = 0; i < bars().size(); ++i) {
+        const PhaseBar &bar = bars()[i];
         const double y = rows.y(i);
         painter->setFont(bold);
         painter->setPen(p.text);
@@ -214,10 +196,10 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
 }
 
 QString PhaseBars::hint(const QPointF &position) const {
-    const int row = layOut(rect()).rowAt(position, m_bars.size());
+    const int row = layOut(rect()).rowAt(position, bars().size());
     if (row < 0)
         return {};
-    const PhaseBar &bar = m_bars[row];
+    const PhaseBar &bar = bars()[row];
     const double total = totalOf(bar);
     QString out = QStringLiteral("<b>%1</b> · %2 ms").arg(bar.label.toHtmlEscaped(), core::significant(total * 1e3)) +
                   tr(" a step");
@@ -235,7 +217,7 @@ QString PhaseBars::hint(const QPointF &position) const {
 
 QString PhaseBars::chartData() const {
     QString out = QStringLiteral("row\tphase\ttime_per_step_s\tnested\n");
-    for (const PhaseBar &bar : m_bars) {
+    for (const PhaseBar &bar : bars()) {
         for (const PhasePart &part : bar.parts)
             out += QStringLiteral("%1\t%2\t%3\tfalse\n").arg(bar.label, part.phase).arg(part.seconds, 0, 'g', 9);
         for (const PhasePart &part : bar.nested)

@@ -4,8 +4,7 @@
 #include <QList>
 #include <QString>
 
-#include "app/ui/charts/bar_rows.h"
-#include "app/ui/charts/painted_chart.h"
+#include "app/ui/charts/rows_chart.h"
 
 namespace lockstep::ui {
 
@@ -27,27 +26,19 @@ struct PhaseBar {
 
 /// Stacked bars, a rank a row, on one scale of milliseconds a step. Computing is full colour, loading light,
 /// communication hatched, so that a bar reads without a legend; names stand in the parts where they fit.
-class PhaseBars : public PaintedChart {
+class PhaseBars : public RowsChart<PhaseBar> {
     Q_OBJECT
 public:
     PhaseBars(const Theme &theme, QString name, QWidget *parent = nullptr);
-    void setBars(const QList<PhaseBar> &bars);
-    [[nodiscard]] const QList<PhaseBar> &bars() const { return m_bars; }
-
     [[nodiscard]] QString chartData() const override;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override; ///< every row readable, the axis whole
 
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
-    [[nodiscard]] bool isEmpty() const override { return m_bars.isEmpty(); }
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
 private:
     [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< milliseconds
     void paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const;
-
-    QList<PhaseBar> m_bars;
 };
 
 /// What a phase is, in one sentence, for tooltips.

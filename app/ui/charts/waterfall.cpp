@@ -21,29 +21,11 @@ double after(const WaterfallBar &bar, double before) {
 } // namespace
 
 Waterfall::Waterfall(const Theme &theme, QString name, QWidget *parent)
-    : PaintedChart(theme, std::move(name), parent) {}
-
-void Waterfall::setBars(const QList<WaterfallBar> &bars) {
-    if (bars == m_bars)
-        return;
-    const bool resized = bars.size() != m_bars.size();
-    m_bars = bars;
-    if (resized)
-        updateGeometry();
-    update();
-}
-
-QSize Waterfall::sizeHint() const {
-    return {480, BarRows::heightOf(std::max<qsizetype>(4, m_bars.size()), 28)};
-}
-
-QSize Waterfall::minimumSizeHint() const {
-    return {240, BarRows::leastHeight(std::max<qsizetype>(4, m_bars.size()))};
-}
+    : RowsChart(theme, std::move(name), 4, 28, parent) {}
 
 double Waterfall::whole() const {
     double out = 0;
-    for (const WaterfallBar &bar : m_bars)
+    for (const WaterfallBar &bar : bars())
         if (bar.total)
             out = std::max(out, bar.seconds);
     return out;
@@ -61,7 +43,7 @@ BarRows Waterfall::layOut(const QRectF &area) const {
         values(Theme::figures(Type::Small, QFont::DemiBold));
     BarRows out;
     double at = 0, low = 0, high = 0;
-    for (const WaterfallBar &bar : m_bars) {
+    for (const WaterfallBar &bar : bars()) {
         out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(bar.name));
         out.valueWidth = std::max(out.valueWidth, values.horizontalAdvance(textOf(bar)));
         const double before = bar.total ? 0 : at;
@@ -75,7 +57,7 @@ BarRows Waterfall::layOut(const QRectF &area) const {
     out.valueWidth += BarRows::gap;
     out.low = low;
     out.high = high > low ? high : low + 1;
-    out.place(area, m_bars.size(), 40);
+    out.place(area, bars().size(), 40);
     return out;
 }
 
@@ -121,8 +103,8 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
         if (const double x = rows.x(at); x <= rows.plot.right() + 1)
             painter->drawLine(QPointF(x, rows.plot.top()), QPointF(x, rows.plot.bottom()));
     double at = 0;
-    for (qsizetype i = 0; i < m_bars.size(); ++i) {
-        const WaterfallBar &bar = m_bars[i];
+    for (qsizetype i = 0; i < bars().size(); ++i) {
+        const WaterfallBar &bar = bars()[i];
         const double y = rows.y(i);
         painter->setFont(Theme::font(Type::Small, bar.total ? QFont::DemiBold : QFont::Normal));
         painter->setPen(bar.total ? p.text : p.textSecondary);
@@ -130,7 +112,7 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
                           QFontMetricsF(painter->font()).elidedText(bar.name, Qt::ElideMiddle, rows.nameWidth));
         const double from = bar.total ? 0 : at;
         at = after(bar, at);
-        if (i + 1 < m_bars.size()) {
+        if (i + 1 < bars().size()) {
             painter->setPen(QPen(p.border, 1));
             const double x = rows.x(at);
             painter->drawLine(QPointF(x, y + rows.rowHeight - 5), QPointF(x, y + rows.rowHeight + 5));
@@ -141,10 +123,10 @@ void Waterfall::paintChart(QPainter *painter, const QRectF &area) {
 }
 
 QString Waterfall::hint(const QPointF &position) const {
-    const int row = layOut(rect()).rowAt(position, m_bars.size());
+    const int row = layOut(rect()).rowAt(position, bars().size());
     if (row < 0)
         return {};
-    const WaterfallBar &bar = m_bars[row];
+    const WaterfallBar &bar = bars()[row];
     QString out = QStringLiteral("<b>%1</b> %2").arg(bar.name.toHtmlEscaped(), textOf(bar));
     if (!bar.total && bar.high > bar.low)
         out += tr(", 95 % interval %1 to %2")
@@ -155,7 +137,7 @@ QString Waterfall::hint(const QPointF &position) const {
 
 QString Waterfall::chartData() const {
     QString out = QStringLiteral("row\tseconds\tlow_s\thigh_s\ttotal\n");
-    for (const WaterfallBar &bar : m_bars)
+    for (const WaterfallBar &bar : bars())
         out += QStringLiteral("%1\t%2\t%3\t%4\t%5\n")
                    .arg(bar.name)
                    .arg(bar.seconds, 0, 'g', 9)

@@ -4,8 +4,7 @@
 #include <QList>
 #include <QString>
 
-#include "app/ui/charts/bar_rows.h"
-#include "app/ui/charts/painted_chart.h"
+#include "app/ui/charts/rows_chart.h"
 
 namespace lockstep::ui {
 
@@ -24,20 +23,14 @@ struct WaterfallBar {
 
 /// From the reference's time to the run's, cause by cause: totals from zero, each cause from where the last one ended. What
 /// saves is full colour, what adds is hatched grey, so that hue goes on to mean the method.
-class Waterfall : public PaintedChart {
+class Waterfall : public RowsChart<WaterfallBar> {
     Q_OBJECT
 public:
     Waterfall(const Theme &theme, QString name, QWidget *parent = nullptr);
-    void setBars(const QList<WaterfallBar> &bars);
-    [[nodiscard]] const QList<WaterfallBar> &bars() const { return m_bars; }
-
     [[nodiscard]] QString chartData() const override;
-    [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override; ///< every row readable, the axis whole
 
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
-    [[nodiscard]] bool isEmpty() const override { return m_bars.isEmpty(); }
     [[nodiscard]] QString hint(const QPointF &position) const override;
 
 private:
@@ -45,7 +38,6 @@ private:
     [[nodiscard]] double whole() const;                          ///< the largest total: every text has its decimals
     [[nodiscard]] BarRows layOut(const QRectF &area) const;      ///< seconds
     void paintBar(QPainter *painter, const WaterfallBar &bar, const BarRows &rows, double y, double from) const;
-    QList<WaterfallBar> m_bars;
 };
 
 } // namespace lockstep::ui

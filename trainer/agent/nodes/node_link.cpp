@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/nodes/node_link.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include <cstring>
 
 #include "ipc/logging.h"
+#include "trainer/agent/net/resolve.h"
 
 namespace lockstep::agent {
 
@@ -25,27 +25,6 @@ std::chrono::milliseconds since(const Clock &clock, std::int64_t ns) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(clock.monoNs() - ns));
 }
 
-struct FreeAddresses {
-    void operator()(addrinfo *list) const { ::freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-/// Resolves "HOST:PORT", where HOST may be in brackets.
-Addresses resolve(const std::string &address, std::string &why) {
-    const auto colon = address.rfind(':');
-    std::string host = address.substr(0, colon);
-    if (host.starts_with('[') && host.ends_with(']'))
-        host = host.substr(1, host.size() - 2);
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo *found = nullptr;
-    const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
-    if (const int rc = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); rc != 0) {
-        why = "'" + address + "' can't be resolved (" + ::gai_strerror(rc) + ")";
-        return {};
-    }
-    return Addresses(found);
-}
 } // namespace
 
 NodeLink::NodeLink(EventLoop &loop, const Clock &clock, const RunJournal &journal, Options options)
@@ -75,10 +54,10 @@ void NodeLink::start(Handlers handlers) {
 }
 
 void NodeLink::connect() {
-    std::string why;
-    const Addresses list = resolve(m_options.address, why);
-    if (!list)
-        return failed(why, false);
+    const Result<Addresses> found = resolve(m_options.address);
+    if (!found)
+        return failed(found.error().message(), false);
+    const addrinfo *list = found->get();
     m_connecting = Fd(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (::connect(m_connecting.get(), list->ai_addr, list->ai_addrlen) != 0 && errno != EINPROGRESS)
         return failed(std::strerror(errno), errno == ECONNREFUSED);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/agent/ranks/node_plan.h"
 
-#include <netdb.h>
 #include <sys/socket.h>
 
 #include <csignal>
@@ -12,6 +11,7 @@
 
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
+#include "trainer/agent/net/resolve.h"
 #include "trainer/agent/ranks/master_port.h"
 #include "trainer/agent/ranks/rank_process.h"
 
@@ -57,18 +57,10 @@ bool known(NodesPlan &nodes, const std::string &run) {
 }
 
 bool listens(const std::string &address) {
-    const auto colon = address.rfind(':');
-    if (colon == std::string::npos)
+    const Result<Addresses> found = resolve(address);
+    if (!found)
         return false;
-    std::string host = address.substr(0, colon);
-    if (host.starts_with('[') && host.ends_with(']'))
-        host = host.substr(1, host.size() - 2);
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo *found = nullptr;
-    if (::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found) != 0)
-        return false;
-    const std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, ::freeaddrinfo);
+    const addrinfo *list = found->get();
     const Fd fd(::socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const timeval limit{1, 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);

@@ -74,7 +74,7 @@ class CoreCausesTest : public QObject {
 
     void expectFakeRanks() {
         if (!useFakeRanks())
-            QSKIP(qPrintable(QStringLiteral("lockstepctl, lockstep-agent or fake_rank is not built in ") + bin));
+            QSKIP(withoutFakeRanks().constData());
         for (const char *name : {"FAKE_RANK_0", "FAKE_RANK_1", "LOCKSTEP_TEST_DELAY"})
             qunsetenv(name);
     }

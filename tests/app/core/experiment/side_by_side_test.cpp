@@ -74,23 +74,17 @@ Span spanOf(const std::string &run) {
 
 class CoreSideBySideTest : public QObject {
     Q_OBJECT
-    std::unique_ptr<Home> m_home;
+    std::unique_ptr<FakeRankHome> m_home;
 
 private Q_SLOTS:
     void initTestCase() {
         if (!useFakeRanks())
-            QSKIP(qPrintable(QStringLiteral("lockstepctl, lockstep-agent or fake_rank is not built in ") + bin));
+            QSKIP(withoutFakeRanks().constData());
         if (localMachineFacts().allowedCores.size() < 2)
             QSKIP("side by side needs two cores");
     }
-    void init() {
-        m_home = std::make_unique<Home>();
-        qputenv("FAKE_RANK", "step_ms=20;steps=50");
-    }
-    void cleanup() {
-        endAll();
-        m_home.reset();
-    }
+    void init() { m_home = std::make_unique<FakeRankHome>("step_ms=20;steps=50"); }
+    void cleanup() { m_home.reset(); }
 
     void aRunIsMovedToFreeDevicesOrWaits() {
         const SideBySide four{4, {4, 5, 6, 7}, {"GPU-a", "GPU-b"}};

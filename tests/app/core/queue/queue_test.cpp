@@ -56,21 +56,15 @@ QString idOf(const Detached &started) {
 
 class CoreQueueTest : public QObject {
     Q_OBJECT
-    std::unique_ptr<Home> m_home;
+    std::unique_ptr<FakeRankHome> m_home;
 
 private Q_SLOTS:
     void initTestCase() {
         if (!useFakeRanks())
-            QSKIP(qPrintable(QStringLiteral("lockstepctl, lockstep-agent or fake_rank is not built in ") + bin));
+            QSKIP(withoutFakeRanks().constData());
     }
-    void init() {
-        m_home = std::make_unique<Home>();
-        qputenv("FAKE_RANK", "step_ms=20");
-    }
-    void cleanup() {
-        endAll();
-        m_home.reset();
-    }
+    void init() { m_home = std::make_unique<FakeRankHome>("step_ms=20"); }
+    void cleanup() { m_home.reset(); }
 
     void aWaitingRunMovesAmongTheWaitingOnes() {
         Experiment experiment = fourQueued();

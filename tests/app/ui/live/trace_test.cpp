@@ -15,7 +15,7 @@ using namespace lockstep::test;
 
 class TraceTest : public QObject {
     Q_OBJECT
-    std::unique_ptr<Home> m_home;
+    std::unique_ptr<FakeRankHome> m_home;
 
     /// The run of the experiment that goes on by now, once its ranks train; empty when none does.
     static std::string training(const std::string &experiment) {
@@ -31,16 +31,10 @@ class TraceTest : public QObject {
 private Q_SLOTS:
     void initTestCase() {
         if (!useFakeRanks())
-            QSKIP(qPrintable(QStringLiteral("lockstepctl, lockstep-agent or fake_rank is not built in ") + bin));
+            QSKIP(withoutFakeRanks().constData());
     }
-    void init() {
-        m_home = std::make_unique<Home>();
-        qputenv("FAKE_RANK", "step_ms=20;steps=2000");
-    }
-    void cleanup() {
-        endAll();
-        m_home.reset();
-    }
+    void init() { m_home = std::make_unique<FakeRankHome>("step_ms=20;steps=2000"); }
+    void cleanup() { m_home.reset(); }
 
     void theWindowsKeyAsksTheRunThatGoesOnForTwentySteps() {
         Theme theme(ThemeMode::Light);
