@@ -160,7 +160,7 @@ private Q_SLOTS:
 
     void theDoctorFindsTheInterfaceOfEach() {
         QTest::mouseClick(nodes()->doctorButton(), Qt::LeftButton);
-        QTRY_VERIFY(nodes()->doctorText().contains(QStringLiteral("Asked at")));
+        QTRY_VERIFY(nodes()->doctorText().contains(QStringLiteral("Checked at")));
         said(qPrintable(nodes()->doctorText()));
         QVERIFY2(nodes()->doctorText().startsWith(QStringLiteral("0 errors")), qPrintable(nodes()->doctorText()));
         const auto book = core::readNodes();

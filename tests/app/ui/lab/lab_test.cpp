@@ -289,7 +289,7 @@ private Q_SLOTS:
         QVERIFY(page.forecast()->sentence().startsWith(u"DP against DDP, LeNet, "));
         QVERIFY(page.forecast()->sentence().contains(u" in 1 bucket."));
         choose(QStringLiteral("mnist-nodes"));
-        QVERIFY(page.forecast()->sentence().startsWith(u"None of this recipe yet"));
+        QVERIFY(page.forecast()->sentence().startsWith(u"No forecast of this recipe yet"));
         QVERIFY(!page.forecasts()->isVisible());
     }
 

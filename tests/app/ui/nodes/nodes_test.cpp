@@ -148,7 +148,7 @@ private Q_SLOTS:
         page.add(here());
         page.doctorButton()->click();
         QCOMPARE(page.doctorButton()->text(), QStringLiteral("Cancel"));
-        QTRY_VERIFY(page.doctorText().contains(QStringLiteral("Asked at")));
+        QTRY_VERIFY(page.doctorText().contains(QStringLiteral("Checked at")));
         QCOMPARE(page.doctorButton()->text(), QStringLiteral("Doctor"));
     }
 

@@ -60,7 +60,7 @@ private Q_SLOTS:
         m_page->nodesButton()->click();
         QVERIFY(m_page->nodePicker()->addButton()->isVisible());
         QVERIFY(!m_page->startButton()->isEnabled());
-        QVERIFY(m_page->mistakes().contains(QStringLiteral("no node")));
+        QVERIFY(m_page->mistakes().contains(QStringLiteral("No node")));
         QSignalSpy wanted(m_page.get(), &PlanPage::nodesWanted);
         m_page->nodePicker()->addButton()->click();
         QCOMPARE(int(wanted.count()), 1);
@@ -174,7 +174,7 @@ private Q_SLOTS:
         QCOMPARE(place->thereButton()->text(), QStringLiteral("hostA"));
         QTest::mouseClick(place->thereButton(), Qt::LeftButton);
         QCOMPARE(place->host(), QStringLiteral("hostA.invalid"));
-        QVERIFY(place->noteText().contains(u"This machine may leave"));
+        QVERIFY(place->noteText().contains(u"This machine may disconnect"));
         m_page->resize(1280, 800);
         uitest::picture(*m_page, m_theme, "plan-queue-on");
         QSignalSpy started(m_page.get(), &PlanPage::startRequested);

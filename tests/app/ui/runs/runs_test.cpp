@@ -199,7 +199,7 @@ private Q_SLOTS:
         QTest::keyClick(table(), Qt::Key_Delete);
         QTRY_COMPARE(list().rowCount(), 3);
         QVERIFY(!QFile::exists(QString::fromStdString(runFolder(first).path)));
-        QVERIFY(labelWith("3 runs deleted. The trash keeps what is deleted for 30 days."));
+        QVERIFY(labelWith("3 runs deleted. Deleted runs stay in the trash for 30 days."));
         QPushButton *undo = buttonWith("Undo");
         QVERIFY(undo);
         QTest::mouseClick(undo, Qt::LeftButton);

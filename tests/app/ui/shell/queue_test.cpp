@@ -179,7 +179,7 @@ private Q_SLOTS:
         QueuePanel *panel = m_strip->queuePanel();
         QVERIFY(panel->isVisible());
         const QString note = panel->noteText();
-        QVERIFY2(note.startsWith(u"Lives on far.invalid. As last seen: the link"), qPrintable(note));
+        QVERIFY2(note.startsWith(u"Runs on far.invalid. As last seen: the link"), qPrintable(note));
         for (int row = 0; row < m_workspace->strip().queue().rowCount(); ++row) {
             panel->list()->setCurrentIndex(m_workspace->strip().queue().index(row));
             QVERIFY(!panel->upButton()->isEnabled() && !panel->downButton()->isEnabled());
