@@ -163,6 +163,10 @@ double confidenceOf(IntervalMethod method) {
     return method == IntervalMethod::Paired ? confidenceOfEither : confidence;
 }
 
+std::string equalWithinText() {
+    return "within ±" + std::to_string(std::lround(100 * equalWithin)) + " %";
+}
+
 MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<Repeat> &to) {
     const Moments a = momentsOf(valuesOf(from)), b = momentsOf(valuesOf(to));
     MeanDifference out;

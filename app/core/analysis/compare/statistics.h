@@ -35,6 +35,8 @@ inline constexpr int repeatsForInterval = 3;
 
 /// Speed-ups nearer to 1 than that are called equal.
 inline constexpr double equalWithin = 0.03;
+/// "within ±3 %"
+[[nodiscard]] std::string equalWithinText();
 
 /// What one repeat measured. Repeats with the same round were made one soon after another; an empty round pairs with none.
 struct Repeat {
@@ -74,7 +76,7 @@ struct SpeedUp {
     [[nodiscard]] bool isDifferent() const { return different; }
     /// Whether the interval by itself leaves out 1.
     [[nodiscard]] bool leavesOutOne() const { return hasInterval() && (*low > 1 || *high < 1); }
-    /// Whether the whole interval lies within ±3 %: then "equal" is an answer, while "not distinguishable" is none.
+    /// Whether the whole interval lies within equalWithin: then "equal" is an answer, while "not distinguishable" is none.
     [[nodiscard]] bool isEqual() const {
         return hasInterval() && !different && *low >= 1 / (1 + equalWithin) && *high <= 1 + equalWithin;
     }
