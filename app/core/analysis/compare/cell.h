@@ -33,6 +33,7 @@ struct SuggestedRun {
     /// empty: unknown, or of several. `alone`: with no run beside them.
     std::vector<std::string> again = {};
     std::string experiment = {};
+    int rounds = 0; ///< whole rounds of the experiment, in place of a run; `config` means nothing then
     bool alone = false;
     bool operator==(const SuggestedRun &) const = default;
 };

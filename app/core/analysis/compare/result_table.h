@@ -57,6 +57,9 @@ struct ResultTable {
     std::vector<std::string> notes;        ///< the recipe's, contradictions
     std::string verdict;                   ///< the judgement's sentence; empty: not judged
     std::vector<std::string> reservations; ///< what keeps it from being taken at its word
+    std::string experiment;                ///< its id; empty: runs side by side
+    bool extendable = false;               ///< an experiment whose runs are over: rounds may be added
+    std::optional<double> roundS;          ///< one more round of it, launch to exit; absent: unknown
     std::string datasetNote;               ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"
 };
 
