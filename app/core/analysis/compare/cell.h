@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Cell {
 
 /// The round of its experiment in which a run was made, as Repeat has it; empty for a run of no experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);
+
+/// The median of its epochs after the first, which warms up; absent with one epoch.
+[[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);
 
 /// A run that would settle something, and can be started as it stands.
 struct SuggestedRun {

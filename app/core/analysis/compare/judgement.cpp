@@ -36,14 +36,6 @@ std::optional<double> trainingOf(const RunOutcome &run) {
 std::optional<double> wholeOf(const RunOutcome &run) {
     return run.runTimeS;
 }
-/// The median epoch after the first, which warms up; absent with one epoch.
-std::optional<double> laterEpochOf(const RunOutcome &run) {
-    std::vector<double> durations;
-    for (const MergedEpoch &epoch : run.epochs)
-        if (epoch.complete && epoch.epoch > 1)
-            durations.push_back(epoch.durationS);
-    return median(std::move(durations));
-}
 std::optional<double> accuracyOf(const RunOutcome &run) {
     return run.testAccuracy;
 }
@@ -87,7 +79,7 @@ PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, con
     out.run = run.name;
     out.devices = devices;
     out.training = speedUpOf(timesOf(reference, trainingOf), timesOf(run, trainingOf));
-    out.epoch = speedUpOf(timesOf(reference, laterEpochOf), timesOf(run, laterEpochOf));
+    out.epoch = speedUpOf(timesOf(reference, laterEpochS), timesOf(run, laterEpochS));
     out.wholeRun = speedUpOf(timesOf(reference, wholeOf), timesOf(run, wholeOf));
     out.accuracyDifference = differenceOf(reference, run, accuracyOf);
     out.lossDifference = differenceOf(reference, run, lossOf);

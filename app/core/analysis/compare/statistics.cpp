@@ -195,6 +195,10 @@ MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<R
     return out;
 }
 
+std::optional<double> geometricMeanOf(const std::vector<Repeat> &times) {
+    return isUsable(times) ? std::optional(std::exp(momentsOf(valuesOf(logsOf(times))).mean)) : std::nullopt;
+}
+
 std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {
     if (!isUsable(reference) || !isUsable(run))
         return std::nullopt;

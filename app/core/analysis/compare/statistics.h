@@ -83,6 +83,9 @@ struct SpeedUp {
     bool operator==(const SpeedUp &) const = default;
 };
 
+/// exp of the mean logarithm: what factors are ratios of, and what a table gives as the time of several repeats. Absent as meanFactorOf().
+[[nodiscard]] std::optional<double> geometricMeanOf(const std::vector<Repeat> &times);
+
 /// Absent when either side has no time, or one that is not positive and finite. meanFactorOf() leaves out the interval, which takes
 /// most of the time.
 [[nodiscard]] std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run);
