@@ -305,9 +305,8 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     else if (const auto mistake = goal ? mistakeOf(*goal, repeats) : std::nullopt)
         errors.push_back(*mistake);
     if (options.mostRounds && !goal)
-        errors.push_back(
-            Error::badArgument("at_most limits the rounds that until_width adds, and there is no until_width",
-                               "give until_width, or repeats alone", "at_most"));
+        errors.push_back(Error::badArgument("limits the rounds that until_width adds, and there is no until_width",
+                                            "give until_width, or repeats alone", "at_most"));
     if (repeats < 1 || repeats > 1000)
         errors.push_back(
             Error::badArgument(std::to_string(repeats) + " repeats are not possible", "use 1 to 1000", "repeats"));
