@@ -25,6 +25,8 @@ struct RunOptions {
     std::string tensorBoard; ///< folder for event files, written during the runs; empty: none
     bool quick = false, detach = false, json = false, check = true;
     std::optional<int> repeats;
+    std::string untilWidth;                 ///< "5%"; empty: the recipe's goal
+    std::optional<int> mostRounds;          ///< of the goal
     int sideBySide = 1;                     ///< runs at the same time, each on its own devices
     std::optional<std::uint64_t> orderSeed; ///< replaces the recipe's; 0: as listed
     std::vector<std::string> set;           ///< key=value
@@ -99,6 +101,8 @@ int resumeCommand(const std::string &experiment);
 int skipCommand(const std::string &experiment, int number);
 /// No numbers: all that failed or were stopped. `alone`: no other run of the experiment runs at the same time.
 int retryCommand(const std::string &experiment, std::vector<int> numbers, bool alone);
+/// Whole rounds: every run so many times more.
+int repeatCommand(const std::string &experiment, int rounds);
 int moveCommand(const std::string &experiment, int number, int place);
 /// Starts an owner for a queue without one, after runs were queued again or the queue was resumed.
 int goOn(const std::string &experiment);

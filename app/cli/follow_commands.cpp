@@ -71,6 +71,7 @@ public:
         });
         connect(&m_follower, &core::ExperimentFollower::experimentChanged, this, [this] {
             tellLink();
+            tellWidth();
             check();
         });
         if (const auto known = core::readExperiment(id); !known)
@@ -107,6 +108,14 @@ private:
         if (m_follower.linkFailed())
             QCoreApplication::exit(Failed);
     }
+    /// For an experiment with a goal: how narrow its intervals are, after each round.
+    void tellWidth() {
+        const auto &until = m_follower.experiment().until;
+        if (!until || !until->reached || until == m_toldWidth)
+            return;
+        m_toldWidth = until;
+        m_printer.line(QString::fromStdString(core::progressText(*until, {})));
+    }
     void check() {
         const core::Experiment &experiment = m_follower.experiment();
         if (!m_opened || m_over || !m_open.empty())
@@ -140,6 +149,7 @@ private:
     core::TensorBoardFeed *m_events;
     std::set<int> m_open;
     bool m_opened = false, m_over = false, m_wasKnown = false;
+    std::optional<core::WidthProgress> m_toldWidth;
     QString m_told; ///< the last printed reason why the queue's state is unknown
 };
 

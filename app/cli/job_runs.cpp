@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "job_runs.h"
 
+#include <cstdio>
 #include <filesystem>
 
 #include "base/machine_facts.h"
@@ -40,7 +41,11 @@ tl::expected<core::Experiment, Errors> fromRecipe(const JobRunsOptions &options)
     const auto expanded = core::expand(*recipe, factsOfJob(options), *plan);
     if (!expanded)
         return tl::unexpected(expanded.error());
-    return core::makeExperiment(*expanded, *recipe, options.quick, {});
+    core::Experiment experiment = core::makeExperiment(*expanded, *recipe, options.quick, {});
+    if (experiment.until.has_value())
+        std::fprintf(stderr, "the recipe's until_width is left out: a job has as many runs as it is submitted with\n");
+    experiment.until.reset();
+    return experiment;
 }
 
 /// An earlier run with its config. A command without a config becomes a ddp run with one rank per process.
@@ -81,7 +86,7 @@ tl::expected<core::Experiment, Errors> jobExperiment(const JobRunsOptions &optio
         auto known = core::readExperiment(options.what);
         if (!known)
             return tl::unexpected(Errors{known.error()});
-        core::Plan plan{known->title, known->recipe.name, known->reference, {}, {}, known->orderSeed, {}, {}};
+        core::Plan plan{known->title, known->recipe.name, known->reference, {}, {}, known->orderSeed, {}, {}, {}};
         for (const core::ExperimentEntry &entry : known->entries)
             plan.runs.push_back(entry.planned);
         for (int i = 0; i < int(plan.runs.size()); ++i)

@@ -34,7 +34,7 @@ std::string told(const std::optional<core::SpeedUp> &speedUp) {
         return "unknown";
     if (speedUp->isDifferent())
         return speedUp->factor > 1 ? "faster" : "slower";
-    return speedUp->isEqual() ? "equal within ±3 %" : "not distinguishable";
+    return speedUp->isEqual() ? "equal " + core::equalWithinText() : "not distinguishable";
 }
 
 std::string methodOf(const std::optional<core::SpeedUp> &speedUp) {

@@ -7,6 +7,7 @@
 #include <QFileInfo>
 
 #include "commands.h"
+#include "experiment/more_rounds.h"
 #include "experiment/side_by_side.h"
 #include "export/export.h"
 #include "history_options.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct QueueOptions {
     std::string experiment;
-    int number = 0, place = 0;
+    int number = 0, place = 0, rounds = 1;
     std::vector<int> numbers;
     bool json = false, alone = false;
 };
@@ -53,6 +54,10 @@ void addRun(CLI::App &app, cli::RunOptions &options, int &exitCode) {
     run->add_flag("--reach-nodes", options.reachNodes,
                   "First check that each node of the runs can be reached from here without a password prompt");
     run->add_option("--repeats", options.repeats, "Times each run is repeated")->check(CLI::Range(1, 1000));
+    run->add_option("--until-width", options.untilWidth,
+                    "Add rounds until every 95 % interval reaches no further than this on each side, e.g. 5%");
+    run->add_option("--at-most", options.mostRounds, "Rounds in all that --until-width may come to; default: 30")
+        ->check(CLI::Range(core::leastRoundsOfGoal, core::mostRoundsOfGoal));
     run->add_option("--side-by-side", options.sideBySide,
                     "Runs at the same time, each on its own devices; they share memory, caches and\n"
                     "clock frequency, so their times are longer than alone")
@@ -108,6 +113,11 @@ void addQueue(CLI::App &app, QueueOptions &options, int &exitCode) {
                           [&] { return cli::retryCommand(options.experiment, options.numbers, options.alone); });
     retry->add_option("NUMBER", options.numbers, "Numbers of runs in the queue");
     retry->add_flag("--alone", options.alone, "Run no other run of the experiment at the same time");
+    command("repeat", "Queue more rounds of an experiment: every run so many times more",
+            [&] { return cli::repeatCommand(options.experiment, options.rounds); })
+        ->add_option("ROUNDS", options.rounds, "How many")
+        ->check(CLI::Range(1, core::mostRoundsAdded))
+        ->capture_default_str();
     auto *move = command("move", "Move a waiting run to another place",
                          [&] { return cli::moveCommand(options.experiment, options.number, options.place); });
     move->add_option("NUMBER", options.number, "The run's number in the queue")->required();

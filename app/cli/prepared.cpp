@@ -47,6 +47,15 @@ tl::expected<core::PlanOptions, Errors> planOptions(const RunOptions &options) {
     core::PlanOptions plan;
     plan.quick = options.quick;
     plan.repeats = options.repeats;
+    if (!options.untilWidth.empty()) {
+        auto width = core::widthFrom(options.untilWidth);
+        if (!width) {
+            width.error().where = "--until-width";
+            return tl::unexpected(Errors{width.error()});
+        }
+        plan.untilWidth = *width;
+    }
+    plan.mostRounds = options.mostRounds;
     plan.orderSeed = options.orderSeed;
     plan.sideBySide = options.sideBySide;
     auto set = settingsFrom(options.set, "--set");

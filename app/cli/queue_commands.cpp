@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// queue, pause, resume, skip, retry and move: an experiment's queue while it runs, and after.
+// queue, pause, resume, skip, retry, repeat and move: an experiment's queue while it runs, and after.
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -63,6 +63,8 @@ int printJson(const Standing &standing) {
     if (!standing.unknownWhy.empty())
         json["unknown"] = standing.unknownWhy;
     json["paused_by"] = experiment.paused() ? nlohmann::ordered_json(experiment.pausedBy) : nullptr;
+    if (experiment.until)
+        json["until_width"] = nlohmann::ordered_json::parse(core::toJson(*experiment.until));
     json["entries"] = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
         const core::ExperimentEntry &entry = experiment.entries[i];
@@ -110,6 +112,8 @@ int queueCommand(const std::string &id, bool json) {
     for (const int i : experiment->queued())
         add(i);
     print(experiment->title + ", experiment " + id + "\n" + aligned(rows));
+    if (experiment->until)
+        print(core::progressText(*experiment->until, {}) + "\n");
     if (experiment->paused() && !experiment->over())
         print("paused by " + experiment->pausedBy + "; to resume: lockstepctl resume " + id + "\n");
     if (!standing->on.empty())
@@ -147,6 +151,16 @@ int moveCommand(const std::string &id, int number, int place) {
     request.entry = entryOf(number);
     request.to = place - 1;
     return ask(id, request, "run " + std::to_string(number) + " of " + id + " waits at place " + std::to_string(place));
+}
+
+int repeatCommand(const std::string &id, int rounds) {
+    core::QueueRequest request;
+    request.kind = Kind::Repeat;
+    request.rounds = rounds;
+    const int code = ask(id, request,
+                         (rounds == 1 ? "one more round" : std::to_string(rounds) + " more rounds") +
+                             " of the runs of " + id + (rounds == 1 ? " is queued" : " are queued"));
+    return code == Done ? goOn(id) : code;
 }
 
 int retryCommand(const std::string &id, std::vector<int> numbers, bool alone) {

@@ -60,6 +60,10 @@ std::vector<std::string> wordsFor(const RunOptions &options,
         words.emplace_back("--no-check");
     if (options.repeats)
         words.insert(words.end(), {"--repeats", std::to_string(*options.repeats)});
+    if (!options.untilWidth.empty())
+        words.insert(words.end(), {"--until-width", options.untilWidth});
+    if (options.mostRounds)
+        words.insert(words.end(), {"--at-most", std::to_string(*options.mostRounds)});
     if (options.orderSeed)
         words.insert(words.end(), {"--order-seed", std::to_string(*options.orderSeed)});
     if (options.sideBySide > 1)

@@ -38,7 +38,7 @@ Result<core::QueueSnapshot> snapshotOf(const std::string &id) {
 }
 
 bool wantsOwner(Kind kind) {
-    return kind == Kind::Resume || kind == Kind::Retry || kind == Kind::Add;
+    return kind == Kind::Resume || kind == Kind::Retry || kind == Kind::Add || kind == Kind::Repeat;
 }
 
 /// Prints the queue whenever it changes and reads requests from stdin, until stdin closes or is silent for too long.

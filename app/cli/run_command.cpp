@@ -12,10 +12,12 @@
 #include <QCoreApplication>
 #include <QProcess>
 
+#include "analysis/compare/width_reached.h"
 #include "base/format.h"
 #include "commands.h"
 #include "event_files.h"
 #include "experiment/experiment_time.h"
+#include "experiment/more_rounds.h"
 #include "export/export.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -28,6 +30,8 @@
 #include "queue/queue_origin.h"
 #include "result_text.h"
 #include "stop_signals.h"
+#include "store/load_run.h"
+#include "store/run_outcome.h"
 #include "store/run_progress.h"
 
 namespace lockstep::cli {
@@ -37,6 +41,25 @@ namespace {
 std::string torchReason(const RunConfig &config) {
     const auto book = core::readNodes();
     return book ? core::torchReasonOf(config.nodes, *book) : std::string();
+}
+
+/// Training times of finished runs, each read from disk once.
+core::TrainingTimeSource trainingTimes() {
+    return [known = std::map<std::string, std::optional<double>>()](const std::string &run) mutable {
+        const auto [found, isNew] = known.try_emplace(run);
+        core::RunStore store(QString::fromStdString(run));
+        if (isNew && core::loadRun(store, runFolder(run)))
+            found->second = core::outcomeOf(store).totalTrainingTimeS;
+        return found->second;
+    };
+}
+
+/// What the queue's owner needs from rooms that the queue does not know.
+void equip(core::ExperimentRunner &runner) {
+    runner.setTorchReason(torchReason);
+    runner.setWidth([times = trainingTimes()](const core::Experiment &experiment) {
+        return core::widthReached(experiment, times);
+    });
 }
 
 std::string consoleTail(const std::string &path) {
@@ -94,6 +117,7 @@ public:
                 [progress](int entry) { return progress(entry).leftS; }};
     }
     [[nodiscard]] std::optional<double> leftS() { return core::leftS(m_runner.experiment(), clock()); }
+    [[nodiscard]] std::optional<double> roundS() { return core::roundS(m_runner.experiment(), clock()); }
 
 private:
     std::optional<double> runTimeS(int entry) {
@@ -132,6 +156,11 @@ void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, P
     if (experiment.sideBySide.runs > 1)
         printer.line(
             QStringLiteral("Up to %1 runs go side by side, each on its own devices").arg(experiment.sideBySide.runs));
+    const std::string rounds = experiment.until                  ? core::progressText(*experiment.until, {})
+                               : core::hasComparison(experiment) ? core::roundsNote(core::roundsOf(experiment), {})
+                                                                 : std::string();
+    if (!rounds.empty())
+        printer.line(QString::fromStdString(rounds));
     for (const core::ExperimentEntry &entry : experiment.entries)
         if (!entry.planned.runnable())
             printer.line(QString::fromStdString(entry.planned.name + "  " + entry.planned.notRunReason));
@@ -160,14 +189,17 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     ProgressPrinter printer(options.json);
     const auto events = options.tensorBoard.empty() ? nullptr : openEventFiles(options.tensorBoard);
     OwnedRuns owned(runner);
-    const int runs = runner.experiment().runnableCount();
-    printer.setWholeLeft([&] { return runs > 1 ? owned.leftS() : std::nullopt; });
+    const auto runs = [&] { return runner.experiment().runnableCount(); }; // rounds may be added
+    printer.setWholeLeft([&] { return runs() > 1 ? owned.leftS() : std::nullopt; });
+    QObject::connect(&runner, &core::ExperimentRunner::widthMeasured, &printer, [&] {
+        printer.line(QString::fromStdString(core::progressText(*runner.experiment().until, owned.roundS())));
+    });
     QObject::connect(&runner, &core::ExperimentRunner::runStarted, &printer, [&](int entry, core::RunStore *store) {
         owned.stores[entry] = store;
         if (events)
             events->follow(store);
         const int begun = runner.experiment().overCount() + int(owned.stores.size());
-        printer.begin(store, QStringLiteral("run %1 of %2").arg(begun).arg(runs),
+        printer.begin(store, QStringLiteral("run %1 of %2").arg(begun).arg(runs()),
                       entryName(runner.experiment().entries[std::size_t(entry)].planned));
     });
     QObject::connect(&runner, &core::ExperimentRunner::runFinished, &printer, [&](int entry) {
@@ -179,7 +211,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
         if (const auto left = owned.leftS(); left && !now.over())
             printer.line(QStringLiteral("%1 of %2 runs over, about %3 left")
                              .arg(now.overCount())
-                             .arg(runs)
+                             .arg(runs())
                              .arg(core::timeLeft(left)));
     });
     QObject::connect(&runner, &core::ExperimentRunner::checking, &printer, [&](int entry) {
@@ -249,7 +281,7 @@ int runCommand(const RunOptions &options) {
         return ownInBackground(id, options.json);
     }
     core::ExperimentRunner runner;
-    runner.setTorchReason(torchReason);
+    equip(runner);
     if (const auto owned = runner.own(id); !owned)
         return complain(owned.error());
     return ownInForeground(runner, options);
@@ -257,7 +289,7 @@ int runCommand(const RunOptions &options) {
 
 int ownCommand(const std::string &experiment) {
     core::ExperimentRunner runner;
-    runner.setTorchReason(torchReason);
+    equip(runner);
     if (const auto owned = runner.own(experiment); !owned)
         return complain(owned.error());
     const StopSignals signals([&] { runner.stop(QString::fromStdString(whoAsks())); });

@@ -54,6 +54,8 @@ struct Shape {
     std::uint32_t firstRun = 1; ///< runs are numbered from here: two experiments in one home need unlike ones
     double loadShare = 0.08;    ///< of a step; forward takes what is left
     double stolenOfDdp = 0;     ///< share of DDP's time that a hypervisor gave to others; the other runs lost none
+    double ddpFactor = 0.6;     ///< of a step of DDP
+    double spread = 0;          ///< of a run's speed, evenly drawn up to this share above and below
     bool chairs = false;        ///< a metric "chairs", 3 + rank in each step, and "tables", the step's number
     bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
@@ -64,6 +66,8 @@ public:
     RunWriter(const core::PlannedRun &planned, const std::string &experiment, std::uint32_t number,
               std::int64_t startUs, const Shape &shape)
         : m_planned(planned), m_shape(shape), m_random(number), m_startUs(startUs) {
+        if (shape.spread > 0)
+            m_speed = std::uniform_real_distribution(1 - shape.spread, 1 + shape.spread)(m_random);
         run = "20260102T0304" + std::to_string(10 + number % 50) + "Z-" +
               std::string(8 - std::to_string(number).size(), '0') + std::to_string(number);
         folder = runFolder(run);
@@ -211,7 +215,7 @@ public:
 private:
     [[nodiscard]] double factor() const {
         const Method method = m_planned.config.method;
-        return method == Method::Dp ? 1.7 : method == Method::Ddp ? 0.6 : 1.0;
+        return m_speed * (method == Method::Dp ? 1.7 : method == Method::Ddp ? m_shape.ddpFactor : 1.0);
     }
     [[nodiscard]] double use(const std::string &device) const {
         return m_planned.config.method == Method::Dp && device != "cpu:0" ? 0.31 : 0.92;
@@ -311,6 +315,7 @@ private:
     core::PlannedRun m_planned;
     Shape m_shape;
     std::mt19937 m_random;
+    double m_speed = 1; ///< its time by the shape's
     std::unique_ptr<LogWriter> m_log;
     std::map<int, std::uint64_t> m_rseq;
     std::int64_t m_startUs;

@@ -84,6 +84,37 @@ SideBySide sideBySideFromJson(const Json &json) {
     return places;
 }
 
+Json untilToJson(const WidthProgress &until) {
+    Json json = {{"width", until.goal.width}, {"at_most", until.goal.mostRounds}, {"settled", until.settled}};
+    if (until.reached)
+        json["reached"] = {
+            {"rounds", until.reached->rounds},
+            {"width", until.reached->width ? Json(*until.reached->width) : Json(nullptr)},
+            {"run", until.reached->run},
+            {"expected_rounds", until.reached->expected ? Json(*until.reached->expected) : Json(nullptr)},
+            {"narrow", until.reached->narrow}};
+    return json;
+}
+
+WidthProgress untilFromJson(const Json &json) {
+    WidthProgress until;
+    until.goal.width = json.value("width", until.goal.width);
+    until.goal.mostRounds = json.value("at_most", until.goal.mostRounds);
+    until.settled = json.value("settled", false);
+    if (!json.contains("reached"))
+        return until;
+    const Json &reached = json["reached"];
+    WidthReached &out = until.reached.emplace();
+    out.rounds = reached.value("rounds", 0);
+    if (reached.at("width").is_number())
+        out.width = reached["width"].get<double>();
+    out.run = reached.value("run", "");
+    if (reached.at("expected_rounds").is_number())
+        out.expected = reached["expected_rounds"].get<int>();
+    out.narrow = reached.value("narrow", false);
+    return until;
+}
+
 bool plainId(std::string_view id) {
     return isRunId(id);
 }
@@ -141,8 +172,18 @@ std::vector<int> Experiment::queued() const {
     return waiting;
 }
 
+bool Experiment::awaitsRounds() const {
+    return until && !until->settled && std::ranges::none_of(entries, [](const ExperimentEntry &entry) {
+               return entry.state == EntryState::Failed || entry.state == EntryState::Stopped;
+           });
+}
+
 bool Experiment::over() const {
-    return std::all_of(entries.begin(), entries.end(), [](const auto &e) { return isOver(e.state); });
+    return !awaitsRounds() && std::ranges::all_of(entries, [](const auto &e) { return isOver(e.state); });
+}
+
+std::string toJson(const WidthProgress &until) {
+    return untilToJson(until).dump();
 }
 
 std::string toJson(const Experiment &experiment) {
@@ -161,6 +202,8 @@ std::string toJson(const Experiment &experiment) {
         json["paused_by"] = experiment.pausedBy;
     if (!experiment.check)
         json["check"] = false;
+    if (experiment.until)
+        json["until_width"] = untilToJson(*experiment.until);
     if (experiment.sideBySide.runs > 1)
         json["side_by_side"] = sideBySideToJson(experiment.sideBySide);
     json["entries"] = Json::array();
@@ -187,6 +230,8 @@ Result<Experiment> experimentFromJson(std::string_view text) {
         experiment.orderSeed = json.value("order_seed", std::uint64_t(0));
         experiment.pausedBy = json.value("paused_by", "");
         experiment.check = json.value("check", true);
+        if (json.contains("until_width"))
+            experiment.until = untilFromJson(json["until_width"]);
         if (json.contains("side_by_side"))
             experiment.sideBySide = sideBySideFromJson(json["side_by_side"]);
         for (const Json &entry : json.at("entries"))
@@ -234,6 +279,8 @@ Experiment makeExperiment(const Plan &plan, const Recipe &recipe, bool quick, co
     experiment.order = plan.order;
     experiment.orderSeed = plan.orderSeed;
     experiment.sideBySide = plan.sideBySide;
+    if (plan.untilWidth)
+        experiment.until = WidthProgress{*plan.untilWidth, std::nullopt, false};
     for (const PlannedRun &run : plan.runs) {
         ExperimentEntry entry;
         entry.planned = run;

@@ -16,6 +16,7 @@
 #include "experiment/plan.h"
 #include "experiment/recipe.h"
 #include "experiment/side_by_side.h"
+#include "experiment/width_goal.h"
 #include "ipc/error.h"
 #include "ipc/run_folder.h"
 
@@ -49,11 +50,12 @@ struct Experiment {
     std::string remoteAgent;
     std::int64_t createdWallUs = 0;
     std::vector<ExperimentEntry> entries; ///< never reordered: an index always means the same entry
-    std::vector<int> order;      ///< order of the queued entries, as drawn or moved; others follow in list order
-    std::uint64_t orderSeed = 0; ///< seed of the order; 0: as listed
-    std::string pausedBy;        ///< empty: the queue is not paused
-    SideBySide sideBySide;       ///< how many runs may go at once, and on which devices
-    bool check = true;           ///< check devices of several nodes, and GPUs, before their first run
+    std::vector<int> order;             ///< order of the queued entries, as drawn or moved; others follow in list order
+    std::uint64_t orderSeed = 0;        ///< seed of the order; 0: as listed
+    std::string pausedBy;               ///< empty: the queue is not paused
+    std::optional<WidthProgress> until; ///< rounds are added until intervals are narrow enough
+    SideBySide sideBySide;              ///< how many runs may go at once, and on which devices
+    bool check = true;                  ///< check devices of several nodes, and GPUs, before their first run
 
     [[nodiscard]] std::vector<int> queued() const; ///< waiting entries, in the order they will run
     void setQueued(const std::vector<int> &waiting) { order = waiting; }
@@ -62,10 +64,13 @@ struct Experiment {
     [[nodiscard]] int overCount() const;              ///< runnable entries that are over
     [[nodiscard]] std::vector<int> currents() const;  ///< entries launching or running
     [[nodiscard]] std::optional<int> current() const; ///< the first of them
-    [[nodiscard]] bool over() const;                  ///< nothing queued, launching or running
+    /// Whether rounds may still be added for its goal: not once it is reached, nor after a failed or stopped run.
+    [[nodiscard]] bool awaitsRounds() const;
+    [[nodiscard]] bool over() const; ///< nothing queued, launching or running, and no rounds to come
 };
 
 [[nodiscard]] std::string toJson(const Experiment &experiment);
+[[nodiscard]] std::string toJson(const WidthProgress &until); ///< as in the experiment's document
 [[nodiscard]] Result<Experiment> experimentFromJson(std::string_view text);
 
 struct ExperimentFolder {

@@ -235,6 +235,15 @@ std::optional<Error> referenceMistake(const Recipe &recipe, const std::vector<Re
                               "reference");
 }
 
+std::optional<WidthGoal> goalOf(const Recipe &recipe, const PlanOptions &options) {
+    std::optional<WidthGoal> goal = options.repeats ? std::nullopt : recipe.untilWidth;
+    if (options.untilWidth)
+        goal = WidthGoal{*options.untilWidth, recipe.untilWidth.value_or(WidthGoal{}).mostRounds};
+    if (goal && options.mostRounds)
+        goal->mostRounds = *options.mostRounds;
+    return goal;
+}
+
 std::string chooseReference(const Recipe &recipe, const std::vector<Resolved> &runs) {
     for (const Resolved &one : runs)
         if (one.run.name == recipe.reference && one.run.runnable())
@@ -286,7 +295,18 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     int repeats = recipe.repeats;
     if (options.quick && runs.size() > 1)
         repeats = recipe.quick.value_or(QuickVariant{}).repeats;
+    const std::optional<WidthGoal> goal = goalOf(recipe, options);
+    if (goal)
+        repeats = std::max(repeats, leastRoundsOfGoal);
     repeats = options.repeats.value_or(repeats);
+    if (goal && runs.size() == 1)
+        errors.push_back(Error::badArgument("one run can't be repeated until a width: it has no speed-up",
+                                            "add a run to compare it with, or give repeats", "until_width"));
+    else if (const auto mistake = goal ? mistakeOf(*goal, repeats) : std::nullopt)
+        errors.push_back(*mistake);
+    if (options.mostRounds && !goal)
+        errors.push_back(Error::badArgument("limits the rounds that until_width adds, and there is no until_width",
+                                            "give until_width, or repeats alone", "at_most"));
     if (repeats < 1 || repeats > 1000)
         errors.push_back(
             Error::badArgument(std::to_string(repeats) + " repeats are not possible", "use 1 to 1000", "repeats"));
@@ -304,6 +324,7 @@ tl::expected<Plan, std::vector<Error>> expand(const Recipe &recipe, const Machin
     plan.reference = chooseReference(recipe, runs);
     plan.orderSeed = options.orderSeed ? *options.orderSeed : recipe.orderSeed ? *recipe.orderSeed : newOrderSeed();
     plan.sideBySide = {options.sideBySide, facts.allowedCores, facts.gpuUuids};
+    plan.untilWidth = goal;
     order(runs, repeats, options.estimate, plan);
     return plan;
 }

@@ -28,14 +28,15 @@ struct PlannedRun {
 };
 
 struct Plan {
-    std::string title, recipe;       ///< recipe: its name; empty for a free choice
-    std::string reference;           ///< PlannedRun::name of the reference for speed-ups
-    std::vector<PlannedRun> runs;    ///< rounds in the recipe's order: A B C A B C; runs that can't run come last
-    std::vector<int> order;          ///< indices of the runnable ones in running order: B A C, C B A, …
-    std::uint64_t orderSeed = 0;     ///< seed of `order`; 0: as listed
-    std::optional<double> estimateS; ///< of all, side by side if chosen; absent if unknown for any runnable run
-    SideBySide sideBySide;           ///< how many may run at once, and on which devices
-    int mostAtOnce = 1;              ///< how many will, given the devices that each needs
+    std::string title, recipe;           ///< recipe: its name; empty for a free choice
+    std::string reference;               ///< PlannedRun::name of the reference for speed-ups
+    std::vector<PlannedRun> runs;        ///< rounds in the recipe's order: A B C A B C; runs that can't run come last
+    std::vector<int> order;              ///< indices of the runnable ones in running order: B A C, C B A, …
+    std::uint64_t orderSeed = 0;         ///< seed of `order`; 0: as listed
+    std::optional<double> estimateS;     ///< of all, side by side if chosen; absent if unknown for any runnable run
+    SideBySide sideBySide;               ///< how many may run at once, and on which devices
+    std::optional<WidthGoal> untilWidth; ///< rounds are added until intervals are so narrow
+    int mostAtOnce = 1;                  ///< how many will, given the devices that each needs
     [[nodiscard]] int runnableCount() const;
 };
 
@@ -45,7 +46,9 @@ using EstimateSource = std::function<std::optional<double>(const RunConfig &, co
 
 struct PlanOptions {
     bool quick = false;
-    std::optional<int> repeats;                           ///< replaces the recipe's
+    std::optional<int> repeats;       ///< replaces the recipe's
+    std::optional<double> untilWidth; ///< replaces the recipe's goal; without it, `repeats` are all that is asked for
+    std::optional<int> mostRounds;    ///< of the goal
     std::optional<std::uint64_t> orderSeed;               ///< replaces the recipe's
     int sideBySide = 1;                                   ///< runs at the same time, each on its own devices
     std::vector<std::pair<std::string, std::string>> set; ///< key=value for every run, applied after quick

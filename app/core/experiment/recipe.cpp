@@ -168,6 +168,10 @@ std::string toJson(const Recipe &recipe) {
     json["repeats"] = recipe.repeats;
     if (recipe.orderSeed)
         json["order_seed"] = *recipe.orderSeed;
+    if (recipe.untilWidth) {
+        json["until_width"] = QString::number(recipe.untilWidth->width * 100, 'g', 12).toStdString() + "%";
+        json["at_most"] = recipe.untilWidth->mostRounds;
+    }
     if (!recipe.varies.empty())
         json["varies"] = recipe.varies;
     if (recipe.quick)

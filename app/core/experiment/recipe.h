@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiment/width_goal.h"
 #include "ipc/run_config.h"
 
 namespace lockstep::core {
@@ -87,6 +88,7 @@ struct Recipe {
     int repeats = 1;
     /// Seed for the order of the rounds of repeats (round_order.h). 0: as listed. Absent: each experiment has its own seed.
     std::optional<std::uint64_t> orderSeed;
+    std::optional<WidthGoal> untilWidth; ///< rounds are added to `repeats` until intervals are so narrow
     std::vector<std::string> varies; ///< keys in which the runs differ on purpose, in addition to method and devices
     std::optional<QuickVariant> quick;
     std::optional<Published> published;

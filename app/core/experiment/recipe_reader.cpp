@@ -210,12 +210,30 @@ void RecipeReader::readQuick(Recipe &recipe, const JsonNode &quick) {
     recipe.quick = variant;
 }
 
+void RecipeReader::readGoal(Recipe &recipe, const JsonNode &root) {
+    const JsonNode *width = root.member("until_width"), *most = root.member("at_most");
+    if (most && !width)
+        return complain(most->line, "at_most", "limits the rounds that until_width adds, and there is no until_width",
+                        "add \"until_width\": \"5%\", or remove it");
+    if (!width)
+        return;
+    const std::string asked = text(root, "until_width");
+    if (asked.empty())
+        return;
+    const Result<double> share = widthFrom(asked);
+    if (!share)
+        return complain(width->line, "until_width", share.error().what, share.error().wayOut);
+    WidthGoal &goal = recipe.untilWidth.emplace();
+    goal.width = *share;
+    goal.mostRounds = int(whole(root, "at_most", leastRoundsOfGoal, mostRoundsOfGoal).value_or(goal.mostRounds));
+}
+
 Recipe RecipeReader::read(const JsonNode &root) {
     Recipe recipe;
     if (!isObject(root, ""))
         return recipe;
     refuseUnknown(root, {"name", "title", "summary", "question", "base", "runs", "matrix", "reference", "repeats",
-                         "order_seed", "varies", "quick", "published", "notes"});
+                         "until_width", "at_most", "order_seed", "varies", "quick", "published", "notes"});
     recipe.name = text(root, "name", true);
     recipe.title = text(root, "title");
     if (recipe.title.empty())
@@ -226,6 +244,7 @@ Recipe RecipeReader::read(const JsonNode &root) {
     recipe.repeats = int(whole(root, "repeats", 1, 1000).value_or(1));
     if (const auto seed = whole(root, "order_seed", 0, std::numeric_limits<std::int64_t>::max()))
         recipe.orderSeed = std::uint64_t(*seed);
+    readGoal(recipe, root);
     recipe.notes = texts(root, "notes");
     readVaries(recipe, root);
     readRuns(recipe, root);

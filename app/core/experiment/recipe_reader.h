@@ -22,6 +22,7 @@ private:
     void setKeys(RunSpec &spec, const JsonNode &object);
     void readCommand(RunSpec &spec, const JsonNode &run);
     void readVaries(Recipe &recipe, const JsonNode &root);
+    void readGoal(Recipe &recipe, const JsonNode &root);
     void readRuns(Recipe &recipe, const JsonNode &root);
     void checkRun(const RunSpec &spec, const JsonNode &run, const JsonNode *base);
     // In recipe_matrix.cpp:

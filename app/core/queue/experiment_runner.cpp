@@ -7,6 +7,7 @@
 
 #include <QFile>
 
+#include "experiment/more_rounds.h"
 #include "ipc/logging.h"
 #include "launch/agent_launcher.h"
 #include "launch/place_check.h"
@@ -97,6 +98,13 @@ void ExperimentRunner::next() {
         return closeQueue(EntryState::Stopped, stoppedWords(*m_stoppedBy));
     if (!experiment().queued().empty())
         return; // paused
+    if (experiment().awaitsRounds() && m_width) {
+        if (experiment().paused())
+            return;
+        addRoundsForWidth();
+        if (!experiment().queued().empty())
+            return next();
+    }
     const std::vector<ExperimentEntry> &entries = experiment().entries;
     const auto bad = std::find_if(entries.begin(), entries.end(), [](const auto &entry) {
         return entry.state == EntryState::Failed || entry.state == EntryState::Stopped;
@@ -105,6 +113,16 @@ void ExperimentRunner::next() {
         return finish(0, {});
     finish(bad->state == EntryState::Stopped ? exitStopped : exitFailed,
            QString::fromStdString(bad->planned.name + ": " + bad->reason));
+}
+
+/// A round is over: adds the next ones, or settles the goal.
+void ExperimentRunner::addRoundsForWidth() {
+    Experiment &queue = m_queue->experiment();
+    queue.until->reached = m_width(queue);
+    const int rounds = roundsToAdd(queue.until->goal, *queue.until->reached);
+    queue.until->settled = rounds == 0 || !addRounds(queue, rounds);
+    save();
+    Q_EMIT widthMeasured();
 }
 
 /// Launches the first that waits, if there is room for it.
@@ -268,6 +286,8 @@ void ExperimentRunner::closeQueue(EntryState state, const QString &reason) {
             entry.state = state;
             entry.reason = reason.toStdString();
         }
+    if (auto &until = m_queue->experiment().until)
+        until->settled = true;
     save();
     finish(exitStopped, reason);
 }

@@ -30,6 +30,8 @@ public:
     /// Sets the function that explains the nodes' line of PyTorch for RunRecord::torchReason; without it nothing is
     /// recorded.
     void setTorchReason(std::function<std::string(const RunConfig &)> reason) { m_torchReason = std::move(reason); }
+    /// Sets the function that measures how narrow the intervals are of an experiment with a goal; without it no round is added.
+    void setWidth(std::function<WidthReached(const Experiment &)> width) { m_width = std::move(width); }
     void start();
     /// Stops the current runs (checkpoint, exit 130) and marks the rest stopped; finished() follows.
     void stop(const QString &by);
@@ -48,6 +50,7 @@ Q_SIGNALS:
     void checking(int entry);                                    ///< checks its devices before the first run over them
     void runStarted(int entry, lockstep::core::RunStore *store); ///< store lives until runFinished
     void runFinished(int entry);
+    void widthMeasured(); ///< after a round, in experiment().until: rounds were added, or it is settled
     void finished(int exitCode);
 
 private:
@@ -61,6 +64,7 @@ private:
     UnderWay &underWay(int entry);
     void next();
     bool startNext();
+    void addRoundsForWidth();
     void resume(int entry);
     void launch(int entry);
     void checked(int entry, const std::optional<Error> &error, bool linkFailed);
@@ -82,6 +86,7 @@ private:
 
     std::optional<OwnedExperiment> m_queue; ///< from own() on
     std::function<std::string(const RunConfig &)> m_torchReason;
+    std::function<WidthReached(const Experiment &)> m_width;
     std::map<int, UnderWay> m_underWay; ///< by entry
     QTimer m_poll;
     bool m_finished = false;

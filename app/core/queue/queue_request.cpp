@@ -10,6 +10,7 @@
 #include <QDir>
 #include <QFile>
 
+#include "experiment/more_rounds.h"
 #include "follow/agent_control.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
@@ -23,7 +24,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int maxAddedRepeats = 100;
-constexpr std::array<std::string_view, 7> kindNames = {"stop", "pause", "resume", "skip", "retry", "move", "add"};
+constexpr std::array<std::string_view, 8> kindNames = {"stop",  "pause", "resume", "skip",
+                                                       "retry", "move",  "add",    "repeat"};
 
 Error wrongState(const ExperimentEntry &entry, const std::string &wish, const std::string &wayOut) {
     return Error::badArgument(
@@ -170,6 +172,8 @@ std::string toJson(const QueueRequest &request) {
         json["entry"] = request.entry;
     if (request.kind == QueueRequest::Kind::Move)
         json["to"] = request.to;
+    if (request.kind == QueueRequest::Kind::Repeat)
+        json["rounds"] = request.rounds;
     if (request.alone)
         json["alone"] = true;
     if (request.generation)
@@ -193,6 +197,7 @@ std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
         request.kind = *kind;
         request.entry = json.value("entry", -1);
         request.to = json.value("to", 0);
+        request.rounds = json.value("rounds", 0);
         request.alone = json.value("alone", false);
         request.by = json.value("by", "a request");
         if (json.contains("generation"))
@@ -251,6 +256,8 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
                 entry.state = EntryState::Stopped;
                 entry.reason = "stopped by " + request.by;
             }
+        if (experiment.until)
+            experiment.until->settled = true;
         return {};
     case QueueRequest::Kind::Pause:
     case QueueRequest::Kind::Resume:
@@ -270,6 +277,8 @@ Result<void> apply(const QueueRequest &request, Experiment &experiment) {
         if (!request.added)
             return fail(Error::badArgument("the request names no run to add", "give a run and its config"));
         return add(experiment, *request.added);
+    case QueueRequest::Kind::Repeat:
+        return addRounds(experiment, request.rounds);
     }
     return {};
 }

@@ -22,11 +22,13 @@ struct QueueRequest {
         Skip,   ///< one entry: not started if queued, stopped if running
         Retry,  ///< one finished entry: queued again; its earlier run is kept but no longer counts
         Move,   ///< one queued entry to another position among the queued ones
-        Add     ///< further runs at the queue's end, e.g. a missing control run
+        Add,    ///< further runs at the queue's end, e.g. a missing control run
+        Repeat  ///< whole rounds at the queue's end: each run so many times more
     };
     Kind kind = Kind::Stop;
     int entry = -1;     ///< index in Experiment::entries; for Skip, Retry, Move
     int to = 0;         ///< Move: position among the queued entries, from 0
+    int rounds = 0;     ///< Repeat: how many
     bool alone = false; ///< Retry: no other run of the experiment at the same time
     /// Add: name, config (or script), note, and `repeats`. A name that another config uses is made unique.
     std::optional<PlannedRun> added = {};
@@ -36,7 +38,7 @@ struct QueueRequest {
     std::optional<std::uint64_t> generation;
     bool operator==(const QueueRequest &) const = default;
 };
-[[nodiscard]] std::string_view toString(QueueRequest::Kind kind); ///< stop, pause, resume, skip, retry, move, add
+[[nodiscard]] std::string_view toString(QueueRequest::Kind kind); ///< stop, pause, …
 [[nodiscard]] std::optional<QueueRequest::Kind> queueRequestKindFrom(std::string_view text);
 [[nodiscard]] std::string toJson(const QueueRequest &request); ///< one line, with its newline
 [[nodiscard]] std::optional<QueueRequest> queueRequestFromJson(std::string_view text);

@@ -70,10 +70,10 @@ void Waterfall::paintBar(QPainter *painter, const WaterfallBar &bar, const BarRo
         painter->setPen(QPen(p.textMuted, 1.2, Qt::DotLine));
         painter->drawRect(box);
     } else if (bar.total || bar.seconds < 0) {
-        painter->fillRect(box, bar.total ? bar.color : mix(p.surface, bar.color, bar.doubtful ? 0.25 : 0.74));
+        painter->fillRect(box, bar.total ? bar.color : mix(p.surface, bar.color, bar.isDoubtful() ? 0.25 : 0.74));
     } else {
-        painter->fillRect(box, mix(p.surface, p.textMuted, bar.doubtful ? 0.08 : 0.22));
-        hatch(painter, box, mix(p.surface, p.textMuted, bar.doubtful ? 0.3 : 0.8));
+        painter->fillRect(box, mix(p.surface, p.textMuted, bar.isDoubtful() ? 0.08 : 0.22));
+        hatch(painter, box, mix(p.surface, p.textMuted, bar.isDoubtful() ? 0.3 : 0.8));
     }
     double end = box.right();
     if (!bar.total && bar.high > bar.low) {
@@ -131,7 +131,7 @@ QString Waterfall::hint(const QPointF &position) const {
     if (!bar.total && bar.high > bar.low)
         out += tr(", 95 % interval %1 to %2")
                    .arg(core::addedSeconds(bar.low, whole()), core::addedSeconds(bar.high, whole())) +
-               (bar.doubtful ? tr(": these repeats can't tell it from zero") : QString());
+               (bar.isDoubtful() ? tr(": these repeats can't tell it from zero") : QString());
     return bar.hint.isEmpty() ? out : out + QStringLiteral("<br>") + bar.hint.toHtmlEscaped();
 }
 

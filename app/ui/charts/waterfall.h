@@ -17,7 +17,7 @@ struct WaterfallBar {
     bool unattributed = false; ///< outlined: nobody knows what it is
     QColor color = {};         ///< the method's
     QString hint = {};
-    bool doubtful = false; ///< its interval holds 0: drawn pale
+    [[nodiscard]] bool isDoubtful() const { return low < high && low <= 0 && high >= 0; } ///< drawn pale
     bool operator==(const WaterfallBar &) const = default;
 };
 

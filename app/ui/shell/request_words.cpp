@@ -54,6 +54,7 @@ QString sentenceOf(const core::QueueRequest &request, const core::ExperimentFoll
     case Kind::Move:
         return QObject::tr("Moving %1…").arg(run);
     case Kind::Add:
+    case Kind::Repeat:
         return QObject::tr("Adding to %1…").arg(queue);
     }
     return {};

@@ -27,6 +27,13 @@ core::QueueRequest requestToAdd(const core::Experiment &experiment, const core::
     return request;
 }
 
+core::QueueRequest requestToRepeat(int rounds) {
+    core::QueueRequest request;
+    request.kind = core::QueueRequest::Kind::Repeat;
+    request.rounds = rounds;
+    return request;
+}
+
 } // namespace
 
 SuggestedRuns::SuggestedRuns(FollowedWork &work, RequestsUnderWay &underWay, ExperimentStarter &starter,
@@ -54,7 +61,9 @@ void SuggestedRuns::tryRun(const core::SuggestedRun &run) {
     core::ExperimentFollower *open = m_work.opened();
     const core::Experiment &experiment = open->experiment();
     std::vector<core::QueueRequest> requests = core::retriesOf(experiment, run.again, run.alone);
-    if (run.again.empty())
+    if (run.rounds > 0)
+        requests = {requestToRepeat(run.rounds)};
+    else if (run.again.empty())
         requests = {requestToAdd(experiment, run)};
     else if (requests.empty())
         return Q_EMIT failed(tr("%1: its runs are already queued again, or belong to another experiment")

@@ -15,7 +15,7 @@ class SuggestedRuns : public QObject {
 public:
     SuggestedRuns(FollowedWork &work, RequestsUnderWay &underWay, ExperimentStarter &starter,
                   QObject *parent = nullptr);
-    /// As often as the reference; sees that the queue goes on.
+    /// A run as often as the reference, or whole rounds; sees that the queue goes on.
     void tryRun(const core::SuggestedRun &run);
     [[nodiscard]] bool mayTry() const { return whyNotTry().isEmpty(); }
     [[nodiscard]] QString whyNotTry() const; ///< empty: tryRun() can be asked

@@ -2,6 +2,7 @@
 #include "analysis/causes/bottleneck.h"
 
 #include <algorithm>
+#include <span>
 
 #include "analysis/causes/bottleneck_tips.h"
 #include "analysis/compare/result_table.h"
@@ -14,6 +15,7 @@ namespace {
 // bottleneck.h tells them.
 constexpr double stragglerFrom = 0.10, inputFrom = 0.20, communicationFrom = 0.20, outsideFrom = 0.20,
                  computeFrom = 0.50, busyGpuFrom = 0.60; // and launchFrom
+constexpr double closeTo = 0.75; ///< of its threshold: what is so near is named beside the bound
 
 std::string share(double fraction) {
     return percent(fraction, 0).toStdString();
@@ -58,10 +60,43 @@ std::string stepText(const Cell &cell, double seconds) {
     return steps ? ", " + milliseconds(seconds / *steps) + " a step" : std::string();
 }
 
+/// A share of training time that bounds a run from a threshold on.
+struct Wait {
+    Bound bound;
+    double share, from;
+};
+
+/// " Close behind: communication that nothing hides, 19.9 %." Those beside the bound that are over their threshold, or near it.
+std::string closeBehind(const Bottleneck &found, std::span<const Wait> waits) {
+    std::string out;
+    for (const Wait &wait : waits) {
+        const bool isSaid =
+            wait.bound == found.bound ||
+            (wait.bound == Bound::Input && (found.bound == Bound::Compute || found.bound == Bound::Unknown));
+        if (isSaid || wait.share < closeTo * wait.from)
+            continue;
+        const char *name = wait.bound == Bound::Straggler ? "waiting for slower ranks"
+                           : wait.bound == Bound::Input   ? "loading"
+                                                          : "communication that nothing hides";
+        out += (out.empty() ? "" : "; ") + std::string(name) + ", " + shareText(wait.share, wait.from);
+    }
+    return out.empty() ? out : " Close behind: " + out + ".";
+}
+
+std::string ranksText(const std::vector<int> &ranks) {
+    std::string out;
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
+    return out;
+}
+
 std::string stragglerText(const Cell &cell, const TimeParts &parts) {
     std::string out = "Waiting for slower ranks takes " + share(*parts.waitS / parts.trainingS) +
                       " of training time (" + secondsText(*parts.waitS) + stepText(cell, *parts.waitS) + ")";
     const auto slow = slowRankOf(cell);
+    if (slow && slow->ranks.size() > 1)
+        return out + ": ranks " + ranksText(slow->ranks) + " spend up to " + secondsText(slow->moreS) +
+               " more than the others, most of it in " + slow->phase + ".";
     return slow ? out + ": rank " + std::to_string(slow->rank) + " spends " + secondsText(slow->moreS) +
                       " more than the others, most of it in " + slow->phase + "."
                 : out + ": no one rank is slower, they wait for each other in turn.";
@@ -128,12 +163,9 @@ Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
         return out;
     }
     const double training = parts->trainingS;
-    const struct {
-        Bound bound;
-        double share, from;
-    } waits[] = {{Bound::Straggler, parts->waitS.value_or(0) / training, stragglerFrom},
-                 {Bound::Input, *parts->loadS / training, inputFrom},
-                 {Bound::Communication, parts->communicationS.value_or(0) / training, communicationFrom}};
+    const Wait waits[] = {{Bound::Straggler, parts->waitS.value_or(0) / training, stragglerFrom},
+                          {Bound::Input, *parts->loadS / training, inputFrom},
+                          {Bound::Communication, parts->communicationS.value_or(0) / training, communicationFrom}};
     for (const auto &one : waits)
         if (one.share >= one.from && one.share > out.share.value_or(0)) {
             out.bound = one.bound;
@@ -160,6 +192,7 @@ Bottleneck bottleneckOf(const Cell &cell, const std::vector<Cell> &others) {
     if (out.bound == Bound::Unknown)
         out.evidence = "Unknown: nothing takes enough of training time to bound it (loading " +
                        loadText(*parts->loadS / training) + ", computing " + share(*parts->computeS / training) + ").";
+    out.evidence += closeBehind(out, waits);
     out.tips = tipsFor(cell, *parts, out, others);
     return out;
 }

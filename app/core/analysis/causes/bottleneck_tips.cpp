@@ -15,8 +15,9 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostTips = 4;
-constexpr double worthTrying = 1.03; ///< a gain below it is not told from noise
-constexpr double slowFrom = 1.05;    ///< own time of a slow rank ÷ the others'
+constexpr double worthTrying = 1.03;  ///< a gain below it is not told from noise
+constexpr double asSlowWithin = 0.25; ///< of the way from the slowest rank to the fastest
+constexpr double slowFrom = 1.05;     ///< own time of a slow rank ÷ the others'
 constexpr double unhidden =
     0.3; ///< the smallest share of communication that can't hide behind backward: its last bucket
 
@@ -193,8 +194,9 @@ void addStraggler(const Cell &cell, const RunConfig &config, const TimeParts &pa
     if (slow && slow->phase == phase::load)
         addLoading(cell, config, *parts.waitS, tips);
     std::vector<std::string> without = config.devices;
-    if (slow && std::size_t(slow->rank) < without.size())
-        without.erase(without.begin() + slow->rank);
+    if (slow && std::size_t(slow->ranks.back()) < without.size() && slow->ranks.size() < without.size())
+        for (std::size_t i = slow->ranks.size(); i-- > 0;)
+            without.erase(without.begin() + slow->ranks[i]);
     else if (!without.empty())
         without.pop_back();
     addFewerDevices(config, parts, std::move(without), tips);
@@ -246,8 +248,10 @@ void addCompute(const RunConfig &config, const TimeParts &parts, const std::vect
     if (config.device == "cuda" && config.precision == "fp32") {
         RunConfig half = config;
         half.precision = "bf16";
-        tips.add({"precision"}, half, tips.without(seconds / 2),
-                 why + ", and bf16 moves half the bytes (it trains otherwise)");
+        tips.add(
+            {"precision"}, half, tips.without(seconds), // how much faster tensor cores multiply is no matter of bytes
+            why + ", and bf16 moves half the bytes and is multiplied by tensor cores where there are some (it trains "
+                  "otherwise)");
     }
     if (!config.channelsLast && config.device == "cuda") {
         RunConfig last = config;
@@ -255,6 +259,18 @@ void addCompute(const RunConfig &config, const TimeParts &parts, const std::vect
         tips.add({"channels_last"}, last, tips.without(seconds),
                  why + ", and some devices convolve faster in NHWC order");
     }
+}
+
+/// The ranks whose own time lies nearer to the slowest's than a quarter of the way to the fastest's.
+std::vector<int> asSlowAs(const RunOutcome &run, double slowest) {
+    double fastest = slowest;
+    for (const auto &[rank, phases] : run.rankPhasesS)
+        fastest = std::min(fastest, ownTime(run, rank).value_or(slowest));
+    std::vector<int> out;
+    for (const auto &[rank, phases] : run.rankPhasesS)
+        if (const auto own = ownTime(run, rank); own && *own >= slowest - asSlowWithin * (slowest - fastest))
+            out.push_back(rank);
+    return out;
 }
 
 } // namespace
@@ -291,17 +307,18 @@ std::optional<SlowRank> slowRankOf(const Cell &cell) {
     for (const auto &[rank, phases] : run.rankPhasesS)
         if (const auto own = ownTime(run, rank); own && *own > most) {
             most = *own;
-            out = SlowRank{rank, 0, {}};
+            out = SlowRank{rank, {}, 0, {}};
         }
     const auto medianOfOthers = [&](auto get) {
         std::vector<double> values;
         for (const auto &[rank, phases] : run.rankPhasesS)
-            if (rank != out->rank)
+            if (std::ranges::find(out->ranks, rank) == out->ranks.end())
                 values.push_back(get(rank));
         return median(std::move(values));
     };
     if (!out)
         return std::nullopt;
+    out->ranks = asSlowAs(run, most);
     const auto others = medianOfOthers([&](int rank) { return ownTime(run, rank).value_or(0); });
     if (!others || *others <= 0 || most < slowFrom * *others)
         return std::nullopt;

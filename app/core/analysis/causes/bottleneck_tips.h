@@ -15,9 +15,10 @@ namespace lockstep::core {
 
 /// The rank that the others wait for.
 struct SlowRank {
-    int rank = 0;
-    double moreS = 0;  ///< its own time above the median of the others
-    std::string phase; ///< where most of that is
+    int rank = 0;           ///< the slowest
+    std::vector<int> ranks; ///< with those that are about as slow, in ascending order
+    double moreS = 0;       ///< its own time above the median of the others
+    std::string phase;      ///< where most of that is
 };
 /// In the repeat in the middle; absent when no rank's own time is 5 % above the others'.
 [[nodiscard]] std::optional<SlowRank> slowRankOf(const Cell &cell);

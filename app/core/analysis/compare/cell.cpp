@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ipc/median.h"
+
 namespace lockstep::core {
 
 std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes) {
@@ -23,6 +25,14 @@ std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome
 
 std::string roundOf(const RunOutcome &run) {
     return run.experiment.empty() ? std::string() : run.experiment + " " + std::to_string(run.repeat);
+}
+
+std::optional<double> laterEpochS(const RunOutcome &run) {
+    std::vector<double> durations;
+    for (const MergedEpoch &epoch : run.epochs)
+        if (epoch.complete && epoch.epoch > 1)
+            durations.push_back(epoch.durationS);
+    return median(std::move(durations));
 }
 
 } // namespace lockstep::core

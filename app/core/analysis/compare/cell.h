@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Cell {
 /// The round of its experiment in which a run was made, as Repeat has it; empty for a run of no experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);
 
+/// The median of its epochs after the first, which warms up; absent with one epoch.
+[[nodiscard]] std::optional<double> laterEpochS(const RunOutcome &run);
+
 /// A run that would settle something, and can be started as it stands.
 struct SuggestedRun {
     std::string name; ///< "baseline, 4 workers"
@@ -33,6 +37,7 @@ struct SuggestedRun {
     /// empty: unknown, or of several. `alone`: with no run beside them.
     std::vector<std::string> again = {};
     std::string experiment = {};
+    int rounds = 0; ///< whole rounds of the experiment, in place of a run; `config` means nothing then
     bool alone = false;
     bool operator==(const SuggestedRun &) const = default;
 };

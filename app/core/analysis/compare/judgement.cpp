@@ -36,14 +36,6 @@ std::optional<double> trainingOf(const RunOutcome &run) {
 std::optional<double> wholeOf(const RunOutcome &run) {
     return run.runTimeS;
 }
-/// The median epoch after the first, which warms up; absent with one epoch.
-std::optional<double> laterEpochOf(const RunOutcome &run) {
-    std::vector<double> durations;
-    for (const MergedEpoch &epoch : run.epochs)
-        if (epoch.complete && epoch.epoch > 1)
-            durations.push_back(epoch.durationS);
-    return median(std::move(durations));
-}
 std::optional<double> accuracyOf(const RunOutcome &run) {
     return run.testAccuracy;
 }
@@ -87,7 +79,7 @@ PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, con
     out.run = run.name;
     out.devices = devices;
     out.training = speedUpOf(timesOf(reference, trainingOf), timesOf(run, trainingOf));
-    out.epoch = speedUpOf(timesOf(reference, laterEpochOf), timesOf(run, laterEpochOf));
+    out.epoch = speedUpOf(timesOf(reference, laterEpochS), timesOf(run, laterEpochS));
     out.wholeRun = speedUpOf(timesOf(reference, wholeOf), timesOf(run, wholeOf));
     out.accuracyDifference = differenceOf(reference, run, accuracyOf);
     out.lossDifference = differenceOf(reference, run, lossOf);
@@ -109,11 +101,34 @@ void decideFamilies(std::vector<PairJudgement> &pairs) {
     }
 }
 
-/// One more repeat of both, launch to exit.
-std::optional<double> roundTimeOf(const Cell &reference, const std::vector<Cell> &cells, const std::string &run) {
+/// One more round of the experiment; without one, one more repeat of both. Launch to exit.
+std::optional<double> roundTimeOf(const ResultTable &table, const Cell &reference, const std::vector<Cell> &cells,
+                                  const std::string &run) {
+    if (table.roundS)
+        return table.roundS;
     const auto cell = std::ranges::find(cells, run, &Cell::name);
     const auto before = median(valuesOf(reference, wholeOf)), after = median(valuesOf(*cell, wholeOf));
     return before && after ? std::optional(*before + *after) : std::nullopt;
+}
+
+std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::vector<PairJudgement> &pairs) {
+    std::vector<Settling> open;
+    for (const PairJudgement &pair : pairs)
+        if (pair.settling)
+            open.push_back(*pair.settling);
+    const std::optional<MoreRounds> more = roundsToSettle(open);
+    if (!more || !table.extendable)
+        return std::nullopt;
+    SuggestedRun out;
+    out.experiment = table.experiment;
+    out.rounds = more->rounds;
+    out.name = std::to_string(more->rounds) + (more->rounds == 1 ? " repeat" : " repeats");
+    if (table.roundS)
+        out.name += ", about " + timeLeft(*table.roundS * more->rounds).toStdString();
+    out.why = more->forWidth
+                  ? "Every run so many times more, in rounds: the 95 % intervals would then reach about ±5 %."
+                  : "Every run so many times more, in rounds: a difference of the size seen would then be told.";
+    return out;
 }
 
 std::string listed(const std::vector<std::string> &names) {
@@ -150,7 +165,8 @@ private:
     std::vector<Entry> m_entries;
 };
 
-std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs) {
+std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+                                        const std::optional<SuggestedRun> &rounds) {
     Reservations out;
     for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable})
         for (const PairJudgement &pair : pairs)
@@ -169,6 +185,11 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
     for (const PairJudgement &pair : pairs)
         if (pair.settling)
             out.add("settling " + pair.run, pair.run, settlingText(*pair.settling));
+    for (const PairJudgement &pair : pairs)
+        if (pair.settling && rounds)
+            out.add("rounds", pair.run,
+                    "lockstepctl repeat " + rounds->experiment + " " + std::to_string(rounds->rounds) + " adds " +
+                        rounds->name + ".");
     for (const PairJudgement &pair : pairs) {
         if (!pair.attribution)
             continue;
@@ -199,9 +220,10 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     decideFamilies(out.pairs);
     for (PairJudgement &pair : out.pairs)
         if (pair.training)
-            pair.settling = settlingOf(*pair.training, roundTimeOf(*reference, cells, pair.run));
+            pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, cells, pair.run));
+    out.settling = settlingRounds(table, out.pairs);
     out.sentence = verdictSentence(table, cells, out.pairs);
-    out.reservations = reservationsOf(cells, out.pairs);
+    out.reservations = reservationsOf(cells, out.pairs, out.settling);
     return out;
 }
 

@@ -33,6 +33,9 @@ struct Judgement {
     std::string reference;
     std::string sentence; ///< a manager reads it, an engineer checks it; empty until something can be said
     std::vector<std::string> reservations; ///< a sentence each: what keeps the sentence from being taken at its word
+    /// Rounds of the experiment that would settle what these repeats can't; absent where nothing is left, where they would be too
+    /// many, and while its runs go on.
+    std::optional<SuggestedRun> settling;
     std::vector<PairJudgement> pairs;
     std::vector<Bottleneck> bottlenecks; ///< one a cell
 };

@@ -101,6 +101,13 @@ Json jsonOf(const PairJudgement &pair) {
             {"attribution", jsonOf(pair.attribution)}};
 }
 
+Json roundsJson(const std::optional<SuggestedRun> &rounds) {
+    if (!rounds)
+        return nullptr;
+    return {
+        {"experiment", rounds->experiment}, {"rounds", rounds->rounds}, {"name", rounds->name}, {"why", rounds->why}};
+}
+
 Json jsonOf(const Bottleneck &bottleneck) {
     return {{"run", bottleneck.run},
             {"bound", std::string(toString(bottleneck.bound))},
@@ -115,6 +122,7 @@ std::string toJson(const Judgement &judgement) {
     const Json json = {{"reference", judgement.reference.empty() ? Json(nullptr) : Json(judgement.reference)},
                        {"sentence", judgement.sentence.empty() ? Json(nullptr) : Json(judgement.sentence)},
                        {"reservations", judgement.reservations},
+                       {"suggested_rounds", roundsJson(judgement.settling)},
                        {"pairs", listOf(judgement.pairs, jsonOf)},
                        {"bottlenecks", listOf(judgement.bottlenecks, jsonOf)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -8,6 +8,7 @@
 #include "analysis/compare/row_figures.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
+#include "experiment/more_rounds.h"
 #include "experiment/plan.h"
 #include "experiment/run_names.h"
 #include "ipc/metrics.h"
@@ -140,6 +141,17 @@ void computeSpeedUps(ResultTable &table) {
     }
 }
 
+/// From the experiment's own runs.
+std::optional<double> roundTimeS(const Experiment &experiment, const std::vector<RunOutcome> &outcomes) {
+    ExperimentClock clock;
+    clock.runTimeS = [&](int entry) -> std::optional<double> {
+        const std::string &run = experiment.entries[std::size_t(entry)].run;
+        const auto found = std::ranges::find(outcomes, run, &RunOutcome::run);
+        return found == outcomes.end() ? std::nullopt : found->runTimeS;
+    };
+    return roundS(experiment, clock);
+}
+
 using Group = std::vector<const RunOutcome *>;
 
 std::string nameOf(const RunOutcome &outcome) {
@@ -193,6 +205,10 @@ ResultTable resultTable(const Experiment &experiment, const std::vector<RunOutco
     ResultTable table;
     table.title = experiment.title;
     table.reference = experiment.reference;
+    table.experiment = experiment.id;
+    table.extendable = experiment.over();
+    if (table.extendable) // it is dear, and until then nobody asks
+        table.roundS = roundTimeS(experiment, outcomes);
     std::vector<std::string> order;
     std::map<std::string, std::vector<const ExperimentEntry *>> groups;
     for (const ExperimentEntry &entry : experiment.entries) {

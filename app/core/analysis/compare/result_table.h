@@ -18,16 +18,17 @@ struct ResultRow {
     std::string kind; ///< "measured here", "not run here", or "published, 8 × H100, sum of epoch durations"
     std::string method, backend, loader, augment, model, dataset, device;
     int devices = 1;
-    std::optional<int> workers;                  ///< per process
-    int repeats = 0;                             ///< done ones, the medians' base
-    int planned = 0;                             ///< as many were asked for
-    std::string state;                           ///< "done", "running", "queued", "failed", "stopped", "not run"
-    std::vector<MergedEpoch> epochs;             ///< median duration and loss per epoch over repeats
-    std::optional<double> firstEpochS;           ///< median of the first epoch
-    std::optional<double> epochMedianS;          ///< median of the later epochs (of the first when there is one only)
+    std::optional<int> workers;      ///< per process
+    int repeats = 0;                 ///< done ones, which the figures are of
+    int planned = 0;                 ///< as many were asked for
+    std::string state;               ///< "done", "running", "queued", "failed", "stopped", "not run"
+    std::vector<MergedEpoch> epochs; ///< median duration and loss per epoch over repeats
+    /// Times are geometric means over the repeats, as the factors are: two of them divided give the factor.
+    std::optional<double> firstEpochS;
+    std::optional<double> epochMedianS; ///< of each repeat's median later epoch (of the first when there is one only)
     std::vector<Repeat> trainingTimes, runTimes; ///< total training time, and launch to exit, of each done repeat
-    std::optional<double> totalTrainingTimeS, runTimeS; ///< medians over repeats
-    std::optional<double> publishedTimeS;               ///< its kind is in `kind`
+    std::optional<double> totalTrainingTimeS, runTimeS;
+    std::optional<double> publishedTimeS; ///< its kind is in `kind`
     std::optional<double> speedUpTraining,
         speedUpRun;                   ///< the reference's measured time ÷ this one's, of geometric means
     std::optional<double> efficiency; ///< speedUpTraining ÷ devices, of several; once judged as PairJudgement's
@@ -57,6 +58,9 @@ struct ResultTable {
     std::vector<std::string> notes;        ///< the recipe's, contradictions
     std::string verdict;                   ///< the judgement's sentence; empty: not judged
     std::vector<std::string> reservations; ///< what keeps it from being taken at its word
+    std::string experiment;                ///< its id; empty: runs side by side
+    bool extendable = false;               ///< an experiment whose runs are over: rounds may be added
+    std::optional<double> roundS;          ///< one more round of it, launch to exit; absent: unknown
     std::string datasetNote;               ///< "Fashion-MNIST, 12,800 samples, 3 epochs (quick)"
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "analysis/compare/cell.h"
@@ -24,6 +25,20 @@ template <class Get> std::optional<double> medianOf(const std::vector<const RunO
         if (const std::optional<double> value = get(*run))
             values.push_back(*value);
     return median(std::move(values));
+}
+
+std::vector<Repeat> timesOf(const std::vector<const RunOutcome *> &runs,
+                            const std::function<std::optional<double>(const RunOutcome &)> &get) {
+    std::vector<Repeat> out;
+    for (const RunOutcome *run : runs)
+        if (const std::optional<double> value = get(*run))
+            out.push_back({*value, roundOf(*run)});
+    return out;
+}
+
+std::optional<double> firstEpochS(const RunOutcome &run) {
+    return !run.epochs.empty() && run.epochs.front().complete ? std::optional(run.epochs.front().durationS)
+                                                              : std::nullopt;
 }
 
 MetricValues medians(const std::vector<const MetricValues *> &repeats) {
@@ -177,16 +192,16 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     if (runs.empty())
         return;
     row.epochs = medianEpochs(runs);
-    takeEpochFigures(row);
-    for (const RunOutcome *run : runs)
-        if (isDone(*run)) {
-            if (run->totalTrainingTimeS)
-                row.trainingTimes.push_back({*run->totalTrainingTimeS, roundOf(*run)});
-            if (run->runTimeS)
-                row.runTimes.push_back({*run->runTimeS, roundOf(*run)});
-        }
-    row.totalTrainingTimeS = medianOf(runs, [](const RunOutcome &r) { return r.totalTrainingTimeS; });
-    row.runTimeS = medianOf(runs, [](const RunOutcome &r) { return isDone(r) ? r.runTimeS : std::nullopt; });
+    row.firstEpochS = geometricMeanOf(timesOf(runs, firstEpochS));
+    const std::vector<Repeat> later = timesOf(runs, laterEpochS);
+    row.epochMedianS = later.empty() ? row.firstEpochS : geometricMeanOf(later);
+    const auto training = [](const RunOutcome &run) { return run.totalTrainingTimeS; };
+    if (isDone(*runs.front())) {
+        row.trainingTimes = timesOf(runs, training);
+        row.runTimes = timesOf(runs, [](const RunOutcome &run) { return run.runTimeS; });
+    }
+    row.totalTrainingTimeS = geometricMeanOf(timesOf(runs, training));
+    row.runTimeS = geometricMeanOf(row.runTimes);
     row.testAccuracy = medianOf(runs, [](const RunOutcome &r) { return r.testAccuracy; });
     row.finalLoss = medianOf(runs, [](const RunOutcome &r) { return r.finalLoss; });
     std::vector<const MetricValues *> metrics;

@@ -13,9 +13,9 @@ struct PairJudgement;
 void takeConfig(const RunConfig &config, ResultRow &row);
 /// What a script said of itself; what it did not say stays unknown.
 void takeAbout(const RunOutcome &outcome, ResultRow &row);
-/// The first epoch and the median of the later ones, from row.epochs.
+/// Of published figures: the first epoch and the median of the later ones, from row.epochs.
 void takeEpochFigures(ResultRow &row);
-/// Medians over the repeats that are done; of a run still going, what it has so far.
+/// Over the repeats that are done, geometric means of times and medians of the rest; of a run still going, what it has so far.
 void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row);
 /// What the judgement says of a run beside its reference: intervals, and what accuracy and loss differ by.
 void takePair(const PairJudgement &pair, ResultRow &row);

@@ -9,7 +9,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr double fivePercent = 1.05;
+constexpr double fivePercent = 0.05;
 
 double degreesOf(IntervalMethod method, int repeats) {
     return method == IntervalMethod::Paired ? repeats - 1 : 2.0 * (repeats - 1);
@@ -21,6 +21,22 @@ std::optional<int> repeatsFor(double reach, double spread, IntervalMethod method
         if (studentQuantile(confidence, degreesOf(method, repeats)) * spread / std::sqrt(repeats) <= reach)
             return repeats;
     return std::nullopt;
+}
+
+/// How far the interval reaches on each side, in logarithms.
+double reachOf(const SpeedUp &speedUp) {
+    return std::log(*speedUp.high / *speedUp.low) / 2;
+}
+
+int repeatsOf(const SpeedUp &speedUp) {
+    return std::min(speedUp.referenceRepeats, speedUp.runRepeats);
+}
+
+/// As one repeat has it.
+double spreadOf(const SpeedUp &speedUp) {
+    const int repeats = repeatsOf(speedUp);
+    return reachOf(speedUp) * std::sqrt(repeats) /
+           studentQuantile(confidenceOf(speedUp.method), degreesOf(speedUp.method, repeats));
 }
 
 /// "about 12 repeats of each (9 more, 4 min 10 s)"
@@ -35,19 +51,25 @@ std::string repeatsText(int wanted, const Settling &settling) {
 
 } // namespace
 
+std::optional<double> widthOf(const SpeedUp &speedUp) {
+    return speedUp.hasInterval() ? std::optional(std::expm1(reachOf(speedUp))) : std::nullopt;
+}
+
+std::optional<int> repeatsForWidth(const SpeedUp &speedUp, double width) {
+    if (!speedUp.hasInterval())
+        return std::nullopt;
+    return repeatsFor(std::log1p(width), spreadOf(speedUp), speedUp.method, confidenceOf(speedUp.method));
+}
+
 std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double> roundS) {
     if (!speedUp.hasInterval() || speedUp.isDifferent() || speedUp.isEqual())
         return std::nullopt;
     Settling out;
-    out.repeats = std::min(speedUp.referenceRepeats, speedUp.runRepeats);
+    out.repeats = repeatsOf(speedUp);
     out.roundS = roundS;
-    const double reach = std::log(*speedUp.high / *speedUp.low) / 2;
-    const double confidence = confidenceOf(speedUp.method);
-    const double spread =
-        reach * std::sqrt(out.repeats) / studentQuantile(confidence, degreesOf(speedUp.method, out.repeats));
-    out.forFivePercent = repeatsFor(std::log(fivePercent), spread, speedUp.method, confidence);
-    out.forDifference = repeatsFor(std::fabs(std::log(speedUp.factor)), spread, speedUp.method,
-                                   1 - (1 - confidence) / std::max(1, speedUp.comparisons));
+    out.forFivePercent = repeatsForWidth(speedUp, fivePercent);
+    out.forDifference = repeatsFor(std::fabs(std::log(speedUp.factor)), spreadOf(speedUp), speedUp.method,
+                                   1 - (1 - confidenceOf(speedUp.method)) / std::max(1, speedUp.comparisons));
     return out;
 }
 
@@ -60,6 +82,19 @@ std::string settlingText(const Settling &settling) {
         return out + "and the interval lies within ±5 % of its middle already.";
     return out + (settling.forFivePercent ? repeatsText(*settling.forFivePercent, settling) : tooMany) +
            " would put the interval within ±5 % of its middle.";
+}
+
+std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all) {
+    std::optional<MoreRounds> out;
+    for (const bool forWidth : {true, false}) {
+        for (const Settling &one : all)
+            if (const std::optional<int> wanted = forWidth ? one.forFivePercent : one.forDifference;
+                wanted && *wanted > one.repeats && (!out || out->rounds < *wanted - one.repeats))
+                out = {*wanted - one.repeats, forWidth};
+        if (out)
+            break;
+    }
+    return out;
 }
 
 } // namespace lockstep::core

@@ -7,6 +7,7 @@
 // number: tests/app/core/analysis/settling_test.cpp compares it with what it took.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/compare/statistics.h"
 
@@ -21,9 +22,16 @@ struct Settling {
     std::optional<int> forDifference;
     /// The same until the interval reaches no further than 5 % on each side.
     std::optional<int> forFivePercent;
-    std::optional<double> roundS; ///< one more repeat of both, launch to exit; absent: unknown
+    /// One more repeat of both, in an experiment one more round of all its runs, launch to exit; absent: unknown.
+    std::optional<double> roundS;
     bool operator==(const Settling &) const = default;
 };
+
+/// How far an interval reaches on each side of the factor, as a share: 0.05 where it goes from factor ÷ 1.05 to factor × 1.05.
+[[nodiscard]] std::optional<double> widthOf(const SpeedUp &speedUp);
+/// About how many repeats of each it takes until an interval reaches no further than `width`, by the spread so far; absent without an
+/// interval, and where it is more than mostRepeatsToSettle.
+[[nodiscard]] std::optional<int> repeatsForWidth(const SpeedUp &speedUp, double width);
 
 /// Absent where nothing is left to settle: no interval, a difference that is told apart, or runs that are equal.
 [[nodiscard]] std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double> roundS);
@@ -31,5 +39,13 @@ struct Settling {
 /// "About 12 repeats of each (9 more, 4 min 10 s) would tell a difference of the size seen, about 7 (…) would put the interval
 /// within ±5 %."
 [[nodiscard]] std::string settlingText(const Settling &settling);
+
+/// What to add to an experiment: rounds, and what they are for.
+struct MoreRounds {
+    int rounds = 0;
+    bool forWidth = false; ///< for ±5 %; else the intervals are so narrow already, and it is for the differences seen
+};
+/// As many as the slowest of these comparisons to settle needs; absent where none can be settled by mostRepeatsToSettle.
+[[nodiscard]] std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all);
 
 } // namespace lockstep::core

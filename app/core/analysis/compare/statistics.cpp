@@ -163,6 +163,10 @@ double confidenceOf(IntervalMethod method) {
     return method == IntervalMethod::Paired ? confidenceOfEither : confidence;
 }
 
+std::string equalWithinText() {
+    return "within ±" + std::to_string(std::lround(100 * equalWithin)) + " %";
+}
+
 MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<Repeat> &to) {
     const Moments a = momentsOf(valuesOf(from)), b = momentsOf(valuesOf(to));
     MeanDifference out;
@@ -189,6 +193,10 @@ MeanDifference differenceOf(const std::vector<Repeat> &from, const std::vector<R
     else
         out.chance = out.value == 0 ? 1 : 0;
     return out;
+}
+
+std::optional<double> geometricMeanOf(const std::vector<Repeat> &times) {
+    return isUsable(times) ? std::optional(std::exp(momentsOf(valuesOf(logsOf(times))).mean)) : std::nullopt;
 }
 
 std::optional<double> meanFactorOf(const std::vector<Repeat> &reference, const std::vector<Repeat> &run) {

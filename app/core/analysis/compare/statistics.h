@@ -35,6 +35,8 @@ inline constexpr int repeatsForInterval = 3;
 
 /// Speed-ups nearer to 1 than that are called equal.
 inline constexpr double equalWithin = 0.03;
+/// "within ±3 %"
+[[nodiscard]] std::string equalWithinText();
 
 /// What one repeat measured. Repeats with the same round were made one soon after another; an empty round pairs with none.
 struct Repeat {
@@ -74,12 +76,15 @@ struct SpeedUp {
     [[nodiscard]] bool isDifferent() const { return different; }
     /// Whether the interval by itself leaves out 1.
     [[nodiscard]] bool leavesOutOne() const { return hasInterval() && (*low > 1 || *high < 1); }
-    /// Whether the whole interval lies within ±3 %: then "equal" is an answer, while "not distinguishable" is none.
+    /// Whether the whole interval lies within equalWithin: then "equal" is an answer, while "not distinguishable" is none.
     [[nodiscard]] bool isEqual() const {
         return hasInterval() && !different && *low >= 1 / (1 + equalWithin) && *high <= 1 + equalWithin;
     }
     bool operator==(const SpeedUp &) const = default;
 };
+
+/// exp of the mean logarithm: what factors are ratios of, and what a table gives as the time of several repeats. Absent as meanFactorOf().
+[[nodiscard]] std::optional<double> geometricMeanOf(const std::vector<Repeat> &times);
 
 /// Absent when either side has no time, or one that is not positive and finite. meanFactorOf() leaves out the interval, which takes
 /// most of the time.

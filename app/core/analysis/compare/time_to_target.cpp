@@ -43,16 +43,19 @@ std::optional<double> medianOf(const std::vector<TargetHit> &hits) {
 }
 
 std::string reachedText(const TimeToTarget &out) {
-    std::set<int> epochs;
+    std::set<int> known, interpolated,
+        before; // the epoch by whose end it was met, and that from which it was interpolated
     for (const TargetHit &hit : out.repeats)
-        if (hit.seconds)
-            epochs.insert(hit.epoch);
-    const int first = *epochs.begin(), last = *epochs.rbegin();
-    if (last == 1)
-        return "by the end of epoch 1";
-    if (first == 1)
-        return "by the end of epoch 1, or interpolated up to epoch " + std::to_string(last);
-    return "interpolated between epochs " + std::to_string(first - 1) + " and " + std::to_string(last);
+        if (hit.seconds && hit.after > 0) {
+            interpolated.insert(hit.epoch);
+            before.insert(hit.after);
+        } else if (hit.seconds)
+            known.insert(hit.epoch);
+    const auto number = [](int epoch) { return std::to_string(epoch); };
+    if (known.empty())
+        return "interpolated between epochs " + number(*before.begin()) + " and " + number(*interpolated.rbegin());
+    const std::string byThen = "by the end of epoch " + number(*known.rbegin());
+    return interpolated.empty() ? byThen : byThen + ", or interpolated up to epoch " + number(*interpolated.rbegin());
 }
 
 std::string howText(const TimeToTarget &out, const Target &target, std::size_t epochs) {
@@ -65,7 +68,11 @@ std::string howText(const TimeToTarget &out, const Target &target, std::size_t e
     if (out.reached > 0)
         text += " in " + std::to_string(int(out.repeats.size()) - out.reached) + " of " +
                 std::to_string(out.repeats.size()) + " repeats";
-    return text + ": best " + shown(target, *out.best) + " in " + std::to_string(epochs) +
+    std::optional<double> best; // of those that did not get there
+    for (const TargetHit &hit : out.repeats)
+        if (!hit.seconds && (!best || isBetter(target, *hit.best, *best)))
+            best = hit.best;
+    return text + ": best " + shown(target, *best) + " in " + std::to_string(epochs) +
            (epochs == 1 ? " epoch" : " epochs");
 }
 
@@ -116,6 +123,7 @@ TargetHit hitOf(const RunOutcome &run, const Target &target) {
     double start = 0;  // of training time, where this epoch begins
     double before = 0; // the last value known, at `beforeAt`
     std::optional<double> beforeAt;
+    int beforeEpoch = 0;
     for (const MergedEpoch &epoch : run.epochs) {
         if (!epoch.complete)
             break;
@@ -125,12 +133,14 @@ TargetHit hitOf(const RunOutcome &run, const Target &target) {
                 out.best = value;
             if (!out.seconds && isMet(target, *value)) {
                 out.epoch = epoch.epoch;
+                out.after = beforeEpoch;
                 // `before` misses the target and `value` meets it, so the two differ.
                 out.seconds =
                     beforeAt ? *beforeAt + (target.value - before) / (*value - before) * (end - *beforeAt) : end;
             }
             before = *value;
             beforeAt = end;
+            beforeEpoch = epoch.epoch;
         }
         start = end;
     }

@@ -27,6 +27,7 @@ struct Target {
 /// One repeat's way to the target.
 struct TargetHit {
     std::optional<double> seconds; ///< absent: not reached
+    int after = 0;                 ///< the last epoch before with a value, from which it is interpolated; 0: none
     int epoch = 0;                 ///< the epoch by whose end it was met, from 1; 0: not reached
     std::optional<double> best;    ///< the best value there was
     std::string round = {};        ///< as Repeat's

@@ -46,7 +46,7 @@ std::string phrase(const Mention &said, const std::string &reference, bool first
     if (said.speedUp.hasInterval() && !said.speedUp.isDifferent()) {
         const std::string range = " (" + rangeText(said.speedUp) + ").";
         if (said.speedUp.isEqual())
-            return name + ": equal to " + reference + " within ±3 %" + range;
+            return name + ": equal to " + reference + " " + equalWithinText() + range;
         return name + ": not distinguishable from " + reference +
                (said.speedUp.leavesOutOne() ? " among " + std::to_string(said.speedUp.comparisons) + " comparisons"
                                             : "") +
@@ -246,7 +246,7 @@ std::string causeText(const std::vector<Cell> &cells, const std::vector<PairJudg
         if (const PairJudgement *control = loadingControl(cells, pairs, pair))
             out += (within ? ": " : "; ") + control->run + " reaches " + times(control->training->factor) +
                    (!control->training->hasInterval() || control->training->isDifferent() ? ""
-                    : control->training->isEqual() ? ", equal to " + pair.reference + " within ±3 %"
+                    : control->training->isEqual() ? ", equal to " + pair.reference + " " + equalWithinText()
                                                    : ", not distinguishable from " + pair.reference) +
                    " by itself";
     return out + ".";

@@ -121,6 +121,8 @@ core::Recipe PlanDraft::effective() const {
             if (key == "device")
                 run.autoDevice = false;
         }
+    if (untilWidth)
+        out.untilWidth = untilWidth;
     return out;
 }
 

@@ -44,8 +44,9 @@ public:
     void setMethod(Method method, bool on);
 
     bool quick = false;
-    std::optional<int> repeats; ///< absent: the recipe's
-    int sideBySide = 1;         ///< runs that may go at once, on devices of their own
+    std::optional<int> repeats;                ///< absent: the recipe's
+    std::optional<core::WidthGoal> untilWidth; ///< absent: the recipe's, unless `repeats` says how many
+    int sideBySide = 1;                        ///< runs that may go at once, on devices of their own
     /// What the order of the rounds is drawn from unless the recipe says: kept while the plan is edited, drawn anew for each start.
     std::uint64_t orderSeed = core::newOrderSeed();
 

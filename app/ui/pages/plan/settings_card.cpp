@@ -21,6 +21,11 @@
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
+namespace {
+
+constexpr int untilWidthItem = -1; ///< among the numbers of repeats; 0: as the recipe says
+
+} // namespace
 
 SettingsCard::SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent)
     : Card(tr("Settings"), parent), m_draft(draft) {
@@ -69,11 +74,15 @@ QLayout *SettingsCard::buildOptions() {
     m_repeats->addItem(tr("set by the recipe"), 0);
     for (const int count : {1, 3, 5, 10})
         m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
-    m_repeats->setToolTip(
-        tr("How often each run is repeated, in rounds (A B C, B C A, …), so that differences can be told from noise"));
+    const core::WidthGoal goal;
+    m_repeats->addItem(tr("until %1").arg(QString::fromStdString(core::widthText(goal.width))), untilWidthItem);
+    m_repeats->setToolTip(tr("How often each run is repeated, in rounds (A B C, B C A, …), so that differences can be told from noise. Fewer than 3 repeats give no interval. Until %1: rounds are added until every 95 % interval is that narrow, %2 at most")
+                              .arg(QString::fromStdString(core::widthText(goal.width)))
+                              .arg(goal.mostRounds));
     connect(m_repeats, &QComboBox::currentIndexChanged, this, [this] {
         const int count = m_repeats->currentData().toInt();
-        m_draft.repeats = count ? std::optional(count) : std::nullopt;
+        m_draft.repeats = count > 0 ? std::optional(count) : std::nullopt;
+        m_draft.untilWidth = count == untilWidthItem ? std::optional(core::WidthGoal()) : std::nullopt;
         Q_EMIT edited();
     });
     auto *options = new QHBoxLayout;
@@ -135,6 +144,7 @@ void SettingsCard::begin(PlanDraft draft) {
     m_draft.quick = m_quick->isChecked();
     m_draft.sideBySide = m_sideBySide->currentData().toInt();
     m_draft.repeats.reset();
+    m_draft.untilWidth.reset();
     m_repeats->setCurrentIndex(0);
     const core::QuickVariant variant = m_draft.recipe().quick.value_or(core::QuickVariant{});
     setWords(m_quick, tr("Quick: %L1 images, %2 epochs, %3 repeats")

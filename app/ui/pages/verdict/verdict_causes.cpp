@@ -36,7 +36,7 @@ QList<WaterfallBar> waterfallBars(const core::Attribution &found, const QColor &
         const std::string_view name = core::toString(bar.cause);
         bars.append({QString::fromUtf8(name.data(), qsizetype(name.size())), bar.seconds, bar.low.value_or(bar.seconds),
                      bar.high.value_or(bar.seconds), false, bar.cause == core::Cause::Unattributed, run,
-                     causeHelp(bar.cause), bar.isDoubtful()});
+                     causeHelp(bar.cause)});
     }
     bars.append({QString::fromStdString(found.run), found.runS, 0, 0, true, false, run, {}});
     return bars;

@@ -19,13 +19,20 @@ constexpr std::size_t mostOffered = 3; // as in the terminal: most telling first
 
 QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run, const QKeySequence &shortcut,
                                   QWidget *parent) {
-    const QString why = QString::fromStdString(run.why), keys = shortcut.toString(QKeySequence::NativeText);
-    auto *button = new QPushButton(text, parent);
+    auto *button = new QPushButton(parent);
     button->setShortcut(shortcut);
-    button->setProperty("why", keys.isEmpty() ? why : QStringLiteral("%1 (%2)").arg(why, keys));
-    button->setAccessibleDescription(why);
+    describeSuggestion(*button, text, run);
     button->setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     return button;
+}
+
+void describeSuggestion(QPushButton &button, const QString &text, const core::SuggestedRun &run) {
+    const QKeySequence shortcut = button.shortcut(); // a new text takes it away
+    const QString why = QString::fromStdString(run.why), keys = shortcut.toString(QKeySequence::NativeText);
+    button.setText(text);
+    button.setShortcut(shortcut);
+    button.setProperty("why", keys.isEmpty() ? why : QStringLiteral("%1 (%2)").arg(why, keys));
+    button.setAccessibleDescription(why);
 }
 
 void letStart(const QList<QPushButton *> &buttons, bool startable, const QString &why) {

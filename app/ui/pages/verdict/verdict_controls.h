@@ -16,6 +16,8 @@ namespace lockstep::ui {
 /// A button that starts a suggested run; where the pointer rests it says why, and its keys where it has some.
 [[nodiscard]] QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run,
                                                 const QKeySequence &shortcut, QWidget *parent);
+/// The words of such a button.
+void describeSuggestion(QPushButton &button, const QString &text, const core::SuggestedRun &run);
 /// Whether such buttons can be pressed, and the word that they say of why not.
 void letStart(const QList<QPushButton *> &buttons, bool startable, const QString &why);
 

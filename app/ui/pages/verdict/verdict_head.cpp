@@ -7,6 +7,7 @@
 
 #include "analysis/compare/result_table.h"
 #include "analysis/compare/verdict.h"
+#include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
@@ -27,6 +28,10 @@ VerdictHead::VerdictHead(const Theme &theme, QWidget *parent) : Card({}, parent)
     m_reservations->setWordWrap(true);
     m_reservations->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     body()->addWidget(m_reservations);
+    m_addRounds = makeSuggestionButton({}, {}, QKeySequence(Qt::CTRL | Qt::Key_M), this);
+    m_addRounds->hide();
+    connect(m_addRounds, &QPushButton::clicked, this, [this] { Q_EMIT wanted(m_rounds); });
+    body()->addWidget(m_addRounds);
     connect(&m_theme, &Theme::changed, this, &VerdictHead::restyle);
     restyle();
 }
@@ -48,6 +53,12 @@ void VerdictHead::show(const core::ResultTable &table, bool complete) {
         reservations.append(QStringLiteral("• ") + QString::fromStdString(reservation));
     m_reservations->setText(reservations.join(QLatin1Char('\n')));
     m_reservations->setVisible(!reservations.isEmpty());
+}
+
+void VerdictHead::offer(const std::optional<core::SuggestedRun> &rounds) {
+    m_addRounds->setVisible(rounds.has_value());
+    m_rounds = rounds.value_or(core::SuggestedRun());
+    describeSuggestion(*m_addRounds, tr("Add %1").arg(QString::fromStdString(m_rounds.name)), m_rounds);
 }
 
 void VerdictHead::restyle() {

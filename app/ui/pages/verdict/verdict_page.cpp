@@ -55,6 +55,7 @@ QWidget *VerdictPage::buildBody() {
     QWidget *body = page.body;
     QVBoxLayout *layout = page.layout;
     layout->addWidget(m_head = new VerdictHead(m_theme, body));
+    connect(m_head, &VerdictHead::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
 
     auto *charts = new QHBoxLayout;
     charts->setSpacing(2 * grid);
@@ -156,6 +157,10 @@ QPushButton *VerdictPage::exportButton() const {
     return m_head->exportButton();
 }
 
+QPushButton *VerdictPage::roundsButton() const {
+    return m_head->roundsButton();
+}
+
 Waterfall *VerdictPage::waterfall() const {
     return m_difference->waterfall();
 }
@@ -221,6 +226,8 @@ void VerdictPage::refreshAdvice() {
     for (VerdictAdvice *advice : {m_fairness, m_bottlenecks})
         advice->setStartable(whyNot.isEmpty(), whyNot);
     controls()->setStartable(whyNot.isEmpty(), whyNot);
+    m_head->offer(m_results.judgement().judgement().settling);
+    letStart({roundsButton()}, whyNot.isEmpty(), whyNot);
     m_fairnessCard->setVisible(
         !m_results.judgement().judgement().pairs.empty()); // of one run alone there is nothing to ask
     m_fairness->setVisible(m_fairness->count() > 0);

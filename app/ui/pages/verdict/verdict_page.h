@@ -39,6 +39,7 @@ public:
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
     [[nodiscard]] QPushButton *exportButton() const;
+    [[nodiscard]] QPushButton *roundsButton() const; ///< adds the repeats that would settle it; hidden where none would
     [[nodiscard]] Waterfall *waterfall() const;
     [[nodiscard]] QComboBox *pairBox() const; ///< whose waterfall is drawn
     [[nodiscard]] VerdictControls *controls() const;

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
@@ -293,6 +294,31 @@ private Q_SLOTS:
             QVERIFY(request.kind == core::QueueRequest::Kind::Retry && !request.alone);
             QCOMPARE(experiment->entries[std::size_t(request.entry)].planned.name, std::string("DDP ×2"));
         }
+    }
+
+    void theRepeatsThatWouldSettleItAreQueuedByOnePressInTheSameExperiment() {
+        OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .ddpFactor = 1, .spread = 0.06});
+        QVERIFY2(verdict.page.sentence().contains("DDP ×2: not distinguishable"), qPrintable(verdict.page.sentence()));
+        QPushButton *button = verdict.page.roundsButton();
+        QVERIFY(button->isVisibleTo(&verdict.page) && button->isEnabled());
+        const QRegularExpressionMatch words =
+            QRegularExpression(QStringLiteral("^Add (\\d+) repeats?, about \\d+ .*s$")).match(button->text());
+        QVERIFY2(words.hasMatch(), qPrintable(button->text()));
+        const std::vector<std::string> reservations = verdict.workspace.results().table().reservations;
+        const std::string command =
+            "lockstepctl repeat " + verdict.id + " " + words.captured(1).toStdString() + " adds ";
+        QVERIFY(std::ranges::any_of(reservations,
+                                    [&](const std::string &each) { return each.find(command) != std::string::npos; }));
+        button->click();
+        const auto asked = core::takeRequests(core::experimentFolder(verdict.id));
+        QCOMPARE(asked.size(), std::size_t(1));
+        QVERIFY(asked[0].kind == core::QueueRequest::Kind::Repeat);
+        QCOMPARE(asked[0].rounds, words.captured(1).toInt());
+    }
+
+    void whatIsToldApartNeedsNoFurtherRepeats() {
+        const OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3});
+        QVERIFY(verdict.page.roundsButton()->isHidden());
     }
 
     void dataParallelsStepIsDrawnBesideDdpsOnOneScaleAndInThePageThatIsExported() {

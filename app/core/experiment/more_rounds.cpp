@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/more_rounds.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "experiment/round_order.h"
+
+namespace lockstep::core {
+namespace {
+
+/// The first entry of each run that a further round repeats.
+std::vector<int> repeatable(const Experiment &experiment) {
+    std::vector<int> out;
+    const auto &entries = experiment.entries;
+    for (int i = 0; i < int(entries.size()); ++i) {
+        const PlannedRun &planned = entries[std::size_t(i)].planned;
+        const auto isSame = [&](const ExperimentEntry &other) { return other.planned.name == planned.name; };
+        const bool first = std::ranges::find_if(entries, isSame) == entries.begin() + i;
+        const bool wanted = std::ranges::any_of(entries, [&](const ExperimentEntry &other) {
+            return isSame(other) && other.planned.runnable() && other.state != EntryState::NotRun;
+        });
+        if (first && wanted)
+            out.push_back(i);
+    }
+    return out;
+}
+
+} // namespace
+
+int roundsOf(const Experiment &experiment) {
+    int rounds = 0;
+    for (const ExperimentEntry &entry : experiment.entries)
+        if (entry.planned.runnable())
+            rounds = std::max(rounds, entry.planned.repeat);
+    return rounds;
+}
+
+bool hasComparison(const Experiment &experiment) {
+    return repeatable(experiment).size() > 1;
+}
+
+Result<void> addRounds(Experiment &experiment, int rounds) {
+    if (rounds < 1 || rounds > mostRoundsAdded)
+        return fail(Error::badArgument(std::to_string(rounds) + " rounds can't be added to experiment " + experiment.id,
+                                       "ask for 1 to " + std::to_string(mostRoundsAdded)));
+    const std::vector<int> runs = repeatable(experiment);
+    if (runs.empty())
+        return fail(Error::badArgument("experiment " + experiment.id + " has no run that can be repeated",
+                                       "lockstepctl queue " + experiment.id + " says why each was left out"));
+    const int before = roundsOf(experiment), count = int(runs.size()), start = int(experiment.entries.size());
+    std::vector<int> waiting = experiment.queued();
+    // A draw of its own for each extension. A round alone is half of a pair: as listed it would favour whoever comes first.
+    const std::uint64_t seed = experiment.orderSeed == 0 ? 0 : experiment.orderSeed + std::uint64_t(before);
+    std::vector<int> drawn = drawRounds(count, rounds == 1 ? 2 : rounds, seed);
+    drawn.resize(std::size_t(count) * std::size_t(rounds));
+    for (int round = before + 1; round <= before + rounds; ++round)
+        for (const int run : runs) {
+            ExperimentEntry added;
+            added.planned = experiment.entries[std::size_t(run)].planned;
+            added.planned.repeat = round;
+            experiment.entries.push_back(std::move(added));
+        }
+    for (const int place : drawn)
+        waiting.push_back(start + place);
+    experiment.setQueued(waiting);
+    for (ExperimentEntry &entry : experiment.entries)
+        for (const int run : runs)
+            if (entry.planned.name == experiment.entries[std::size_t(run)].planned.name)
+                entry.planned.repeats = before + rounds;
+    return {};
+}
+
+std::optional<double> roundS(const Experiment &experiment, const ExperimentClock &clock) {
+    std::vector<TimedRun> waiting;
+    for (const int run : repeatable(experiment)) {
+        const std::optional<double> one = expectedS(experiment, run, clock);
+        if (!one)
+            return std::nullopt;
+        waiting.push_back({{experiment.entries[std::size_t(run)].planned.config, false}, *one});
+    }
+    return waiting.empty() ? std::nullopt : std::optional(timeSideBySide({}, waiting, experiment.sideBySide).seconds);
+}
+
+} // namespace lockstep::core
