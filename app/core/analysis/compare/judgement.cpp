@@ -163,6 +163,12 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
         if (int(cell.runs.size()) < repeatsForInterval)
             out.add("repeats", cell.name,
                     "fewer than 3 repeats, so no interval can be given and a few percent can be chance.");
+        const auto diverged =
+            std::ranges::find_if(cell.runs, [](const RunOutcome &run) { return !run.divergence.empty(); });
+        if (diverged != cell.runs.end())
+            out.add("diverged " + cell.name, cell.name,
+                    diverged->divergence + " in repeat " + std::to_string(diverged->repeat) +
+                        "; its times count, what it learnt may not.");
         if (std::ranges::any_of(cell.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", cell.name, "devices shared cores, so its times are not comparable.");
     }

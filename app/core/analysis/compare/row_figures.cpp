@@ -211,6 +211,9 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
             if (std::find(row.notes.begin(), row.notes.end(), contradiction) == row.notes.end())
                 row.notes.push_back(contradiction);
     for (const RunOutcome *run : all)
+        if (!run->divergence.empty())
+            row.notes.push_back("repeat " + std::to_string(run->repeat) + ": " + run->divergence);
+    for (const RunOutcome *run : all)
         if (run->oversubscribed) {
             row.notes.emplace_back("not comparable: oversubscribed");
             break;

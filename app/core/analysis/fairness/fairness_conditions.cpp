@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "experiment/run_names.h"
 #include "ipc/median.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::core::fairness {
 namespace {
@@ -102,7 +103,7 @@ struct Guest {
 };
 
 std::optional<double> shareOf(std::optional<double> partS, double wholeS) {
-    return partS && wholeS > 0 ? std::optional(*partS / wholeS) : std::nullopt;
+    return partS && isTimeOfWork(wholeS) ? std::optional(*partS / wholeS) : std::nullopt;
 }
 
 /// Cores that no rank was bound to; a run on GPUs alone leaves its host free.
