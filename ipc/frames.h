@@ -155,6 +155,7 @@ struct DeviceSample {
     std::optional<double> smActivity; ///< 0..1
     std::optional<double> memoryUsedBytes, memoryTotalBytes;
     std::optional<double> powerW, temperatureC, clockMhz;
+    std::optional<double> energyJ;     ///< a counter: joules since the GPU's driver was loaded
     std::vector<std::string> throttle; ///< NVML's throttle reasons in words
     bool operator==(const DeviceSample &) const = default;
 };

@@ -134,6 +134,7 @@ struct RunConditions {
     std::optional<int> threads;   ///< intra-op threads a device, as rank 0 says
     std::optional<Watching> watching;
     std::optional<Surroundings> surroundings;
+    std::optional<Energy> energy;
 };
 
 /// What a run amounts to, enough for the result table; from a RunStore whether live, replayed or compared.

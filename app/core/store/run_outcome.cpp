@@ -126,6 +126,7 @@ RunConditions conditionsOf(const RunStore &store) {
     if (const auto &result = store.result()) {
         out.watching = result->watching;
         out.surroundings = result->surroundings;
+        out.energy = result->energy;
     }
     return out;
 }

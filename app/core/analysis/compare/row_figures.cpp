@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analysis/compare/cell.h"
+#include "analysis/compare/energy.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
@@ -204,6 +205,11 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.nodes = middle->nodes;
     if (!middle->backend.empty() && isDistributed(row.method))
         row.backend = middle->backend;
+    row.energyGpusJ = medianOf(runs, gpusEnergyOf);
+    row.energyPackagesJ = medianOf(runs, packagesEnergyOf);
+    row.energyPerSampleJ = medianOf(runs, energyPerSampleOf);
+    row.gpuHoursWaiting = medianOf(runs, gpuHoursWaitingOf);
+    row.energyUnknown = row.energyPerSampleJ ? std::string() : whyEnergyUnknown(*middle);
     row.devicesUse = deviceUse(runs);
     row.utilisation = useText(row.devicesUse);
     for (const RunOutcome *run : all)
