@@ -20,7 +20,8 @@ inline constexpr DeviceField deviceFields[] = {{"utilization", &DeviceSample::ut
                                                {"memory_total_bytes", &DeviceSample::memoryTotalBytes},
                                                {"power_w", &DeviceSample::powerW},
                                                {"temperature_c", &DeviceSample::temperatureC},
-                                               {"clock_mhz", &DeviceSample::clockMhz}};
+                                               {"clock_mhz", &DeviceSample::clockMhz},
+                                               {"energy_j", &DeviceSample::energyJ}};
 
 [[nodiscard]] inline std::string_view nameOf(std::optional<double> DeviceSample::*value) {
     return std::ranges::find(deviceFields, value, &DeviceField::value)->name;

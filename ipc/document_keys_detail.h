@@ -108,6 +108,8 @@ public:
             const auto number = DocumentReader::realOf(value);
             if (!number)
                 return m_reader.mistake(key, "an object of numbers");
+            if (DocumentReader::isUnsoundDuration(key, *number))
+                return m_reader.mistake(std::string(key) + "." + name, expectedDuration(*number));
             numbers[name] = *number;
         });
         return *this;

@@ -165,6 +165,11 @@ public:
         return std::nullopt;
     }
 
+    /// Keys carry their units: one that ends in _s is a duration.
+    static bool isUnsoundDuration(std::string_view key, double value) {
+        return key.ends_with("_s") && !isDuration(value);
+    }
+
 private:
     const Json *find(const char *key, bool (Json::*is)() const noexcept, const char *expected) {
         if (!m_object.is_object())
@@ -186,6 +191,8 @@ private:
         const auto number = realOf(*found);
         if (!number)
             mistake(key, "a number");
+        else if (isUnsoundDuration(key, *number))
+            mistake(key, expectedDuration(*number));
         return number;
     }
     std::optional<std::int64_t> readWhole(const char *key, std::int64_t high) {

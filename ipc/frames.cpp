@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "ipc/sound_values.h"
+
 namespace lockstep {
 
 namespace {
@@ -44,6 +46,13 @@ const std::vector<std::string_view> &additivePhases() {
     static const std::vector<std::string_view> phases{phase::load,    phase::h2d,       phase::forward, phase::backward,
                                                       phase::exposed, phase::optimizer, phase::other};
     return phases;
+}
+
+std::optional<double> notFiniteIn(const LossWindow &loss) {
+    for (const double value : {loss.mean, loss.last, loss.min, loss.max})
+        if (!isFiniteValue(value))
+            return value;
+    return std::nullopt;
 }
 
 std::string_view typeOf(const Frame &frame) {

@@ -89,6 +89,8 @@ struct LossWindow {
     double min = 0, mean = 0, max = 0, last = 0; ///< the mean is weighted by samples; all may be non-finite
     bool operator==(const LossWindow &) const = default;
 };
+/// The first of mean, last, min and max that is NaN or infinite (ipc/sound_values.h); absent: none is.
+[[nodiscard]] std::optional<double> notFiniteIn(const LossWindow &loss);
 
 /// DP: one device's own time by phase, in those parts of a step that devices do in parallel: parallel_forward,
 /// parallel_backward and, where each device updates its own copy, optimizer.
@@ -153,6 +155,7 @@ struct DeviceSample {
     std::optional<double> smActivity; ///< 0..1
     std::optional<double> memoryUsedBytes, memoryTotalBytes;
     std::optional<double> powerW, temperatureC, clockMhz;
+    std::optional<double> energyJ;     ///< a counter: joules since the GPU's driver was loaded
     std::vector<std::string> throttle; ///< NVML's throttle reasons in words
     bool operator==(const DeviceSample &) const = default;
 };
@@ -203,6 +206,9 @@ struct AlertFrame {
     std::optional<std::int64_t> step;
     bool operator==(const AlertFrame &) const = default;
 };
+
+/// Kinds of alerts that say that frames are missing from a log.
+inline constexpr std::string_view malformedFrameKind = "malformed_frame", framesLostKind = "frames_lost";
 
 struct HeartbeatFrame {
     bool operator==(const HeartbeatFrame &) const = default;

@@ -22,6 +22,7 @@ namespace dom = simdjson::dom;
 constexpr std::int64_t maxRank = 1'000'000;
 constexpr std::int64_t maxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t maxInt64 = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t latestNs = maxInt64 / 2; // so that the longest duration can be added
 constexpr std::size_t maxDepth = 32;
 
 void readPhases(ObjectReader &reader, PhaseTimes &phases) {
@@ -33,8 +34,8 @@ void readPhases(ObjectReader &reader, PhaseTimes &phases) {
             return reader.mistake().set("phases", "an object of objects");
         ObjectReader time(value.get_object().value_unsafe(), reader.mistake());
         PhaseTime &phase = phases[std::string(name)];
-        time.real("sum_s", phase.sumS);
-        time.real("max_s", phase.maxS);
+        time.duration("sum_s", phase.sumS, "phases." + std::string(name) + ".sum_s");
+        time.duration("max_s", phase.maxS, "phases." + std::string(name) + ".max_s");
     });
 }
 
@@ -86,8 +87,8 @@ ProcessSample readProcess(ObjectReader &reader) {
     ProcessSample process;
     reader.integer("rank", process.rank, 0, maxRank);
     reader.integer("pid", process.pid, 0, maxInt64);
-    reader.real("cpu_cores", process.cpuCores);
-    reader.real("rss_bytes", process.rssBytes);
+    reader.finite("cpu_cores", process.cpuCores);
+    reader.finite("rss_bytes", process.rssBytes);
     return process;
 }
 
@@ -130,8 +131,8 @@ void read(ObjectReader &reader, StateFrame &state) {
     reader.integer("world_size", state.worldSize, 1, maxRank);
     reader.integer("threads", state.threads, 0, maxInt);
     reader.text("scheduling", state.scheduling);
-    reader.integer("total_steps", state.totalSteps, 0, maxInt64);
-    reader.integer("steps_per_epoch", state.stepsPerEpoch, 0, maxInt64);
+    reader.integer("total_steps", state.totalSteps, 0, mostCounted);
+    reader.integer("steps_per_epoch", state.stepsPerEpoch, 0, mostCounted);
     reader.integer("epochs", state.epochs, 0, maxInt);
     reader.array("replica_batch", [&](const dom::element &item) {
         std::int64_t samples = -1;
@@ -144,10 +145,10 @@ void read(ObjectReader &reader, StateFrame &state) {
 
 void read(ObjectReader &reader, StepsFrame &steps) {
     reader.integer("epoch", steps.epoch, 1, maxInt);
-    reader.integer("first_step", steps.firstStep, 0, maxInt64);
-    reader.integer("last_step", steps.lastStep, 0, maxInt64);
-    reader.integer("count", steps.count, 0, maxInt64);
-    reader.integer("samples", steps.samples, 0, maxInt64);
+    reader.integer("first_step", steps.firstStep, 0, mostCounted);
+    reader.integer("last_step", steps.lastStep, 0, mostCounted);
+    reader.integer("count", steps.count, 0, mostCounted);
+    reader.integer("samples", steps.samples, 0, mostCounted);
     if (steps.lastStep < steps.firstStep)
         reader.mistake().set("last_step", "first_step or more");
     if (auto loss = reader.object("loss")) {
@@ -165,40 +166,42 @@ void read(ObjectReader &reader, StepsFrame &steps) {
 void read(ObjectReader &reader, EpochFrame &epoch) {
     reader.integer("epoch", epoch.epoch, 1, maxInt);
     reader.real("loss", epoch.loss);
-    reader.notNegative("duration_s", epoch.durationS);
-    reader.integer("samples", epoch.samples, 0, maxInt64);
-    reader.integer("steps", epoch.steps, 0, maxInt64);
-    reader.integer("start_mono_ns", epoch.startMonoNs, 0, maxInt64);
-    reader.integer("ready_batches", epoch.readyBatches, 0, maxInt64);
+    reader.duration("duration_s", epoch.durationS);
+    reader.integer("samples", epoch.samples, 0, mostCounted);
+    reader.integer("steps", epoch.steps, 0, mostCounted);
+    if (epoch.steps > 0 && !isTimeOfWork(epoch.durationS))
+        reader.mistake().set("duration_s", "a nanosecond or more for an epoch that has steps, but is " +
+                                               valueInWords(epoch.durationS));
+    reader.integer("start_mono_ns", epoch.startMonoNs, 0, latestNs);
+    reader.integer("ready_batches", epoch.readyBatches, 0, mostCounted);
     readPhases(reader, epoch.phases);
     readReplicas(reader, epoch.replicas);
     readScalars(reader, epoch.scalars);
     reader.objects("devices", [&](ObjectReader &object) {
         DeviceEpochUse &use = epoch.devices.emplace_back();
         object.text("device", use.device, true);
-        object.real("utilization_mean", use.utilizationMean);
-        object.real("utilization_max", use.utilizationMax);
-        object.real("memory_mean_bytes", use.memoryMeanBytes);
-        object.real("memory_max_bytes", use.memoryMaxBytes);
+        object.finite("utilization_mean", use.utilizationMean);
+        object.finite("utilization_max", use.utilizationMax);
+        object.finite("memory_mean_bytes", use.memoryMeanBytes);
+        object.finite("memory_max_bytes", use.memoryMaxBytes);
     });
 }
 
 void read(ObjectReader &reader, EvalFrame &eval) {
     reader.integer("epoch", eval.epoch, 1, maxInt);
-    reader.real("accuracy", eval.accuracy);
-    if (eval.accuracy < 0 || eval.accuracy > 1)
-        reader.mistake().set("accuracy", "from 0 to 1");
+    reader.share("accuracy", eval.accuracy);
     reader.real("loss", eval.loss);
-    reader.integer("samples", eval.samples, 0, maxInt64);
+    reader.integer("samples", eval.samples, 0, mostCounted);
     reader.array("per_class_accuracy", [&](const dom::element &item) {
-        if (!readReal(item, eval.perClassAccuracy.emplace_back()))
-            reader.mistake().set("per_class_accuracy", "a list of numbers");
+        double &share = eval.perClassAccuracy.emplace_back();
+        if (!readReal(item, share) || !(isShare(share) || std::isnan(share))) // NaN: no sample of that class
+            reader.mistake().set("per_class_accuracy", "a list of numbers from 0 to 1");
     });
-    reader.notNegative("duration_s", eval.durationS);
+    reader.duration("duration_s", eval.durationS);
 }
 
 void read(ObjectReader &reader, DeviceFrame &frame) {
-    reader.notNegative("interval_s", frame.intervalS);
+    reader.duration("interval_s", frame.intervalS);
     reader.objects(
         "devices",
         [&](ObjectReader &object) {
@@ -208,7 +211,7 @@ void read(ObjectReader &reader, DeviceFrame &frame) {
             object.text("name", device.name);
             object.text("cores", device.cores);
             for (const DeviceField &field : deviceFields)
-                object.real(field.name, device.*field.value);
+                object.finite(field.name, device.*field.value);
             object.array("throttle", [&](const dom::element &item) {
                 std::string_view reason;
                 if (item.get_string().get(reason))
@@ -225,19 +228,19 @@ void read(ObjectReader &reader, DeviceFrame &frame) {
 
 void read(ObjectReader &reader, CommFrame &comm) {
     reader.integer("epoch", comm.epoch, 1, maxInt);
-    reader.integer("first_step", comm.firstStep, 0, maxInt64);
-    reader.integer("last_step", comm.lastStep, 0, maxInt64);
-    reader.real("exposed_s", comm.exposedS);
-    reader.real("wait_s", comm.waitS);
-    reader.real("hidden_s", comm.hiddenS);
+    reader.integer("first_step", comm.firstStep, 0, mostCounted);
+    reader.integer("last_step", comm.lastStep, 0, mostCounted);
+    reader.duration("exposed_s", comm.exposedS);
+    reader.duration("wait_s", comm.waitS);
+    reader.duration("hidden_s", comm.hiddenS);
     reader.objects("buckets", [&](ObjectReader &object) {
         BucketTime &bucket = comm.buckets.emplace_back();
         object.integer("bucket", bucket.bucket, 0, maxRank);
         object.integer("size_bytes", bucket.sizeBytes, 0, maxInt64);
-        object.integer("count", bucket.count, 0, maxInt64);
-        object.real("ready_s", bucket.readyS);
-        object.real("start_s", bucket.startS);
-        object.real("end_s", bucket.endS);
+        object.integer("count", bucket.count, 0, mostCounted);
+        object.finite("ready_s", bucket.readyS);
+        object.finite("start_s", bucket.startS);
+        object.finite("end_s", bucket.endS);
     });
 }
 
@@ -251,7 +254,7 @@ void read(ObjectReader &reader, AlertFrame &alert) {
     reader.text("severity", alert.severity, true);
     reader.text("kind", alert.kind, true);
     reader.text("message", alert.message, true);
-    reader.integer("step", alert.step, 0, maxInt64);
+    reader.integer("step", alert.step, 0, mostCounted);
 }
 
 void read(ObjectReader &, HeartbeatFrame &) {}
@@ -273,8 +276,8 @@ void read(ObjectReader &reader, LinkFrame &link) {
     reader.text("link", link.link, true);
     reader.text("reason", link.reason);
     reader.counter("next_seq", link.nextSeq);
-    reader.real("clock_offset_s", link.clockOffsetS);
-    reader.real("round_trip_s", link.roundTripS);
+    reader.finite("clock_offset_s", link.clockOffsetS);
+    reader.duration("round_trip_s", link.roundTripS);
 }
 
 void read(ObjectReader &, UnknownFrame &) {}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ipc/metric_totals.h"
 
+#include "ipc/sound_values.h"
+
 namespace lockstep {
 
 namespace {
@@ -30,7 +32,8 @@ void MetricTotals::keepKnown(Scalars &scalars) {
 MetricValues MetricTotals::valuesOf(const RankWindows &windows) const {
     MetricValues out;
     for (const auto &[name, ranks] : windows)
-        out.emplace(name, overRanks(m_specs.find(name)->second, ranks).sum);
+        if (const double value = overRanks(m_specs.find(name)->second, ranks).sum; isFiniteValue(value))
+            out.emplace(name, value);
     return out;
 }
 

@@ -20,6 +20,7 @@ public:
     void take(int rank, const StepsFrame &frame, Scalars scalars);
     void take(int rank, const EpochFrame &frame);
 
+    /// Without the metrics whose value is not finite.
     [[nodiscard]] MetricValues ofEpoch(int epoch) const;
     [[nodiscard]] MetricValues ofRun() const;
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ipc/error.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::detail {
 
@@ -135,10 +136,23 @@ public:
             m_mistake.set(key, "a number");
     }
 
-    void notNegative(std::string_view key, double &value) {
+    /// `named`: the key as the sentence should name it.
+    template <class T> void duration(std::string_view key, T &value, std::string_view named = {}) {
         real(key, value);
-        if (value < 0)
-            m_mistake.set(key, "0 or more");
+        if (const std::optional<double> seconds = value; seconds && !isDuration(*seconds))
+            m_mistake.set(named.empty() ? key : named, expectedDuration(*seconds));
+    }
+
+    template <class T> void finite(std::string_view key, T &value) {
+        real(key, value);
+        if (const std::optional<double> number = value; number && !isFiniteValue(*number))
+            m_mistake.set(key, "a finite number, but is " + valueInWords(*number));
+    }
+
+    void share(std::string_view key, double &value) {
+        real(key, value);
+        if (!isShare(value))
+            m_mistake.set(key, "from 0 to 1, but is " + valueInWords(value));
     }
 
     void text(std::string_view key, std::string &value, bool required = false) {

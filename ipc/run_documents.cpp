@@ -118,6 +118,16 @@ template <class Keys, Is<Surroundings> S> void describe(Keys &keys, S &around, c
     keys("throttle", around.throttle);
 }
 
+template <class Keys, Is<Energy> E> void describe(Keys &keys, E &energy, const std::string &) {
+    keys("gpus_j", energy.gpusJ);
+    keys("gpus_s", energy.gpusS);
+    keys("gpus_from", energy.gpusFrom);
+    keys("gpus_unknown", energy.gpusUnknown);
+    keys("packages_j", energy.packagesJ);
+    keys("packages_s", energy.packagesS);
+    keys("packages_unknown", energy.packagesUnknown);
+}
+
 template <class Keys, Is<RankExit> R> void describe(Keys &keys, R &exit, const std::string &) {
     keys("rank", exit.rank);
     keys("host", exit.host);
@@ -166,6 +176,7 @@ template <class Keys, Is<RunResult> R> void describe(Keys &keys, R &result, cons
     keys.object("summary", result.summary, what + "'s summary");
     keys.object("watching", result.watching, what + "'s watching");
     keys.object("surroundings", result.surroundings, what + "'s surroundings");
+    keys.object("energy", result.energy, what + "'s energy");
     nodeLogLines(keys, result.nodeLogLines);
     keys("log_lines", result.logLines);
 }

@@ -201,6 +201,20 @@ struct Surroundings {
     bool operator==(const Surroundings &) const = default;
 };
 
+/// Energy that was used on agent 0's machine while the run was sampled, launch to exit. What is absent is unknown, and
+/// a sentence says why.
+struct Energy {
+    std::optional<double> gpusJ; ///< of the run's GPUs
+    double gpusS = 0;            ///< time that gpusJ covers
+    std::string gpusFrom;        ///< "NVML's energy counter" or "power × time"
+    std::string gpusUnknown;     ///< why gpusJ is absent
+    /// Of this machine's processor packages (RAPL): everything that ran on them, not the run alone. Without memory.
+    std::optional<double> packagesJ;
+    double packagesS = 0;        ///< time that packagesJ covers
+    std::string packagesUnknown; ///< why packagesJ is absent
+    bool operator==(const Energy &) const = default;
+};
+
 struct RankExit {
     int rank = 0;
     std::string host;
@@ -219,6 +233,7 @@ struct RunResult {
     std::optional<Summary> summary;
     std::optional<Watching> watching;         ///< absent: an older run, or no sample was taken
     std::optional<Surroundings> surroundings; ///< absent: an older run, or no sample was taken
+    std::optional<Energy> energy;             ///< absent: an older run
     std::uint64_t logLines = 0;               ///< seq of the last line + 1, so that a reader knows when it has all
     /// The same for the other nodes' logs as far as agent 0 has them; empty for one node.
     std::map<int, std::uint64_t> nodeLogLines;

@@ -15,7 +15,7 @@
 #include "ipc/file_system.h"
 #include "ipc/models.h"
 #include "ipc/run_folder.h"
-#include "lab/forecast_record.h"
+#include "lab/forecast_grades.h"
 #include "lab/lab_report.h"
 #include "lab/probe_job.h"
 #include "output.h"
@@ -119,6 +119,7 @@ Result<std::vector<int>> devicesOf(const ForecastOptions &options, const Subject
 Json outcomeJson(const core::ForecastOutcome &outcome) {
     Json json = {{"runs", outcome.runs},
                  {"runs_before", outcome.runsBefore},
+                 {"runs_disturbed", outcome.disturbed},
                  {"measured_step_s", outcome.measuredStepS ? Json(*outcome.measuredStepS) : Json()}};
     if (outcome.grade) {
         json["error"] = outcome.grade->error;
@@ -132,6 +133,17 @@ std::string best(const char *method, const std::optional<int> &devices) {
         return {};
     return std::string("Best number of devices for ") + method + ": " + std::to_string(*devices) +
            (*devices == 1 ? " (more would not pay off)\n" : "\n");
+}
+
+std::string disturbedRuns(const std::vector<core::ForecastOutcome> &outcomes) {
+    int disturbed = 0;
+    for (const core::ForecastOutcome &outcome : outcomes)
+        disturbed += outcome.disturbed;
+    if (disturbed == 0)
+        return {};
+    return (disturbed == 1 ? "1 run since the forecast was disturbed and does"
+                           : std::to_string(disturbed) + " runs since the forecast were disturbed and do") +
+           std::string(" not grade it.\n");
 }
 
 std::string olderRuns(const std::vector<core::ForecastOutcome> &outcomes) {
@@ -158,7 +170,8 @@ std::string forecastText(const core::ForecastRecord &record) {
            std::to_string(forecast.bucketsBytes.size()) +
            (forecast.bucketsBytes.size() == 1 ? " bucket\n" : " buckets\n");
     Rows rows = {{"method", "devices", "step", "epoch", "speed-up", "communication", "measured step", "off by"}};
-    const auto outcomes = core::outcomesOf(record);
+    const std::vector<core::GradingRun> runs = core::readGradingRuns();
+    const auto outcomes = core::outcomesOf(record, runs);
     std::string lacking;
     for (std::size_t i = 0; i < forecast.rows.size(); ++i) {
         const core::ForecastRow &row = forecast.rows[i];
@@ -173,8 +186,10 @@ std::string forecastText(const core::ForecastRecord &record) {
                         text(core::shortTime(row.exposedS)), text(core::shortTime(outcomes[i].measuredStepS)),
                         grade ? text(core::percent(grade->error, 1)) + (grade->within ? "" : ", outside") : "-"});
     }
-    out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + best("DDP", forecast.bestDdp) +
-           best("a server", forecast.bestServer);
+    out += "\n" + aligned(rows) + lacking + olderRuns(outcomes) + disturbedRuns(outcomes) +
+           best("DDP", forecast.bestDdp) + best("a server", forecast.bestServer);
+    out += core::sentenceOf(record.calibration) + "\n" + core::sentenceOf(core::tallyOf(core::allForecasts(), runs)) +
+           "\n";
     for (const std::string &sentence : forecast.reservations)
         out += sentence + "\n";
     return out;
@@ -217,7 +232,10 @@ int show(const core::ForecastRecord &record, bool json) {
         return Done;
     }
     Json out = Json::parse(core::toJson(record));
-    const auto outcomes = core::outcomesOf(record);
+    const std::vector<core::GradingRun> runs = core::readGradingRuns();
+    const auto outcomes = core::outcomesOf(record, runs);
+    const core::ForecastTally tally = core::tallyOf(core::allForecasts(), runs);
+    out["all_forecasts"] = {{"graded", tally.graded}, {"held", tally.held}};
     for (std::size_t i = 0; i < outcomes.size(); ++i)
         out["rows"][i]["outcome"] = outcomeJson(outcomes[i]);
     print(out.dump(1) + "\n");
@@ -310,6 +328,8 @@ int forecastCommand(const ForecastOptions &options) {
     if (!made)
         return complain(Error::failed("the probes measured no step"));
     record.forecast = std::move(*made);
+    record.calibration = core::calibrationOf(core::tallyOf(core::allForecasts(), core::readGradingRuns()));
+    core::widen(record.forecast, record.calibration);
     if (placesOf(lab->nodes) != placesOf(record.config.nodes))
         record.forecast.reservations.push_back("The lab was measured " + core::whereMeasured(*lab) +
                                                ", not between the places of the forecast.");

@@ -102,7 +102,7 @@ void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {
                  .arg(told.name)
                  .arg(epoch.epoch)
                  .arg(all > 0 ? QStringLiteral("/%1").arg(all) : QString())
-                 .arg(core::significant(epoch.loss), core::seconds(epoch.durationS)));
+                 .arg(core::significant(epoch.lostLoss ? epoch.lostLoss : epoch.loss), core::seconds(epoch.durationS)));
     }
 }
 

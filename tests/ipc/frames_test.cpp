@@ -197,6 +197,19 @@ private Q_SLOTS:
         row("negative duration",
             R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":1,"accuracy":0.8,"samples":1,"duration_s":-1})",
             "duration_s");
+        row("a duration that is NaN",
+            R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":1,"accuracy":0.8,"samples":1,"duration_s":"NaN"})",
+            "0 or more, but is NaN");
+        row("an accuracy that is NaN",
+            R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":1,"accuracy":"NaN","samples":1,"duration_s":1})",
+            "from 0 to 1, but is NaN");
+        row("a negative phase", steps(R"(,"phases":{"load":{"sum_s":-1}})"),
+            "phases.load.sum_s\" should be a duration in seconds, 0 or more, but is -1");
+        row("more samples than there can be",
+            headed(R"(,"epoch":1,"first_step":0,"last_step":0,"count":1,"samples":9223372036854775807)"), "samples");
+        row("a device's power that is infinite",
+            R"({"type":"device","mono_ns":1,"wall_us":2,"interval_s":1,"devices":[{"device":"a","power_w":"Inf"}]})",
+            "power_w\" should be a finite number, but is infinite");
         row("device without a name", R"({"type":"device","mono_ns":1,"wall_us":2,"interval_s":1,"devices":[{}]})",
             "device");
         row("devices of numbers", R"({"type":"device","mono_ns":1,"wall_us":2,"interval_s":1,"devices":[1]})",

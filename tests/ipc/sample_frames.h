@@ -47,8 +47,9 @@ inline std::vector<Frame> sampleFrames() {
     epoch.devices.push_back({"GPU-1", std::nullopt, std::nullopt, std::nullopt, std::nullopt});
     bodies.push_back(epoch);
     bodies.push_back(EvalFrame{2, 0.8812, 0.33, 10000, {0.8, 0.9, 1.0, 0.0}, 0.4});
-    DeviceSample cpu{"cpu:0", "cpu", "Xeon", "0-1", 0.93, {}, 1e9, 2e9, {}, {}, {}, {}};
-    DeviceSample gpu{"GPU-1", "cuda", "H100", "", 1.0, 0.4, 1e10, 8e10, 350.5, 61.0, 1980.0, {"power cap", "thermal"}};
+    DeviceSample cpu{"cpu:0", "cpu", "Xeon", "0-1", 0.93, {}, 1e9, 2e9, {}, {}, {}, {}, {}};
+    DeviceSample gpu{
+        "GPU-1", "cuda", "H100", "", 1.0, 0.4, 1e10, 8e10, 350.5, 61.0, 1980.0, 5e6, {"power cap", "thermal"}};
     bodies.push_back(
         DeviceFrame{0.2, {cpu, gpu}, {{0, 12, 0.98, 1e8}}, ProcessSample{{}, 11, 0.01, 5e6}, {{{}, 99, 0.02, 7e7}}});
     bodies.push_back(DeviceFrame{0.2, {}, {}, {}, {}});

@@ -55,6 +55,20 @@ class Sender(Case):
         self.assertIn("NaN", means)
         self.assertTrue([mean for mean in means if isinstance(mean, float)])
 
+    def test_a_phase_that_took_no_duration_is_left_out_and_told_once(self):
+        script = ("import lockstep\nrun = lockstep.Run(method='baseline')\n"
+                  "for batch in run.epoch(1, range(4)):\n"
+                  "    run.times['comm'] = float('nan') if batch < 2 else 10**6\n"
+                  "    run.step(0.5, 8)\n"
+                  "run.close()\n")
+        self.agent("run", "--", sys.executable, "-c", script)
+        run = self.runs()[0]
+        sent = self.check_frames(run, 1, ["refused_time"])[0]
+        (alert,) = [frame for frame in sent if frame["type"] == "alert"]
+        self.assertIn("gave the phase comm a time of nan ns", alert["message"])
+        (epoch,) = [frame for frame in sent if frame["type"] == "epoch"]
+        self.assertAlmostEqual(epoch["phases"]["comm"]["sum_s"], 0.002)
+
     def test_a_stop_reaches_the_script(self):
         agent = subprocess.Popen([support.BIN / "lockstep-agent", "run", "--", sys.executable, TRAIN, "steps=100000"],
                                  env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -18,6 +18,7 @@
 
 #include "ipc/logging.h"
 #include "ipc/phase_sums.h"
+#include "ipc/sound_values.h"
 #include "trainer/data/safetensors.h"
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/settings_summary.h"
@@ -29,17 +30,13 @@ namespace {
 
 constexpr std::size_t spansAStep = 64; ///< laps, DP's parts and buckets of a step leave room in it
 
-std::string spell(double number) {
-    return std::isnan(number) ? "NaN" : number > 0 ? "infinite" : "minus infinite";
-}
-
 StepRecorder::Outputs outputsOf(Session &session) {
     return {[&session](StepsFrame window) { session.frames->send(std::move(window)); },
             [&session](std::int64_t step, double loss) {
                 AlertFrame alert;
                 alert.severity = "warning";
                 alert.kind = "non_finite_loss";
-                alert.message = "the loss of rank " + std::to_string(session.env.rank) + " is " + spell(loss) +
+                alert.message = "the loss of rank " + std::to_string(session.env.rank) + " is " + valueInWords(loss) +
                                 " since step " + std::to_string(step) + "; training goes on";
                 alert.step = step;
                 session.frames->send(alert);

@@ -14,6 +14,7 @@
 #include "export/report.h"
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
+#include "ipc/sound_values.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -86,12 +87,15 @@ std::string resultsCsv(const ResultTable &table) {
     return out;
 }
 
-Json finite(double value) {
-    if (std::isnan(value))
-        return "NaN";
-    if (std::isinf(value))
-        return value > 0 ? "Inf" : "-Inf";
-    return value;
+Json finite(std::optional<double> value) {
+    return orNull(finiteOrUnknown(value));
+}
+
+Json finite(const std::vector<double> &values) {
+    Json json = Json::array();
+    for (const double value : values)
+        json.push_back(finite(value));
+    return json;
 }
 
 Json metricsJson(const MetricValues &metrics) {
@@ -113,11 +117,11 @@ Json rowJson(const ResultRow &row) {
     json["dataset"] = orNull(row.dataset);
     json["augment"] = orNull(row.augment);
     json["runs"] = row.runs;
-    json["per_class_accuracy"] = row.perClassAccuracy;
+    json["per_class_accuracy"] = finite(row.perClassAccuracy);
     json["epochs"] = Json::array();
     for (const MergedEpoch &epoch : row.epochs) {
         Json one = {{"epoch", epoch.epoch}, {"duration_s", epoch.durationS}};
-        one["loss"] = epoch.loss ? finite(*epoch.loss) : Json(nullptr);
+        one["loss"] = finite(epoch.loss);
         one["test_accuracy"] = epoch.eval && !row.published ? Json(epoch.eval->accuracy) : Json(nullptr);
         if (epoch.readyBatches)
             one["ready_batches"] = *epoch.readyBatches;
@@ -352,10 +356,8 @@ std::string csvField(std::string_view text) {
 }
 
 std::string numberText(double value) {
-    if (std::isnan(value))
-        return "NaN";
-    if (std::isinf(value))
-        return value > 0 ? "Inf" : "-Inf";
+    if (!isFiniteValue(value))
+        return {};
     char buffer[32];
     const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
     return {buffer, end};

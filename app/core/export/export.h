@@ -71,7 +71,7 @@ struct Report {
 
 /// One CSV field, quoted when needed.
 [[nodiscard]] std::string csvField(std::string_view text);
-/// Shortest text that reads back to the same double; no locale.
+/// Shortest text that reads back to the same double, no locale; empty for one that is not finite.
 [[nodiscard]] std::string numberText(double value);
 
 } // namespace lockstep::core

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "export/report.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::core {
 namespace {
@@ -272,12 +273,13 @@ std::string lossSvg(const std::vector<ExportedCurve> &curves, int pointsALine) {
              i += each) { // lowest and highest of each stretch, in their order
             const auto first = curve.points.begin() + std::ptrdiff_t(i),
                        last = curve.points.begin() + std::ptrdiff_t(std::min(curve.points.size(), i + each));
-            auto [low, high] = std::minmax_element(
-                first, last, [](const LossPoint &a, const LossPoint &b) { return a.loss < b.loss; });
+            auto [low, high] = std::minmax_element(first, last, [](const LossPoint &a, const LossPoint &b) {
+                return isFiniteValue(a.loss) && (!isFiniteValue(b.loss) || a.loss < b.loss); // what isn't comes last
+            });
             if (high < low)
                 std::swap(low, high);
             for (const auto &point : {low, high})
-                if (std::isfinite(point->loss) &&
+                if (isFiniteValue(point->loss) &&
                     (line.points.empty() || line.points.back().first < double(point->step)))
                     line.points.emplace_back(double(point->step), point->loss);
         }

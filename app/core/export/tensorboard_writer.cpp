@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "ipc/run_folder.h"
+#include "ipc/sound_values.h"
 #include "store/load_run.h"
 
 namespace lockstep::core {
@@ -80,7 +81,9 @@ Result<TensorBoardWriter> TensorBoardWriter::open(const std::string &folder, con
     return TensorBoardWriter(own, std::move(*lock), start);
 }
 
-Result<void> TensorBoardWriter::append(const std::string &part, const std::vector<Scalar> &scalars) {
+/// Values that are not finite are left out: where training diverged, its curve ends.
+Result<void> TensorBoardWriter::append(const std::string &part, std::vector<Scalar> scalars) {
+    std::erase_if(scalars, [](const Scalar &scalar) { return !isFiniteValue(scalar.value); });
     if (scalars.empty())
         return {};
     auto file = m_files.find(part);

@@ -35,7 +35,7 @@ public:
 
 private:
     TensorBoardWriter(std::string folder, FileLock lock, std::int64_t startUs);
-    Result<void> append(const std::string &part, const std::vector<Scalar> &scalars);
+    Result<void> append(const std::string &part, std::vector<Scalar> scalars);
     void takeMetrics(const RunStore &store, int rank, std::vector<Scalar> &out);
     void takeEpochs(const RunStore &store, std::vector<Scalar> &run);
     void takeDevices(const RunStore &store, std::vector<Scalar> &run);

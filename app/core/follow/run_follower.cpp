@@ -231,7 +231,7 @@ void RunFollower::takeLine(std::string_view line, int hint) {
         m_copy->append(line);
     const Result<Frame> frame = m_decoder.decode(line);
     if (!frame)
-        return m_store->countUndecodable();
+        return m_store->refuse(frame.error());
     if (const auto *header = std::get_if<HeaderFrame>(&frame->body); header && header->format > logFormat)
         m_newerFormat = header->format;
     if (!frame->rank && frame->node.value_or(m_node) == m_node)

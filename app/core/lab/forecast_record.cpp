@@ -2,35 +2,19 @@
 #include "lab/forecast_record.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <map>
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/compare/result_table.h"
 #include "experiment/recipe.h"
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
-#include "ipc/median.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<std::string> idsIn(const std::string &folder, bool files) {
-    std::vector<std::string> ids;
-    std::error_code error;
-    for (const auto &entry : std::filesystem::directory_iterator(folder, error)) {
-        const std::string id = files ? entry.path().stem().string() : entry.path().filename().string();
-        if ((!files || entry.path().extension() == ".json") && isRunId(id))
-            ids.push_back(id);
-    }
-    std::sort(ids.rbegin(), ids.rend());
-    return ids;
-}
 
 Json jsonOf(const Interval &interval) {
     return {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
@@ -99,26 +83,6 @@ std::optional<int> countIn(const Json &json, const char *key) {
     return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<int>()) : std::nullopt;
 }
 
-/// Whether a step of the run computes what a step of the forecast does, whatever the method, the devices and the length.
-bool hasStepOf(const RunConfig &forecast, const RunConfig &run) {
-    RunConfig alike = forecast; // a batch that is given by device, and a linear learning rate, depend on the devices
-    for (const FieldSpec &field : runConfigFields())
-        if (field.effect == FieldEffect::Means)
-            (void)field.set(alike, field.get(run)); // it came from a config, so it is allowed
-    return std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
-        return field.effect != FieldEffect::Step || effectiveValue(field, alike) == effectiveValue(field, run);
-    });
-}
-
-std::optional<double> stepOf(const Summary &summary, const RunConfig &config) {
-    const double batch = double(globalBatch(config));
-    std::vector<double> steps;
-    for (const EpochSummary &epoch : summary.epochs)
-        if ((epoch.epoch > 1 || summary.epochs.size() == 1) && epoch.samples > 0 && batch > 0)
-            steps.push_back(epoch.durationS / std::ceil(double(epoch.samples) / batch));
-    return median(std::move(steps));
-}
-
 /// Newest first, until `take` says that it has enough.
 template <class Take> void eachForecast(const Take &take) {
     for (const std::string &id : listForecasts())
@@ -139,11 +103,6 @@ bool isFor(const ForecastRecord &record, const std::vector<NodePlace> &nodes) {
     return record.config.nodes.empty() == nodes.empty() &&
            placesOf(record.config.nodes) == placesOf(firstDevices(nodes, deviceCount(record.config)));
 }
-
-struct FoundSteps {
-    std::vector<double> steps;
-    int before = 0;
-};
 
 } // namespace
 
@@ -183,6 +142,9 @@ std::string toJson(const ForecastRecord &record) {
                        {"best_ddp_devices", orNull(record.forecast.bestDdp)},
                        {"best_server_devices", orNull(record.forecast.bestServer)},
                        {"reservations", record.forecast.reservations},
+                       {"interval_level", forecastLevel},
+                       {"widened_by", record.calibration.factor},
+                       {"widened_by_graded", record.calibration.graded},
                        {"rows", rows}};
     return json.dump(1) + "\n";
 }
@@ -224,6 +186,8 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.forecast.bestDdp = countIn(json, "best_ddp_devices");
         record.forecast.bestServer = countIn(json, "best_server_devices");
         record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
+        record.calibration.factor = json.value("widened_by", 1.0);
+        record.calibration.graded = json.value("widened_by_graded", 0);
         for (const Json &row : json.at("rows"))
             record.forecast.rows.push_back(forecastRowFrom(row));
         return record;
@@ -240,7 +204,13 @@ Result<void> writeForecast(const ForecastRecord &record) {
 }
 
 std::vector<std::string> listForecasts() {
-    return idsIn(forecastsFolder(), true);
+    std::vector<std::string> ids;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator(forecastsFolder(), error))
+        if (const std::string id = entry.path().stem().string(); entry.path().extension() == ".json" && isRunId(id))
+            ids.push_back(id);
+    std::sort(ids.rbegin(), ids.rend());
+    return ids;
 }
 
 std::optional<ForecastRecord> newestForecast() {
@@ -262,6 +232,15 @@ std::optional<ForecastRecord> newestForecastOf(std::string_view recipe) {
     return newest;
 }
 
+std::vector<ForecastRecord> allForecasts() {
+    std::vector<ForecastRecord> out;
+    eachForecast([&](ForecastRecord &record) {
+        out.push_back(std::move(record));
+        return false;
+    });
+    return out;
+}
+
 std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes) {
     std::vector<ForecastRecord> out;
     eachForecast([&](ForecastRecord &record) {
@@ -270,50 +249,6 @@ std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nod
             out.push_back(std::move(record));
         return false;
     });
-    return out;
-}
-
-std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most) {
-    std::map<std::pair<Method, int>, FoundSteps> steps;
-    std::vector<std::string> runs = idsIn(runsFolder(), false);
-    if (int(runs.size()) > most)
-        runs.resize(std::size_t(most));
-    for (const std::string &id : runs) {
-        const auto config = realFileSystem().readAll(runFolder(id).config());
-        const auto result = realFileSystem().readAll(runFolder(id).result());
-        const auto run = config ? runRecordFromJson(*config) : Result<RunRecord>(fail(config.error()));
-        const auto ended = result ? runResultFromJson(*result) : Result<RunResult>(fail(result.error()));
-        if (!run || !ended || isScript(*run) || !run->config || ended->state != RunState::Done || !ended->summary ||
-            !hasStepOf(record.config, *run->config))
-            continue;
-        // On nodes the places are part of the work; a single machine is identified by its name.
-        const bool here =
-            record.config.nodes.empty()
-                ? run->config->nodes.empty() && !run->machines.empty() && run->machines.front().host == record.host
-                : placesOf(run->config->nodes) ==
-                      placesOf(firstDevices(record.config.nodes, deviceCount(*run->config)));
-        const auto step = stepOf(*ended->summary, *run->config);
-        if (!step || !here)
-            continue;
-        FoundSteps &found = steps[{run->config->method, deviceCount(*run->config)}];
-        if (run->startWallUs < record.startWallUs)
-            ++found.before;
-        else
-            found.steps.push_back(*step);
-    }
-    std::vector<ForecastOutcome> out;
-    for (const ForecastRow &row : record.forecast.rows) {
-        ForecastOutcome outcome;
-        const auto found = steps.find({row.method, row.devices});
-        if (found != steps.end()) {
-            outcome.runsBefore = found->second.before;
-            outcome.runs = int(found->second.steps.size());
-            outcome.measuredStepS = median(std::move(found->second.steps)); // absent: none
-            if (outcome.measuredStepS)
-                outcome.grade = gradeForecast(row, *outcome.measuredStepS);
-        }
-        out.push_back(outcome);
-    }
     return out;
 }
 

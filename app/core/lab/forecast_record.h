@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // A forecast on disk, made before its runs: dataHome()/forecasts/ID.json. ID as a run's. Afterwards it is graded by the runs
-// of the same work on the same machine.
+// of the same work on the same machine (lab/forecast_grades.h). None is removed.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +14,16 @@
 
 namespace lockstep::core {
 
+/// The share of forecasts whose interval is to hold the measured step.
+inline constexpr double forecastLevel = 0.9;
+
+/// How intervals were widened to hold that share, from the grades of earlier forecasts (lab/forecast_grades.h).
+struct Calibration {
+    double factor = 1; ///< of the logarithmic distance from the forecast to either bound of the model
+    int graded = 0;    ///< forecasts that it rests on; 0: too few were graded, the model's own bounds stand
+    bool operator==(const Calibration &) const = default;
+};
+
 struct ForecastRecord {
     std::string id, title, lab, host,
         cpuModel;       ///< title: the recipe's or the run's name; lab: the one whose fit was used
@@ -22,15 +32,8 @@ struct ForecastRecord {
     std::optional<double> otherCores; ///< cores' worth that other programs took while probes ran; absent: unknown
     RunConfig config;                 ///< what is forecast; method and devices vary by row
     ForecastInput input;
-    Forecast forecast;
-};
-
-/// The measured result for one row.
-struct ForecastOutcome {
-    std::optional<double> measuredStepS; ///< median over the runs
-    int runs = 0;                        ///< begun after the forecast
-    int runsBefore = 0;                  ///< of the same work, but older: not used for grading
-    std::optional<ForecastGrade> grade;
+    Forecast forecast; ///< its intervals widened
+    Calibration calibration = {};
 };
 
 [[nodiscard]] std::string forecastsFolder(); ///< dataHome()/forecasts
@@ -42,13 +45,9 @@ struct ForecastOutcome {
 [[nodiscard]] std::optional<ForecastRecord> newestForecast();
 /// The newest of that recipe or run, on any devices.
 [[nodiscard]] std::optional<ForecastRecord> newestForecastOf(std::string_view recipe);
+[[nodiscard]] std::vector<ForecastRecord> allForecasts(); ///< newest first
 /// The newest of each recipe or run for these places (placesOf()) or for the first devices of them, empty: for this machine;
 /// newest first.
 [[nodiscard]] std::vector<ForecastRecord> newestForecastsFor(const std::vector<NodePlace> &nodes);
-
-/// For each row of the forecast, the time of a step in done runs of the same work that began after the forecast: the median epoch
-/// after the first (or the only epoch) ÷ its steps, then the median over runs. Same work: every field but method, devices, epochs, training
-/// samples, backend, seed and files. Reads at most the newest `most` runs of the folder. With many runs, not for the GUI thread.
-[[nodiscard]] std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, int most = 200);
 
 } // namespace lockstep::core

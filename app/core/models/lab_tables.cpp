@@ -88,10 +88,10 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
                    QStringLiteral("Came out"), QStringLiteral("Off by")};
     table.hints = {QStringLiteral("Method and number of devices"),
                    QStringLiteral("Forecast time of a step"),
-                   QStringLiteral("What probes, fit and overlap leave open"),
+                   QStringLiteral("Is to hold the measured step in 90 % of forecasts"),
                    QStringLiteral("Forecast time of an epoch"),
                    QStringLiteral("Against one device, by epoch time"),
-                   QStringLiteral("What probes, fit and overlap leave open"),
+                   QStringLiteral("Is to hold the measured speed-up in 90 % of forecasts"),
                    QStringLiteral("Median step of the runs of this work since the forecast"),
                    QStringLiteral("Forecast ÷ measured - 1: the forecast's grade")};
     const QString unknown = QStringLiteral("-");
@@ -107,7 +107,9 @@ CellTable forecastTable(const ForecastRecord &record, const std::vector<Forecast
             continue;
         }
         const auto &grade = outcome.grade;
-        const QString noRun = outcome.runsBefore == 0
+        const QString noRun = outcome.disturbed > 0
+                                  ? QStringLiteral("only disturbed runs since: other programs took their cores")
+                              : outcome.runsBefore == 0
                                   ? QStringLiteral("no such run yet")
                                   : QStringLiteral("no such run since; %1 made before the forecast %2 not its test")
                                         .arg(outcome.runsBefore)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // The Lab page's tables, out of core's analysis: the same figures as `lockstepctl lab` and `forecast` print.
-#include "lab/forecast_record.h"
+#include "lab/forecast_grades.h"
 #include "lab/lab_record.h"
 #include "lab/lab_report.h"
 #include "models/cell_table_model.h"

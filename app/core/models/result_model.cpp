@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/compare/row_figures.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::core {
 namespace {
@@ -35,6 +36,10 @@ QString whyUnknown(const ResultRow &row, std::string_view key) {
         return QStringLiteral("a published figure's column");
     if (key == "efficiency" && row.speedUpTraining)
         return QStringLiteral("one device, or more than the devices differs: the speed-up says nothing of them alone");
+    if (row.state == "done" && key == "gpu_hours_waiting")
+        return QStringLiteral("no GPU of its own for each rank");
+    if (row.state == "done" && key.find("energy") != key.npos && !row.energyUnknown.empty())
+        return qs(row.energyUnknown);
     if (row.state == "done")
         return row.reference && isAgainstReference(key) ? QStringLiteral("the reference itself")
                                                         : QStringLiteral("not measured in this run");
@@ -119,6 +124,8 @@ std::vector<TableColumn<ResultRow>> classColumns(std::size_t classes) {
                            if (i >= row.perClassAccuracy.size())
                                return TableCell::ofNumber(std::nullopt);
                            const double share = row.perClassAccuracy[i];
+                           if (!isShare(share)) // no image of that class was tested
+                               return TableCell::ofNumber(std::nullopt);
                            return TableCell::ofNumber(share, QString::number(share * 100, 'f', 2));
                        }});
     return out;

@@ -15,7 +15,7 @@ Result<void> readLogs(RunStore &store, const RunFolder &folder, const std::funct
         if (const Result<Frame> frame = decoder.decode(line))
             store.take(*frame);
         else
-            store.countUndecodable();
+            store.refuse(frame.error());
         if (onFrame)
             onFrame();
     };

@@ -7,9 +7,11 @@
 namespace lockstep::core {
 namespace {
 
+constexpr std::int64_t mostWeight = std::int64_t(1) << 60; // so that two of them can be added
+
 LossPoint joined(const LossPoint &a, const LossPoint &b, OverSteps over = OverSteps::Mean) {
     LossPoint out = b; // the later one's place on every axis
-    out.samples = a.samples + b.samples;
+    out.samples = std::min(mostWeight, std::min(a.samples, mostWeight) + std::min(b.samples, mostWeight));
     const double weightA = a.samples > 0 ? double(a.samples) : 1, weightB = b.samples > 0 ? double(b.samples) : 1;
     if (over == OverSteps::Max)
         out.loss = greaterOrNan(a.loss, b.loss);

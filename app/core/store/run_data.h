@@ -37,9 +37,10 @@ struct RankEpoch {
 /// One epoch over all ranks.
 struct MergedEpoch {
     int epoch = 1;
-    std::optional<double> loss;
-    double durationS = 0;     ///< largest over the ranks that have reported
-    std::int64_t samples = 0; ///< sum over ranks
+    std::optional<double> loss;     ///< finite
+    std::optional<double> lostLoss; ///< in its place where training diverged: NaN or infinite, to be shown as a word
+    double durationS = 0;           ///< largest over the ranks that have reported
+    std::int64_t samples = 0;       ///< sum over ranks
     int ranksReported = 0;
     bool complete = false; ///< every rank has reported
     double runningS = 0;   ///< while it runs: training time of its windows so far, largest over ranks
@@ -133,6 +134,7 @@ struct RunConditions {
     std::optional<int> threads;   ///< intra-op threads a device, as rank 0 says
     std::optional<Watching> watching;
     std::optional<Surroundings> surroundings;
+    std::optional<Energy> energy;
 };
 
 /// What a run amounts to, enough for the result table; from a RunStore whether live, replayed or compared.
@@ -145,8 +147,9 @@ struct RunOutcome {
     std::vector<std::string> deviceNames;
     std::optional<RunState> state; ///< final or present; absent: nothing heard yet
     bool agentDied = false;
-    std::string reason;  ///< why not done
-    std::string backend; ///< as resolved by the ranks, else as configured
+    std::string reason;     ///< why not done
+    std::string divergence; ///< "loss is NaN since step 120"; empty: it was finite as far as heard
+    std::string backend;    ///< as resolved by the ranks, else as configured
     std::vector<MergedEpoch> epochs;
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
     std::vector<double> perClassAccuracy;

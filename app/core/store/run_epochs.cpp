@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ipc/sound_values.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -12,6 +14,16 @@ void mergeDevices(std::vector<DeviceUse> &into, const std::vector<DeviceUse> &mo
         if (same == into.end())
             into.push_back(use);
     }
+}
+
+/// The first rank's speaks for all, unless one of them is not finite: then training has diverged.
+void takeLoss(MergedEpoch &epoch, std::optional<double> loss) {
+    if (loss && !isFiniteValue(*loss))
+        epoch.lostLoss = loss;
+    if (epoch.lostLoss)
+        epoch.loss.reset();
+    else if (!epoch.loss)
+        epoch.loss = loss;
 }
 
 } // namespace
@@ -55,8 +67,7 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     m_rankEpochs.push_back({rank, body, frame.wallUs});
     MergedEpoch &epoch = at(body.epoch);
     WindowLosses &windows = m_windows[rank];
-    if (!epoch.loss)
-        epoch.loss = body.loss;
+    takeLoss(epoch, body.loss);
     if (!body.loss) {
         epoch.lossSum += windows.sum;
         epoch.lossSamples += windows.samples;
@@ -70,7 +81,7 @@ bool RunEpochs::take(int rank, const Frame &frame, const EpochFrame &body, int r
     epoch.ranksReported = int(epoch.rankDurationS.size());
     epoch.complete = epoch.ranksReported >= std::max(1, ranks);
     if (epoch.complete && !epoch.loss && epoch.lossSamples > 0)
-        epoch.loss = epoch.lossSum / epoch.lossSamples;
+        takeLoss(epoch, epoch.lossSum / epoch.lossSamples);
     mergeDevices(epoch.devices, body.devices);
     return true;
 }

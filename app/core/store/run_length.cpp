@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_length.h"
 
+#include <algorithm>
+
 #include <QString>
+
+#include "ipc/sound_values.h"
 
 namespace lockstep::core {
 namespace {
@@ -23,14 +27,15 @@ void RunLength::take(const StateFrame &body) {
     if (body.stepsPerEpoch)
         m_stepsPerEpoch = body.stepsPerEpoch;
     // A script learns the length of its loader epoch by epoch.
-    if (!body.totalSteps && !m_scriptSaidSteps && body.stepsPerEpoch && m_epochs)
+    if (!body.totalSteps && !m_scriptSaidSteps && body.stepsPerEpoch && m_epochs &&
+        *body.stepsPerEpoch <= mostCounted / std::max(1, *m_epochs))
         m_steps = *body.stepsPerEpoch * *m_epochs;
 }
 
 void RunLength::take(const About &about) {
     if (const auto epochs = positiveIn(about, "epochs"); epochs && *epochs <= INT32_MAX && !m_epochs)
         m_epochs = int(*epochs);
-    if (const auto steps = positiveIn(about, "total_steps")) {
+    if (const auto steps = positiveIn(about, "total_steps"); steps && *steps <= mostCounted) {
         m_steps = *steps;
         m_scriptSaidSteps = true;
     }

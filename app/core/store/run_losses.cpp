@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "store/run_losses.h"
 
+#include <algorithm>
+
 namespace lockstep::core {
 
 void RunLosses::take(int rank, LossPoint place, const StepsFrame &body) {
@@ -10,8 +12,25 @@ void RunLosses::take(int rank, LossPoint place, const StepsFrame &body) {
     place.min = body.loss->min;
     place.max = body.loss->max;
     place.samples = body.samples;
+    watch(rank, body);
     m_ranks[rank].append(place);
     m_merger.add(rank, place, m_all);
+}
+
+void RunLosses::watch(int rank, const StepsFrame &body) {
+    const std::optional<double> lost = notFiniteIn(*body.loss);
+    const auto known = m_diverged.find(rank);
+    if (known != m_diverged.end() && body.firstStep <= known->second.firstStep)
+        m_diverged.erase(known); // the rank began again before it
+    else if (known != m_diverged.end())
+        known->second.recovered = !lost;
+    if (lost)
+        m_diverged.try_emplace(rank, Divergence{body.firstStep, body.lastStep, *lost, false});
+}
+
+std::optional<RunLosses::Divergence> RunLosses::divergence() const {
+    const auto first = std::ranges::min_element(m_diverged, {}, [](const auto &one) { return one.second.firstStep; });
+    return first == m_diverged.end() ? std::nullopt : std::optional(first->second);
 }
 
 const LossSeries *RunLosses::ofRank(int rank) const {

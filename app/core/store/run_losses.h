@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <map>
+#include <optional>
 
 #include "store/loss_series.h"
 
@@ -9,6 +11,13 @@ namespace lockstep::core {
 /// The loss of a run: one curve over all ranks, and one of each rank.
 class RunLosses {
 public:
+    /// Steps of a window whose loss was not finite: training diverged.
+    struct Divergence {
+        std::int64_t firstStep = 0, lastStep = 0;
+        double loss = 0;        ///< NaN or infinite
+        bool recovered = false; ///< the rank's newest window is finite again
+    };
+
     void setRanks(int count) { m_merger.setRanks(count); }
     /// `place`: step, epoch and times of the window. A window without a loss is ignored.
     void take(int rank, LossPoint place, const StepsFrame &body);
@@ -19,10 +28,15 @@ public:
     [[nodiscard]] const LossSeries &all() const { return m_all; }
     [[nodiscard]] const LossSeries *ofRank(int rank) const; ///< null: none heard
 
+    /// Of the rank that diverged first; absent: every loss was finite.
+    [[nodiscard]] std::optional<Divergence> divergence() const;
+
 private:
+    void watch(int rank, const StepsFrame &body);
     LossSeries m_all;
     LossMerger m_merger;
     std::map<int, LossSeries> m_ranks;
+    std::map<int, Divergence> m_diverged; ///< by rank
 };
 
 } // namespace lockstep::core

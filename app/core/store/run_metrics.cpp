@@ -14,7 +14,7 @@ LossPoint pointOf(LossPoint place, const MetricSpec &spec, const ScalarWindow &w
     place.loss = valueOf(spec, window);
     place.min = window.min;
     place.max = window.max;
-    place.samples = std::llround(std::min(window.weight, 1e12) * 1e6); // a rate's weight is seconds
+    place.samples = std::llround(std::min(window.weight, 1e11) * 1e6); // a rate's weight is seconds
     return place;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ipc/phase_sums.h"
+#include "ipc/sound_values.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -12,24 +13,54 @@ namespace {
 void takeSummary(const Summary &summary, RunOutcome &out) {
     if (!out.totalTrainingTimeS) // else the sum of what each rank reported, as it is shown by epoch
         out.totalTrainingTimeS = summary.totalTrainingTimeS;
-    out.testAccuracy = summary.testAccuracy;
+    if (summary.testAccuracy && isShare(*summary.testAccuracy))
+        out.testAccuracy = summary.testAccuracy;
     out.perClassAccuracy = summary.perClassAccuracy;
     out.phasesS = summary.phasesS;
     out.oversubscribed = summary.oversubscribed;
     for (const auto &[name, value] : summary.metrics)
-        out.metrics.try_emplace(name, value); // else what the log's frames come to
+        if (isFiniteValue(value))
+            out.metrics.try_emplace(name, value); // else what the log's frames come to
     if (!summary.backend.empty())
         out.backend = summary.backend;
 }
 
-void takeEpochs(RunOutcome &out) {
-    bool whole = !out.epochs.empty();
+/// Whether a frame is missing that may have ended an epoch: then the epochs that were heard are all only if they are as many
+/// as were meant.
+bool lacksEpochs(const RunStore &store) {
+    const auto saysSo = [](const AlertLine &line) {
+        return line.alert.kind == malformedFrameKind || line.alert.kind == framesLostKind;
+    };
+    const LogHealth &log = store.log();
+    if (log.gaps.empty() && log.damagedLines == 0 && std::ranges::none_of(store.messages().alerts(), saysSo))
+        return false;
+    const auto &record = store.record();
+    std::optional<int> meant = store.length().epochs();
+    if (!meant && record && record->config)
+        meant = record->config->epochs;
+    return !meant || int(store.epochs().merged().size()) < *meant;
+}
+
+std::string divergenceOf(const RunStore &store) {
+    if (const auto found = store.losses().divergence()) {
+        const std::string value = valueInWords(found->loss), step = stepInWords(found->firstStep, found->lastStep);
+        return found->recovered ? "loss was " + value + " at " + step + " and is finite again"
+                                : "loss is " + value + " since " + step;
+    }
+    for (const MergedEpoch &epoch : store.epochs().merged())
+        if (epoch.lostLoss)
+            return "loss is " + valueInWords(*epoch.lostLoss) + " in epoch " + std::to_string(epoch.epoch);
+    return {};
+}
+
+void takeEpochs(const RunStore &store, RunOutcome &out) {
+    bool whole = !out.epochs.empty() && !lacksEpochs(store);
     double sum = 0;
     for (const MergedEpoch &epoch : out.epochs) {
         whole = whole && epoch.complete;
         sum += epoch.durationS;
-        if (epoch.complete && epoch.loss)
-            out.finalLoss = epoch.loss;
+        if (epoch.complete && (epoch.loss || epoch.lostLoss))
+            out.finalLoss = epoch.loss; // after a divergence it is unknown, and not that of an earlier epoch
         if (epoch.eval) {
             out.testAccuracy = epoch.eval->accuracy;
             out.perClassAccuracy = epoch.eval->perClassAccuracy;
@@ -95,6 +126,7 @@ RunConditions conditionsOf(const RunStore &store) {
     if (const auto &result = store.result()) {
         out.watching = result->watching;
         out.surroundings = result->surroundings;
+        out.energy = result->energy;
     }
     return out;
 }
@@ -139,12 +171,13 @@ RunOutcome outcomeOf(const RunStore &store) {
     for (MergedEpoch &epoch : out.epochs)
         epoch.metrics = store.metrics().ofEpoch(epoch.epoch);
     out.metrics = store.metrics().ofRun();
-    takeEpochs(out);
+    takeEpochs(store, out);
+    out.divergence = divergenceOf(store);
     out.phasesS = slowestRank(store);
     out.rankPhasesS = rankPhases(store);
     out.conditions = conditionsOf(store);
     if (const auto &result = life.result()) {
-        if (result->runTimeS > 0)
+        if (isTimeOfWork(result->runTimeS))
             out.runTimeS = result->runTimeS;
         if (result->summary)
             takeSummary(*result->summary, out);

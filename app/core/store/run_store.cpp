@@ -41,6 +41,16 @@ void RunStore::take(const Frame &frame) {
     takeHere(frame);
 }
 
+void RunStore::refuse(const Error &why) {
+    if (++m_log.undecodable > 1)
+        return;
+    Frame here;
+    here.wallUs = m_log.lastWallUs;
+    m_messages.take(
+        here, AlertFrame{"warning", std::string(malformedFrameKind), "a line of the log is left out: " + why.what, {}});
+    tell(Alerts);
+}
+
 void RunStore::takeHere(const Frame &frame) {
     m_log.lastWallUs = std::max(m_log.lastWallUs, frame.wallUs);
     std::visit([&](const auto &body) { takeBody(frame, body); }, frame.body);

@@ -54,7 +54,8 @@ public:
     void setResult(const RunResult &result);
     void setLink(LinkState link, const QString &sentence = {});
     void setGaps(const std::vector<LogGap> &gaps, std::uint64_t damagedLines);
-    void countUndecodable() { ++m_log.undecodable; }
+    /// A good line of the log that is no frame, and why. The first one raises an alert.
+    void refuse(const Error &why);
     /// Emits changed() now instead of within 33 ms.
     void flush();
 

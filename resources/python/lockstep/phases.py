@@ -7,6 +7,7 @@ from typing import Dict
 
 # By phase: seconds of all steps ("sum_s"), and of the longest step ("max_s").
 PhaseSums = Dict[str, Dict[str, float]]
+LONGEST_NS = 10**18  # 31 years, as ipc/sound_values.h has it
 
 
 class PhaseClock:
@@ -18,6 +19,7 @@ class PhaseClock:
 
     def __init__(self) -> None:
         self.times: Dict[str, int] = {}
+        self.refused: Dict[str, str] = {}  # by phase: the first time that was no duration, as text
         self.last_ns = monotonic_ns()
 
     def restart(self) -> None:
@@ -32,9 +34,16 @@ class PhaseClock:
         self.last_ns = now
 
     def end_step(self, *sums: PhaseSums) -> None:
-        """Adds the current step's times to these sums, and begins a new step."""
+        """Adds the current step's times to these sums, and begins a new step.
+
+        A time that is no duration (NaN, infinite, negative) is left out, and noted in `refused`.
+        """
+        for phase, duration_ns in self.times.items():
+            if not 0 <= duration_ns <= LONGEST_NS:  # false for NaN
+                self.refused.setdefault(phase, str(duration_ns))
+        sound = {phase: duration_ns for phase, duration_ns in self.times.items() if 0 <= duration_ns <= LONGEST_NS}
         for known in sums:
-            for phase, duration_ns in self.times.items():
+            for phase, duration_ns in sound.items():
                 seconds = duration_ns / 1e9
                 entry = known.get(phase, {"sum_s": 0, "max_s": 0})
                 known[phase] = {"sum_s": entry["sum_s"] + seconds, "max_s": max(entry["max_s"], seconds)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from typing import Any, Callable, Dict, Generator, Iterable, Iterator, Optional, TypeVar
+from typing import Any, Callable, Dict, Generator, Iterable, Iterator, Optional, Set, TypeVar
 
 from lockstep.frames import descriptive_values
 from lockstep.phases import PhaseClock, PhaseSums
@@ -46,6 +46,7 @@ class Run:
         self._clock = PhaseClock()
         self._epoch: Optional[EpochLog] = None
         self._steps = 0  # of all epochs
+        self._told: Set[str] = set()  # phases with a refused time that was told
         rank = _number("RANK", 0)
         self._sender = Sender(os.environ.get("LOCKSTEP_FRAMES", ""), rank or 0, os.environ.get("LOCKSTEP_FRAMES_TOKEN", ""))
         if rank is None:  # with another rank's number, the two would be shown as one rank
@@ -129,6 +130,7 @@ class Run:
                 raise RuntimeError("step() was called before epoch(): loop over `run.epoch(number, loader)`")
             self._clock.lap("other")
             self._clock.end_step(log.phases, log.window.phases)
+            self._tell_refused()
             log.add(loss, samples)
             self._steps += 1
             if log.due():
@@ -158,6 +160,15 @@ class Run:
             self._report_steps(log, force=True)
         self.lap("other", log.phases)
         self.send("epoch", **log.summary(self._clock.last_ns))
+
+    def _tell_refused(self) -> None:
+        """An alert for each phase of which a time was left out; one a phase."""
+        for phase in self._clock.refused.keys() - self._told:
+            self._told.add(phase)
+            self._sender.send("alert", {
+                "severity": "warning", "kind": "refused_time", "step": self._steps,
+                "message": f"rank {self.rank} gave the phase {phase} a time of {self._clock.refused[phase]} ns, "
+                           "which is no duration; such times are left out"})
 
     def _report_rest(self) -> None:
         """Reports the last steps of an epoch that the script left early."""

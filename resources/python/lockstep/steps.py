@@ -67,6 +67,8 @@ class EpochLog:
         unread, self._unread = self._unread, []
         for loss, samples in unread:
             count = int(samples)
+            if count < 0:
+                raise ValueError(f"step() was given {count} samples; a step has 0 or more")
             self.window.add(float(loss), count)
             self.samples += count
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ipc/file_system.h"
 #include "tests/agent/agent_process.h"
 #include "tests/figure.h"
 
@@ -47,6 +48,7 @@ TEST_CASE("device frames carry a GPU's figures by its UUID, and epochs their mea
     CHECK(gpu.utilization == doctest::Approx(0.75));
     CHECK(gpu.memoryUsedBytes == 3000);
     CHECK(gpu.memoryTotalBytes == 8000);
+    CHECK(*gpu.energyJ >= 7025);
     CHECK(gpu.powerW == doctest::Approx(123.456));
     CHECK(gpu.temperatureC == 61);
     CHECK(gpu.clockMhz == 1410);
@@ -56,6 +58,14 @@ TEST_CASE("device frames carry a GPU's figures by its UUID, and epochs their mea
         REQUIRE(epoch.devices.size() == 2);
         CHECK(epoch.devices[1].utilizationMean == doctest::Approx(0.25));
     }
+    const auto text = realFileSystem().readAll(folder.result());
+    REQUIRE(text.has_value());
+    const auto result = runResultFromJson(*text);
+    REQUIRE(result.has_value());
+    REQUIRE(result->energy.has_value());
+    CHECK(result->energy->gpusFrom == "NVML's energy counter");
+    CHECK(*result->energy->gpusJ > 0);
+    CHECK(result->energy->packagesJ.has_value() == result->energy->packagesUnknown.empty());
 }
 
 TEST_CASE("a slow NVML delays no rank, no heartbeat and no end") {

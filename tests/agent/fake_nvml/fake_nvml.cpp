@@ -3,6 +3,7 @@
 // utilisation query take a second, as a GPU in trouble does.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -51,6 +52,10 @@ int nvmlDeviceGetMemoryInfo(void *, Memory *memory) {
 }
 int nvmlDeviceGetPowerUsage(void *, unsigned *milliwatts) {
     return *milliwatts = 123456, 0;
+}
+int nvmlDeviceGetTotalEnergyConsumption(void *, unsigned long long *millijoules) {
+    static std::atomic<unsigned long long> used{7'000'000};
+    return *millijoules = used += 25'000, 0; // 25 J more at each question
 }
 int nvmlDeviceGetClockInfo(void *, int type, unsigned *mhz) {
     return *mhz = type == 1 ? 1410 : 0, 0;

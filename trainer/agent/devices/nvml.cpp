@@ -69,6 +69,7 @@ struct Nvml::Impl {
     Return (*utilization)(Handle, Utilization *) = nullptr;
     Return (*memory)(Handle, Memory *) = nullptr;
     Return (*power)(Handle, unsigned *) = nullptr;
+    Return (*energy)(Handle, unsigned long long *) = nullptr;
     Return (*clock)(Handle, int, unsigned *) = nullptr;
     Return (*temperature)(Handle, int, unsigned *) = nullptr;
     Return (*throttle)(Handle, unsigned long long *) = nullptr;
@@ -125,6 +126,7 @@ bool Nvml::Impl::findAll() {
     find(utilization, "nvmlDeviceGetUtilizationRates");
     find(memory, "nvmlDeviceGetMemoryInfo");
     find(power, "nvmlDeviceGetPowerUsage");
+    find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(clock, "nvmlDeviceGetClockInfo");
     find(temperature, "nvmlDeviceGetTemperature");
     if (!find(throttle, "nvmlDeviceGetCurrentClocksEventReasons"))
@@ -276,6 +278,9 @@ DeviceSample Nvml::sample(std::size_t index) {
     }
     if (m_impl->power && m_impl->power(device.handle, &value) == 0)
         sample.powerW = value / 1000.0;
+    unsigned long long millijoules = 0;
+    if (m_impl->energy && m_impl->energy(device.handle, &millijoules) == 0)
+        sample.energyJ = static_cast<double>(millijoules) / 1000.0;
     if (m_impl->temperature && m_impl->temperature(device.handle, temperatureGpu, &value) == 0)
         sample.temperatureC = value;
     if (m_impl->clock && m_impl->clock(device.handle, clockSm, &value) == 0)

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
+#include "ipc/sound_values.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep::agent {
@@ -23,8 +23,9 @@ FrameIntake::FrameIntake(const Clock &clock, RunJournal &journal, const RunFolde
       m_gate({[this](int rank, std::string_view line, const Frame &frame) { takeFrame(rank, line, frame); },
               [this](int rank, std::string_view line, const Error &why) { takeMalformed(rank, line, why); },
               [this](int rank, std::uint64_t expected, std::uint64_t got) {
+                  m_reported.missFrame();
                   if (m_gapAlerted.insert(rank).second)
-                      alert(rank, "frames_lost",
+                      alert(rank, std::string(framesLostKind),
                             "rank " + std::to_string(rank) + " lost " + std::to_string(got - expected) +
                                 " frames on the way, rseq " + std::to_string(expected) + " to " +
                                 std::to_string(got - 1));
@@ -35,12 +36,14 @@ void FrameIntake::startOver() {
     m_reported = {};
     m_training.clear();
     m_lossAlerted.clear();
+    m_metricAlerted.clear();
     m_allTraining = false;
 }
 
 void FrameIntake::startOver(int rank) {
     m_gate.startOver(rank);
     m_lossAlerted.erase(rank);
+    std::erase_if(m_metricAlerted, [rank](const auto &alerted) { return alerted.first == rank; });
 }
 
 void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame) {
@@ -61,6 +64,7 @@ void FrameIntake::takeFrame(int rank, std::string_view line, const Frame &frame)
     } else if (const auto *steps = std::get_if<StepsFrame>(&frame.body)) {
         noteTraining(rank);
         checkLoss(rank, *steps);
+        checkMetrics(rank, *steps);
     } else if (std::holds_alternative<AlertFrame>(frame.body)) {
         m_journal.requestSync();
     }
@@ -80,6 +84,7 @@ void FrameIntake::takeEpoch(std::string_view line, const EpochFrame &epoch, std:
 
 void FrameIntake::takeMalformed(int rank, std::string_view line, const Error &why) {
     ++m_malformed;
+    m_reported.missFrame();
     quarantine(rank, line);
     Quarantine &bad = m_quarantine[rank];
     ++bad.lines;
@@ -89,7 +94,7 @@ void FrameIntake::takeMalformed(int rank, std::string_view line, const Error &wh
     const std::uint64_t fresh = bad.lines - bad.alertedLines;
     bad.alertedLines = bad.lines;
     bad.lastAlertNs = now;
-    alert(rank, "malformed_frame",
+    alert(rank, std::string(malformedFrameKind),
           "rank " + std::to_string(rank) + " sent " +
               (fresh == 1 ? "a malformed frame" : std::to_string(fresh) + " malformed frames") + " (" + why.message() +
               "), kept in console/rank-" + std::to_string(rank) + ".bad");
@@ -125,25 +130,28 @@ void FrameIntake::noteTraining(int rank) {
 void FrameIntake::checkLoss(int rank, const StepsFrame &steps) {
     if (!m_handlers.scripted || !steps.loss || m_lossAlerted.contains(rank))
         return;
-    const LossWindow &loss = *steps.loss;
-    const double values[] = {loss.mean, loss.last, loss.min, loss.max};
-    const auto *bad = std::find_if(std::begin(values), std::end(values), [](double v) { return !std::isfinite(v); });
-    if (bad == std::end(values))
+    const std::optional<double> bad = notFiniteIn(*steps.loss);
+    if (!bad)
         return;
     m_lossAlerted.insert(rank);
     // A window of steps has a mean loss only: which of its steps was not finite is unknown.
-    const bool one = steps.firstStep == steps.lastStep;
-    std::ostringstream sentence;
-    sentence << "the loss of rank " << rank << " is "
-             << (std::isnan(*bad) ? "NaN"
-                 : *bad > 0       ? "infinite"
-                                  : "minus infinite")
-             << " since ";
-    if (one)
-        sentence << "step " << steps.firstStep;
-    else
-        sentence << "one of the steps " << steps.firstStep << " to " << steps.lastStep;
-    alert(rank, "non_finite_loss", sentence.str(), one ? std::optional(steps.firstStep) : std::nullopt);
+    alert(rank, "non_finite_loss",
+          "the loss of rank " + std::to_string(rank) + " is " + valueInWords(*bad) + " since " +
+              stepInWords(steps.firstStep, steps.lastStep),
+          steps.firstStep == steps.lastStep ? std::optional(steps.firstStep) : std::nullopt);
+}
+
+void FrameIntake::checkMetrics(int rank, const StepsFrame &steps) {
+    if (!m_handlers.scripted)
+        return;
+    for (const auto &[name, window] : steps.scalars) {
+        if (isFiniteValue(window.mean()) || m_metricAlerted.size() >= maxScalars ||
+            !m_metricAlerted.emplace(rank, name).second)
+            continue;
+        alert(rank, "non_finite_metric",
+              "the metric " + name + " of rank " + std::to_string(rank) + " is " + valueInWords(window.mean()) +
+                  " since " + stepInWords(steps.firstStep, steps.lastStep) + "; such values are left out");
+    }
 }
 
 void FrameIntake::alert(int rank, std::string kind, std::string message, std::optional<std::int64_t> step) {

@@ -16,7 +16,7 @@ namespace lockstep::agent {
 
 /// Handles the lines of ranks. Good frames go into the journal; epochs get the use of their devices. Malformed lines go
 /// into quarantine (console/rank-R.bad, at most 1 MiB), with an alert now and then. Lost frames raise one alert per
-/// rank. So does a loss that is not finite, for scripts only: lockstep-trainer raises that alert itself.
+/// rank. So does a loss or a metric that is not finite, for scripts only: lockstep-trainer raises that alert itself.
 class FrameIntake {
 public:
     struct Handlers {
@@ -46,6 +46,7 @@ private:
     void quarantine(int rank, std::string_view line);
     void noteTraining(int rank);
     void checkLoss(int rank, const StepsFrame &steps);
+    void checkMetrics(int rank, const StepsFrame &steps);
     void alert(int rank, std::string kind, std::string message, std::optional<std::int64_t> step = {});
 
     struct Quarantine {
@@ -57,6 +58,7 @@ private:
     RunJournal &m_journal;
     const RunFolder &m_folder;
     std::set<int> m_ranks, m_training, m_gapAlerted, m_lossAlerted;
+    std::set<std::pair<int, std::string>> m_metricAlerted; ///< rank, name
     Handlers m_handlers;
     FrameGate m_gate;
     ReportedSummary m_reported;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ipc/sound_values.h"
+
 namespace lockstep::agent {
 
 namespace {
@@ -85,7 +87,18 @@ void ReportedSummary::take(int rank, const Frame &frame) {
     }
 }
 
+/// Without gaps; and where a frame is missing, as many as the script meant to train.
+bool ReportedSummary::hasAllEpochs(const RunRecord &record) const {
+    const auto reported = static_cast<int>(m_epochs.size());
+    if (m_epochs.rbegin()->first - m_epochs.begin()->first + 1 != reported)
+        return false;
+    const auto meant = numberIn<int>(wordsOf(record, m_about), "epochs");
+    return m_complete || (meant && reported >= *meant);
+}
+
 std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double runTimeS) const {
+    if (m_epochs.empty() || !hasAllEpochs(record))
+        return std::nullopt;
     Summary out;
     double total = 0;
     for (const auto &[number, epoch] : m_epochs) {
@@ -94,12 +107,10 @@ std::optional<Summary> ReportedSummary::summary(const RunRecord &record, double 
         std::optional<double> loss = epoch.loss;
         if (!loss && epoch.lossSamples > 0)
             loss = epoch.lossSum / epoch.lossSamples;
-        out.epochs.push_back({number, loss, epoch.durationS, epoch.samples});
+        out.epochs.push_back({number, finiteOrUnknown(loss), epoch.durationS, epoch.samples});
         out.steps += epoch.steps;
         total += epoch.durationS;
     }
-    if (out.epochs.empty())
-        return std::nullopt;
     takeWords(wordsOf(record, m_about), out);
     out.backend = !m_backend.empty() ? m_backend : m_about.contains("backend") ? m_about.find("backend")->second : "";
     out.worldSize = record.processes;

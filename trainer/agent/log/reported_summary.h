@@ -15,12 +15,15 @@ namespace lockstep::agent {
 class ReportedSummary {
 public:
     void take(int rank, const Frame &frame);
+    /// A frame was refused or lost: it may have been an epoch's.
+    void missFrame() { m_complete = false; }
 
     /// Absent when no epoch was reported by every rank. Method, batch size and the like are what the script reported,
     /// else what the record's configuration says.
     [[nodiscard]] std::optional<Summary> summary(const RunRecord &record, double runTimeS) const;
 
 private:
+    [[nodiscard]] bool hasAllEpochs(const RunRecord &record) const;
     struct Epoch {
         std::set<int> ranks;
         double durationS = 0;                ///< largest of the ranks
@@ -38,6 +41,7 @@ private:
     std::map<int, Rank> m_ranks;
     std::optional<EvalFrame> m_eval;
     MetricTotals m_metrics;
+    bool m_complete = true;
 };
 
 } // namespace lockstep::agent

@@ -20,6 +20,7 @@ void RunSamples::take() {
     Frame sample = m_sampler.sample(m_livingRanks(), viewers);
     m_watching.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
     m_surroundings.take(std::get<DeviceFrame>(sample.body), m_socket.queueOwners());
+    m_energy.take(std::get<DeviceFrame>(sample.body));
     m_journal.append(std::move(sample));
 }
 
@@ -32,6 +33,7 @@ std::vector<DeviceEpochUse> RunSamples::deviceUse(std::int64_t fromNs, std::int6
 void RunSamples::addTo(RunResult &result) const {
     result.watching = m_watching.total();
     result.surroundings = m_surroundings.total();
+    result.energy = m_energy.total();
 }
 
 } // namespace lockstep::agent

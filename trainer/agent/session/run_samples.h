@@ -7,6 +7,7 @@
 #include "ipc/clock.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/devices/device_sampler.h"
+#include "trainer/agent/devices/energy_meter.h"
 #include "trainer/agent/devices/surroundings_meter.h"
 #include "trainer/agent/log/run_journal.h"
 #include "trainer/agent/log/run_socket.h"
@@ -35,6 +36,7 @@ private:
     Ranks m_livingRanks;
     WatchingMeter m_watching;
     SurroundingsMeter m_surroundings{allowedCores()};
+    EnergyMeter m_energy;
 };
 
 } // namespace lockstep::agent

@@ -86,6 +86,7 @@ PairJudgement judgePair(const Cell &reference, const Cell &run, int devices, con
     out.fairness = fairnessOf(reference, run, varies, cells);
     if (out.training)
         out.efficiency = efficiencyOf(out.training->factor, devices, out.fairness);
+    out.adjusted = adjustedFactorOf(reference, run, cells);
     out.attribution = attribute(reference, run, cells);
     return out;
 }
@@ -165,8 +166,27 @@ private:
     std::vector<Entry> m_entries;
 };
 
-std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
-                                        const std::optional<SuggestedRun> &rounds) {
+/// Whether load weighs in a comparison: named as a difference, or borne by all runs.
+bool isLoaded(const Judgement &judgement, const PairJudgement &pair) {
+    return !judgement.sharedLoads.empty() || std::ranges::any_of(pair.fairness, [](const FairnessFinding &finding) {
+        return (finding.key == "load" || finding.key == "stolen") && finding.weight != FairnessWeight::Minor;
+    });
+}
+
+void addConditions(const Judgement &judgement, Reservations &out) {
+    for (const SharedLoad &load : judgement.sharedLoads)
+        out.add("all " + load.key, "All runs", load.sentence);
+    for (const PairJudgement &pair : judgement.pairs)
+        if (pair.adjusted && isLoaded(judgement, pair))
+            out.add("adjusted " + pair.run, pair.run, sentenceOf(*pair.adjusted) + ".");
+    for (const OrderEffect &effect : judgement.orderEffects)
+        if (!effect.sentence.empty())
+            out.add("order " + effect.key, "All runs", effect.sentence);
+}
+
+std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const Judgement &judgement) {
+    const std::vector<PairJudgement> &pairs = judgement.pairs;
+    const std::optional<SuggestedRun> &rounds = judgement.settling;
     Reservations out;
     for (const FairnessWeight weight : {FairnessWeight::Decisive, FairnessWeight::Notable})
         for (const PairJudgement &pair : pairs)
@@ -175,10 +195,17 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const st
                     out.add(finding.key, pair.run, finding.sentence,
                             finding.label + " unlike " + pair.reference + "'s (" + finding.reference +
                                 "), see each comparison.");
+    addConditions(judgement, out);
     for (const Cell &cell : cells) {
         if (int(cell.runs.size()) < repeatsForInterval)
             out.add("repeats", cell.name,
                     "fewer than 3 repeats, so no interval can be given and a few percent can be chance.");
+        const auto diverged =
+            std::ranges::find_if(cell.runs, [](const RunOutcome &run) { return !run.divergence.empty(); });
+        if (diverged != cell.runs.end())
+            out.add("diverged " + cell.name, cell.name,
+                    diverged->divergence + " in repeat " + std::to_string(diverged->repeat) +
+                        "; its times count, what it learnt may not.");
         if (std::ranges::any_of(cell.runs, &RunOutcome::oversubscribed))
             out.add("oversubscribed", cell.name, "devices shared cores, so its times are not comparable.");
     }
@@ -222,8 +249,10 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
         if (pair.training)
             pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, cells, pair.run));
     out.settling = settlingRounds(table, out.pairs);
+    out.sharedLoads = sharedLoadsOf(cells);
+    out.orderEffects = orderEffectsOf(cells);
     out.sentence = verdictSentence(table, cells, out.pairs);
-    out.reservations = reservationsOf(cells, out.pairs, out.settling);
+    out.reservations = reservationsOf(cells, out);
     return out;
 }
 

@@ -11,6 +11,8 @@
 #include "analysis/compare/settling.h"
 #include "analysis/compare/statistics.h"
 #include "analysis/fairness/fairness.h"
+#include "analysis/fairness/order_effects.h"
+#include "analysis/fairness/shared_load.h"
 
 namespace lockstep::core {
 
@@ -23,7 +25,8 @@ struct PairJudgement {
     std::optional<SpeedUp> wholeRun; ///< launch to exit
     /// Training speed-up ÷ devices; absent for one device, and where another program, loader or such stands between them.
     std::optional<double> efficiency;
-    std::optional<Settling> settling; ///< of training time; absent where nothing is left to settle
+    std::optional<AdjustedFactor> adjusted; ///< of training time, for load that was measured; absent: can't be fitted
+    std::optional<Settling> settling;       ///< of training time; absent where nothing is left to settle
     std::optional<double> accuracyDifference, lossDifference; ///< run's median less the reference's
     std::vector<FairnessFinding> fairness;
     std::optional<Attribution> attribution;
@@ -37,7 +40,9 @@ struct Judgement {
     /// many, and while its runs go on.
     std::optional<SuggestedRun> settling;
     std::vector<PairJudgement> pairs;
-    std::vector<Bottleneck> bottlenecks; ///< one a cell
+    std::vector<SharedLoad> sharedLoads;   ///< what all runs had to bear alike
+    std::vector<OrderEffect> orderEffects; ///< whether times depended on when a repeat was made
+    std::vector<Bottleneck> bottlenecks;   ///< one a cell
 };
 
 /// `varies`: the recipe's. 1,000 runs in under a second.

@@ -43,6 +43,27 @@ Json jsonOf(const SuggestedRun &run) {
     return json;
 }
 
+Json jsonOf(const std::optional<AdjustedFactor> &adjusted) {
+    if (!adjusted)
+        return nullptr;
+    return {{"factor", adjusted->factor},        {"low", adjusted->low},         {"high", adjusted->high},
+            {"log_per_core", adjusted->perCore}, {"repeats", adjusted->repeats}, {"degrees", adjusted->degrees}};
+}
+
+Json jsonOf(const SharedLoad &load) {
+    return {{"key", load.key},
+            {"low_cores", load.low},
+            {"high_cores", load.high},
+            {"low_excess_cores", load.excessLow},
+            {"high_excess_cores", load.excessHigh},
+            {"sentence", load.sentence}};
+}
+
+Json jsonOf(const OrderEffect &effect) {
+    return {{"key", effect.key},     {"change", effect.change}, {"p", effect.p},
+            {"pairs", effect.pairs}, {"blocks", effect.blocks}, {"sentence", orNull(effect.sentence)}};
+}
+
 template <class T> Json listOf(const std::vector<T> &all, Json (*toJson)(const T &)) {
     Json json = Json::array();
     for (const T &one : all)
@@ -94,6 +115,7 @@ Json jsonOf(const PairJudgement &pair) {
             {"speed_up_epoch", jsonOf(pair.epoch)},
             {"speed_up_run", jsonOf(pair.wholeRun)},
             {"efficiency", orNull(pair.efficiency)},
+            {"adjusted_for_load", jsonOf(pair.adjusted)},
             {"settling", jsonOf(pair.settling)},
             {"accuracy_difference", orNull(pair.accuracyDifference)},
             {"loss_difference", orNull(pair.lossDifference)},
@@ -124,6 +146,8 @@ std::string toJson(const Judgement &judgement) {
                        {"reservations", judgement.reservations},
                        {"suggested_rounds", roundsJson(judgement.settling)},
                        {"pairs", listOf(judgement.pairs, jsonOf)},
+                       {"shared_loads", listOf(judgement.sharedLoads, jsonOf)},
+                       {"order_effects", listOf(judgement.orderEffects, jsonOf)},
                        {"bottlenecks", listOf(judgement.bottlenecks, jsonOf)}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

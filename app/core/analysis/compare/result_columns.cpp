@@ -257,6 +257,11 @@ std::vector<ResultColumn> accuracyAndLossColumns() {
          .inWindow = true,
          .measuredHead = "utilisation",
          .publishedHead = "utilisation"},
+    };
+}
+
+std::vector<ResultColumn> stateColumns() {
+    return {
         {.key = "nodes",
          .head = "Nodes",
          .help = "Machines the run used",
@@ -277,6 +282,52 @@ std::vector<ResultColumn> accuracyAndLossColumns() {
          .help = "What to know before comparing",
          .format = ResultFormat::Remarks,
          .value = memberOf(&ResultRow::notes),
+         .least = TextColumns::All,
+         .inWindow = true},
+    };
+}
+
+std::vector<ResultColumn> energyColumns() {
+    return {
+        {.key = "gpu_energy_j",
+         .head = "GPU energy",
+         .unit = "J",
+         .help = "Of the run's GPUs, launch to exit; NVML's counter, else power × time",
+         .format = ResultFormat::Number,
+         .value = memberOf(&ResultRow::energyGpusJ),
+         .least = TextColumns::All,
+         .inWindow = true},
+        {.key = "machine_energy_j",
+         .head = "Processor energy",
+         .unit = "J",
+         .help = "Of the machine's processor packages (RAPL), launch to exit: all that ran there, not the run alone; "
+                 "without memory",
+         .format = ResultFormat::Number,
+         .value = memberOf(&ResultRow::energyPackagesJ),
+         .least = TextColumns::All,
+         .inWindow = true},
+        {.key = "energy_per_sample_j",
+         .head = "Energy a sample",
+         .unit = "J",
+         .help = "Energy of the devices that trained (GPUs, or the machine's processor packages), launch to exit, ÷ "
+                 "training samples",
+         .format = ResultFormat::Number,
+         .value = memberOf(&ResultRow::energyPerSampleJ),
+         .least = TextColumns::All,
+         .inWindow = true},
+        {.key = "energy_unknown",
+         .head = "Why energy is unknown",
+         .help = "Why there is no energy of the devices that trained",
+         .value = memberOf(&ResultRow::energyUnknown),
+         .least = TextColumns::Data},
+        {.key = "gpu_hours_waiting",
+         .head = "GPU-hours waiting",
+         .unit = "h",
+         .help =
+             "Training time in which GPUs waited for data or for other ranks, summed over GPUs; where a rank has one "
+             "GPU",
+         .format = ResultFormat::Number,
+         .value = memberOf(&ResultRow::gpuHoursWaiting),
          .least = TextColumns::All,
          .inWindow = true},
     };
@@ -318,7 +369,8 @@ std::string countOfColumn(const ResultColumn &column, const ResultRow &row, std:
 std::span<const ResultColumn> resultColumns() {
     static const std::vector<ResultColumn> columns = [] {
         std::vector<ResultColumn> all;
-        for (auto part : {rowColumns(), timeColumns(), speedUpColumns(), accuracyAndLossColumns()})
+        for (auto part :
+             {rowColumns(), timeColumns(), speedUpColumns(), accuracyAndLossColumns(), energyColumns(), stateColumns()})
             all.insert(all.end(), part.begin(), part.end());
         return all;
     }();

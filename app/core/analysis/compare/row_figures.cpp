@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analysis/compare/cell.h"
+#include "analysis/compare/energy.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
@@ -219,12 +220,20 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
     row.nodes = middle->nodes;
     if (!middle->backend.empty() && isDistributed(row.method))
         row.backend = middle->backend;
+    row.energyGpusJ = medianOf(runs, gpusEnergyOf);
+    row.energyPackagesJ = medianOf(runs, packagesEnergyOf);
+    row.energyPerSampleJ = medianOf(runs, energyPerSampleOf);
+    row.gpuHoursWaiting = medianOf(runs, gpuHoursWaitingOf);
+    row.energyUnknown = row.energyPerSampleJ ? std::string() : whyEnergyUnknown(*middle);
     row.devicesUse = deviceUse(runs);
     row.utilisation = useText(row.devicesUse);
     for (const RunOutcome *run : all)
         for (const std::string &contradiction : contradictions(*run))
             if (std::find(row.notes.begin(), row.notes.end(), contradiction) == row.notes.end())
                 row.notes.push_back(contradiction);
+    for (const RunOutcome *run : all)
+        if (!run->divergence.empty())
+            row.notes.push_back("repeat " + std::to_string(run->repeat) + ": " + run->divergence);
     for (const RunOutcome *run : all)
         if (run->oversubscribed) {
             row.notes.emplace_back("not comparable: oversubscribed");

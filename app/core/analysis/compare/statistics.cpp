@@ -7,6 +7,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "ipc/sound_values.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -16,8 +18,7 @@ constexpr double confidence = 1 - falseAlarms;
 constexpr double confidenceOfEither = 0.96;
 
 bool isUsable(const std::vector<Repeat> &times) {
-    return !times.empty() &&
-           std::ranges::all_of(times, [](const Repeat &time) { return time.value > 0 && std::isfinite(time.value); });
+    return !times.empty() && std::ranges::all_of(times, [](const Repeat &time) { return isTimeOfWork(time.value); });
 }
 
 struct Moments {

@@ -68,6 +68,12 @@ std::span<const TargetColumn> targetColumns() {
              .inReport = false,
              .figure = [](const TimeToTarget &row) { return row.best; },
              .text = bestText},
+            {.head = "Energy",
+             .unit = "Wh",
+             .terminalHead = "Wh",
+             .figure = [](const TimeToTarget &row) { return row.wattHours; },
+             .text = [](const TimeToTarget &row, Target::Kind,
+                        ResultPlace) { return significant(row.wattHours).toStdString(); }},
             targetWords("How it is known", "how it is known", &TimeToTarget::how)};
     }();
     return columns;

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/compare/energy.h"
 #include "base/format.h"
+#include "ipc/median.h"
 
 namespace lockstep::core {
 namespace {
@@ -96,6 +98,12 @@ TimeToTarget timeOf(const Cell &cell, const Target &target) {
         out.slowest = std::max(out.slowest.value_or(*hit.seconds), *hit.seconds);
     }
     out.seconds = medianOf(out.repeats);
+    std::vector<double> wattHours;
+    for (const TargetHit &hit : out.repeats)
+        if (hit.wattHours)
+            wattHours.push_back(*hit.wattHours);
+    if (wattHours.size() == out.repeats.size()) // else those that got there soon would speak for all
+        out.wattHours = median(std::move(wattHours));
     out.how = howText(out, target, epochs);
     return out;
 }
@@ -144,6 +152,8 @@ TargetHit hitOf(const RunOutcome &run, const Target &target) {
         }
         start = end;
     }
+    if (const auto watts = devicesPowerOf(run); watts && out.seconds)
+        out.wattHours = *watts * *out.seconds / 3600;
     return out;
 }
 

@@ -26,11 +26,12 @@ struct Target {
 
 /// One repeat's way to the target.
 struct TargetHit {
-    std::optional<double> seconds; ///< absent: not reached
-    int after = 0;                 ///< the last epoch before with a value, from which it is interpolated; 0: none
-    int epoch = 0;                 ///< the epoch by whose end it was met, from 1; 0: not reached
-    std::optional<double> best;    ///< the best value there was
-    std::string round = {};        ///< as Repeat's
+    std::optional<double> seconds;   ///< absent: not reached
+    std::optional<double> wattHours; ///< of its devices until then: their mean power over the run × seconds
+    int after = 0;                   ///< the last epoch before with a value, from which it is interpolated; 0: none
+    int epoch = 0;                   ///< the epoch by whose end it was met, from 1; 0: not reached
+    std::optional<double> best;      ///< the best value there was
+    std::string round = {};          ///< as Repeat's
     bool operator==(const TargetHit &) const = default;
 };
 
@@ -42,6 +43,7 @@ struct TimeToTarget {
         seconds; ///< median, a repeat that did not get there counting as the last; absent: it lies there
     std::optional<double> fastest, slowest; ///< of those that got there
     std::optional<double> best;             ///< the best value of any repeat
+    std::optional<double> wattHours;        ///< median; absent where a repeat did not get there or its power is unknown
     /// "interpolated between epochs 3 and 4", "by the end of epoch 1", "not reached: best 88.12 % in 10 epochs", …
     std::string how;
     std::optional<SpeedUp> speedUp; ///< reference's time ÷ this one's; only where all repeats of both got there

@@ -32,6 +32,7 @@ std::string toJson(const Target &target, const std::vector<TimeToTarget> &cells)
                     {"fastest_s", valueOrNull(cell.fastest)},
                     {"slowest_s", valueOrNull(cell.slowest)},
                     {"best", valueOrNull(cell.best)},
+                    {"median_wh", valueOrNull(cell.wattHours)},
                     {"how", cell.how}};
         one["speed_up"] = cell.speedUp ? speedUpJson(*cell.speedUp) : Json(nullptr);
         out["cells"].push_back(std::move(one));

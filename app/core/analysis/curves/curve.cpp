@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "ipc/sound_values.h"
+
 namespace lockstep::core {
 namespace {
 
@@ -51,7 +53,7 @@ void Curve::append(const QList<QPointF> &points) {
 
 void Curve::take(Bucket &into, std::uint32_t index) const {
     const double y = m_points[index].y();
-    if (std::isfinite(y))
+    if (isFiniteValue(y))
         take(into, Bucket{y, y, index, index, none});
     else
         into.broken = std::min(into.broken, index);

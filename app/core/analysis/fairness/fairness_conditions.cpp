@@ -7,6 +7,7 @@
 
 #include "analysis/compare/result_table.h"
 #include "analysis/fairness/fairness_detail.h"
+#include "analysis/fairness/shared_load.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
 #include "experiment/run_names.h"
@@ -101,17 +102,6 @@ struct Guest {
     Figure cores; ///< cores' worth, mean over the run
 };
 
-std::optional<double> shareOf(std::optional<double> partS, double wholeS) {
-    return partS && wholeS > 0 ? std::optional(*partS / wholeS) : std::nullopt;
-}
-
-/// Cores that no rank was bound to; a run on GPUs alone leaves its host free.
-double freeCores(const RunOutcome &run) {
-    if (run.conditions.freeCores)
-        return *run.conditions.freeCores;
-    return run.config && run.config->device != "cpu" ? 1e9 : 0;
-}
-
 void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlikes &out) {
     const auto excess = [&](const RunOutcome &run) -> std::optional<double> {
         const auto taken = guest.cores(run);
@@ -128,11 +118,15 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
     const auto text = [](double cores) { return percent(cores, 0).toStdString() + " of a core"; };
     const bool worseIsRun = inTheWay ? *excessB > *excessA : *b > *a;
     const Cell &worse = worseIsRun ? pair.run : pair.reference;
-    Unlike one = difference(guest.key, guest.label, text(*a), text(*b),
-                            inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor, pair,
-                            inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " +
-                                           worse.name + " by up to about " + percent(apart, 0).toStdString()
-                                     : "it ran on cores that were free, but shared caches, memory and the clock");
+    Unlike one =
+        difference(guest.key, guest.label, text(*a), text(*b),
+                   inTheWay ? weightOf(apart, notableCores, decisiveCores) : Minor, pair,
+                   inTheWay ? std::string("with no core free for it, ") + guest.who + " delayed " + worse.name +
+                                  " by up to about " + percent(apart, 0).toStdString() +
+                                  (*a > *excessA || *b > *excessB
+                                       ? " (beyond the free cores: " + text(*excessA) + " and " + text(*excessB) + ")"
+                                       : "")
+                            : "it ran on cores that were free, but shared caches, memory and the clock");
     const auto least = inTheWay ? std::min(*excessA, *excessB) : std::min(*a, *b);
     one.finding.control = inTheWay ? undisturbed(worse, excess, least + namedCores, guest.cure)
                                    : undisturbed(worse, guest.cores, least + namedFreeCores, guest.cure);
@@ -140,19 +134,11 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
 }
 
 void compareGuests(const Pair &pair, Unlikes &out) {
-    const auto around = [](auto member) {
-        return [member](const RunOutcome &run) -> std::optional<double> {
-            const auto &told = run.conditions.surroundings;
-            return told ? shareOf((*told).*member, told->measuredS) : std::nullopt;
-        };
-    };
-    compareGuest(pair,
-                 {"load", "Other load on the machine", "other processes", "on a quiet machine",
-                  around(&Surroundings::otherCpuS)},
-                 true, out);
+    compareGuest(pair, {"load", "Other load on the machine", "other processes", "on a quiet machine", otherCores}, true,
+                 out);
     compareGuest(pair,
                  {"stolen", "Time that the hypervisor gave to others", "other guests of the hypervisor",
-                  "when the host is quiet", around(&Surroundings::stolenS)},
+                  "when the host is quiet", stolenCores},
                  false, out);
     compareGuest(pair,
                  {"watching", "Viewers' own work", "watching", "without viewers on its machine",
@@ -161,7 +147,7 @@ void compareGuests(const Pair &pair, Unlikes &out) {
                       // Nobody watched is known, and no time; watched and not measured is unknown.
                       if (!watching || !run.runTimeS || (watching->watchedS > 0 && !watching->viewersCpuS))
                           return std::nullopt;
-                      return shareOf(watching->viewersCpuS.value_or(0), *run.runTimeS);
+                      return shareOfTime(watching->viewersCpuS.value_or(0), *run.runTimeS);
                   }},
                  true, out);
 }
@@ -238,7 +224,7 @@ bool wasHot(const RunOutcome &run) {
 void compareThrottling(const Pair &pair, Unlikes &out) {
     const Figure share = [](const RunOutcome &run) -> std::optional<double> {
         const auto &around = run.conditions.surroundings;
-        return around ? shareOf(around->throttledS.value_or(0), around->measuredS) : std::nullopt;
+        return around ? shareOfTime(around->throttledS.value_or(0), around->measuredS) : std::nullopt;
     };
     const auto a = mean(figures(pair.reference, share)), b = mean(figures(pair.run, share));
     if (!a || !b)

@@ -15,7 +15,7 @@
 #include "base/command_prefix.h"
 #include "base/format.h"
 #include "experiment/recipe.h"
-#include "lab/forecast_record.h"
+#include "lab/forecast_grades.h"
 #include "models/lab_tables.h"
 
 namespace lockstep::ui {
@@ -79,7 +79,8 @@ void LabForecast::read() {
             "of DDP and a server are predicted. Once the recipe has run, the forecast is compared with it here."));
         return;
     }
-    m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record)));
+    const std::vector<core::GradingRun> runs = core::readGradingRuns();
+    m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record, runs)));
     const std::size_t buckets = record->forecast.bucketsBytes.size();
     QStringList words = {tr("%1, %2. One device alone: %3 a step. Gradient: %4 in %5.")
                              .arg(QString::fromStdString(record->title), core::wallTime(record->startWallUs),
@@ -94,6 +95,8 @@ void LabForecast::read() {
         words << (*record->forecast.bestServer == 1
                       ? tr("A server isn't worth it here: one device is fastest.")
                       : tr("Best number of devices for a server: %1.").arg(*record->forecast.bestServer));
+    words << QString::fromStdString(core::sentenceOf(record->calibration))
+          << QString::fromStdString(core::sentenceOf(core::tallyOf(core::allForecasts(), runs)));
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);
     m_words->setText(words.join(u'\n'));

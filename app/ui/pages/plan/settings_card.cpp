@@ -76,7 +76,9 @@ QLayout *SettingsCard::buildOptions() {
         m_repeats->addItem(count == 1 ? tr("1 repeat") : tr("%1 repeats").arg(count), count);
     const core::WidthGoal goal;
     m_repeats->addItem(tr("until %1").arg(QString::fromStdString(core::widthText(goal.width))), untilWidthItem);
-    m_repeats->setToolTip(tr("How often each run is repeated, in rounds (A B C, B C A, …), so that differences can be told from noise. Fewer than 3 repeats give no interval. Until %1: rounds are added until every 95 % interval is that narrow, %2 at most")
+    m_repeats->setToolTip(tr("How often each run is repeated, in rounds (A B C, B C A, …), so that differences can be "
+                             "told from noise. Fewer than 3 repeats give no interval. Until %1: rounds are added until "
+                             "every 95 % interval is that narrow, %2 at most")
                               .arg(QString::fromStdString(core::widthText(goal.width)))
                               .arg(goal.mostRounds));
     connect(m_repeats, &QComboBox::currentIndexChanged, this, [this] {

@@ -340,11 +340,11 @@ private Q_SLOTS:
         point.loss = std::nan("");
         curve.points.push_back(point);
         QCOMPARE(*exportCurves({curve}, ExportFormat::Csv),
-                 std::string("Wall time,Step,Value\r\n1700000000.5,4,0.25\r\n1700000000.5,9,NaN\r\n"));
+                 std::string("Wall time,Step,Value\r\n1700000000.5,4,0.25\r\n1700000000.5,9,\r\n"));
         QVERIFY(exportCurves({curve, curve}, ExportFormat::Csv)
                     ->starts_with("Run,Name,Wall time,Step,Value\r\nrun,DDP ×2,"));
         const auto json = nlohmann::json::parse(*exportCurves({curve}, ExportFormat::Json));
-        QCOMPARE(json[0]["points"][1]["loss"].get<std::string>(), std::string("NaN"));
+        QVERIFY(json[0]["points"][1]["loss"].is_null());
         QVERIFY(!exportCurves({curve}, ExportFormat::Markdown).has_value());
     }
 

@@ -290,8 +290,8 @@ private Q_SLOTS:
                                                                       "−2.50 s"}));
         QCOMPARE(tables[3][1][0].get<std::string>(), std::string("decisive")); // heaviest first
         QCOMPARE(tables[3][2][0].get<std::string>(), std::string("minor"));
-        QVERIFY((tables[4].get<Rows>()[1] ==
-                 std::vector<std::string>{"baseline", "by the end of epoch 1", "8.00", "7.50", "9.00", "3 of 3", "-"}));
+        QVERIFY((tables[4].get<Rows>()[1] == std::vector<std::string>{"baseline", "by the end of epoch 1", "8.00",
+                                                                      "7.50", "9.00", "3 of 3", "-", "-"}));
         const auto notes = page["notes"].get<std::vector<std::string>>();
         QVERIFY(std::ranges::find(notes, nasty + ": DDP ×2, 0 workers. It has the method without the workers.") !=
                 notes.end());

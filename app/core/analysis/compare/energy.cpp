@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/energy.h"
+
+#include <algorithm>
+
+#include "ipc/phases.h"
+#include "ipc/sound_values.h"
+
+namespace lockstep::core {
+namespace {
+
+bool hasGpus(const RunOutcome &run) {
+    return !run.deviceNames.empty() && !run.deviceNames.front().starts_with("cpu");
+}
+
+const Energy *energyOf(const RunOutcome &run) {
+    return run.conditions.energy && run.nodes == 1 ? &*run.conditions.energy : nullptr;
+}
+
+std::optional<double> soundJoules(std::optional<double> joules) {
+    return joules && *joules > 0 ? finiteOrUnknown(joules) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<double> gpusEnergyOf(const RunOutcome &run) {
+    const Energy *energy = energyOf(run);
+    return energy ? soundJoules(energy->gpusJ) : std::nullopt;
+}
+
+std::optional<double> packagesEnergyOf(const RunOutcome &run) {
+    const Energy *energy = energyOf(run);
+    return energy ? soundJoules(energy->packagesJ) : std::nullopt;
+}
+
+std::optional<double> devicesEnergyOf(const RunOutcome &run) {
+    return hasGpus(run) ? gpusEnergyOf(run) : packagesEnergyOf(run);
+}
+
+std::optional<double> devicesPowerOf(const RunOutcome &run) {
+    const auto joules = devicesEnergyOf(run);
+    if (!joules)
+        return std::nullopt;
+    const double seconds = hasGpus(run) ? run.conditions.energy->gpusS : run.conditions.energy->packagesS;
+    return isTimeOfWork(seconds) ? finiteOrUnknown(*joules / seconds) : std::nullopt;
+}
+
+std::optional<double> energyPerSampleOf(const RunOutcome &run) {
+    const auto joules = devicesEnergyOf(run);
+    double samples = 0;
+    for (const MergedEpoch &epoch : run.epochs) {
+        if (!epoch.complete)
+            return std::nullopt;
+        samples += double(epoch.samples);
+    }
+    return joules && samples > 0 ? std::optional(*joules / samples) : std::nullopt;
+}
+
+std::string whyEnergyUnknown(const RunOutcome &run) {
+    if (devicesEnergyOf(run))
+        return {};
+    if (run.nodes > 1)
+        return "energy is measured on one machine only, and the run used " + std::to_string(run.nodes);
+    const auto &energy = run.conditions.energy;
+    if (!energy)
+        return "the run's agent did not measure energy";
+    const std::string &why = hasGpus(run) ? energy->gpusUnknown : energy->packagesUnknown;
+    return why.empty() ? "no energy was counted" : why;
+}
+
+std::optional<double> gpuHoursWaitingOf(const RunOutcome &run) {
+    if (!hasGpus(run) || int(run.deviceNames.size()) != run.processes || int(run.rankPhasesS.size()) != run.processes)
+        return std::nullopt;
+    double seconds = 0;
+    bool known = false;
+    for (const auto &[rank, phases] : run.rankPhasesS)
+        for (const std::string_view name : {phase::load, phase::exposed})
+            if (const auto found = phases.find(name); found != phases.end()) {
+                seconds += found->second;
+                known = true;
+            }
+    return known ? std::optional(seconds / 3600) : std::nullopt;
+}
+
+} // namespace lockstep::core

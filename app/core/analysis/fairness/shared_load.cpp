@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/fairness/shared_load.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/compare/statistics.h"
+#include "base/format.h"
+#include "ipc/sound_values.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr double namedExcess = 0.1, namedRaw = 0.5, leastSpread = 0.02;
+constexpr int leastDegrees = 4;
+constexpr double boundless = 1e9; ///< cores: of the host beside GPUs
+
+using CoresOf = std::optional<double> (*)(const RunOutcome &);
+
+double meanOf(const std::vector<double> &values) {
+    double sum = 0;
+    for (const double value : values)
+        sum += value;
+    return values.empty() ? 0 : sum / double(values.size());
+}
+
+struct CellLoad {
+    double raw = 0, excess = 0;
+};
+
+/// Mean over its repeats; absent when one of them does not know.
+std::optional<CellLoad> loadOf(const Cell &cell, CoresOf cores, bool takesFreeCores) {
+    std::vector<double> raw, excess;
+    for (const RunOutcome &run : cell.runs) {
+        const auto taken = cores(run);
+        if (!taken)
+            return std::nullopt;
+        raw.push_back(*taken);
+        excess.push_back(std::max(0.0, *taken - (takesFreeCores ? freeCores(run) : 0)));
+    }
+    return raw.empty() ? std::nullopt : std::optional(CellLoad{meanOf(raw), meanOf(excess)});
+}
+
+std::string rangeText(double low, double high) {
+    const std::string from = percent(low, 0).toStdString(), to = percent(high, 0).toStdString();
+    return from == to ? to : from.substr(0, from.find(' ')) + " to " + to;
+}
+
+std::optional<SharedLoad> sharedLoad(const std::vector<Cell> &cells, const char *key, const char *who, CoresOf cores,
+                                     bool takesFreeCores) {
+    std::optional<SharedLoad> out;
+    for (const Cell &cell : cells) {
+        const auto load = loadOf(cell, cores, takesFreeCores);
+        if (!load)
+            return std::nullopt;
+        if (!out)
+            out = SharedLoad{key, load->raw, load->raw, load->excess, load->excess, {}};
+        out->low = std::min(out->low, load->raw);
+        out->high = std::max(out->high, load->raw);
+        out->excessLow = std::min(out->excessLow, load->excess);
+        out->excessHigh = std::max(out->excessHigh, load->excess);
+    }
+    if (!out || (out->excessLow < namedExcess && out->low < namedRaw))
+        return std::nullopt;
+    const bool inTheWay = out->excessLow >= namedExcess;
+    out->sentence = std::string(who) + " took " + rangeText(out->low, out->high) + " of a core in every run" +
+                    (!takesFreeCores ? ""
+                     : inTheWay      ? ", " + rangeText(out->excessLow, out->excessHigh) + " beyond the free cores"
+                                : ", at most " + percent(out->excessHigh, 0).toStdString() + " beyond the free cores");
+    out->sentence += inTheWay
+                         ? ". All times are longer than on a quiet machine, and not all runs need suffer alike: the "
+                           "factors are those of this busy machine."
+                         : ". It shared caches, memory and the clock with all runs.";
+    return out;
+}
+
+/// Logarithms of times and excess of a cell's repeats that know both.
+struct Points {
+    std::vector<double> x, y;
+};
+
+Points pointsOf(const Cell &cell) {
+    Points out;
+    for (const RunOutcome &run : cell.runs)
+        if (const auto excess = excessCores(run);
+            excess && run.totalTrainingTimeS && isTimeOfWork(*run.totalTrainingTimeS)) {
+            out.x.push_back(*excess);
+            out.y.push_back(std::log(*run.totalTrainingTimeS));
+        }
+    return out;
+}
+
+struct Sums {
+    double xx = 0, xy = 0, yy = 0;
+    int repeats = 0, cells = 0;
+    void add(const Points &points) {
+        if (points.x.size() < 2)
+            return;
+        const double middleX = meanOf(points.x), middleY = meanOf(points.y);
+        for (std::size_t i = 0; i < points.x.size(); ++i) {
+            const double x = points.x[i] - middleX, y = points.y[i] - middleY;
+            xx += x * x;
+            xy += x * y;
+            yy += y * y;
+        }
+        repeats += int(points.x.size());
+        ++cells;
+    }
+};
+
+} // namespace
+
+std::optional<double> shareOfTime(std::optional<double> partS, double wholeS) {
+    return partS && isTimeOfWork(wholeS) ? std::optional(*partS / wholeS) : std::nullopt;
+}
+
+std::optional<double> otherCores(const RunOutcome &run) {
+    const auto &around = run.conditions.surroundings;
+    return around ? shareOfTime(around->otherCpuS, around->measuredS) : std::nullopt;
+}
+
+std::optional<double> stolenCores(const RunOutcome &run) {
+    const auto &around = run.conditions.surroundings;
+    return around ? shareOfTime(around->stolenS, around->measuredS) : std::nullopt;
+}
+
+double freeCores(const RunOutcome &run) {
+    if (run.conditions.freeCores)
+        return *run.conditions.freeCores;
+    return run.config && run.config->device != "cpu" ? boundless : 0;
+}
+
+std::optional<double> excessCores(const RunOutcome &run) {
+    const auto other = otherCores(run);
+    if (!other)
+        return std::nullopt;
+    return std::max(0.0, *other - freeCores(run)) + stolenCores(run).value_or(0);
+}
+
+std::vector<SharedLoad> sharedLoadsOf(const std::vector<Cell> &cells) {
+    std::vector<SharedLoad> out;
+    if (auto load = sharedLoad(cells, "load", "other processes", otherCores, true))
+        out.push_back(std::move(*load));
+    if (auto stolen = sharedLoad(cells, "stolen", "the hypervisor's other guests", stolenCores, false))
+        out.push_back(std::move(*stolen));
+    return out;
+}
+
+std::optional<AdjustedFactor> adjustedFactorOf(const Cell &reference, const Cell &run, const std::vector<Cell> &cells) {
+    const Points from = pointsOf(reference), to = pointsOf(run);
+    if (int(from.x.size()) < repeatsForInterval || int(to.x.size()) < repeatsForInterval)
+        return std::nullopt;
+    Sums sums;
+    for (const Cell &cell : cells)
+        sums.add(pointsOf(cell));
+    const int degrees = sums.repeats - sums.cells - 1;
+    if (degrees < leastDegrees || std::sqrt(sums.xx / (sums.repeats - sums.cells)) < leastSpread)
+        return std::nullopt;
+    AdjustedFactor out;
+    out.perCore = sums.xy / sums.xx;
+    out.repeats = sums.repeats;
+    out.degrees = degrees;
+    const double apart = meanOf(from.x) - meanOf(to.x);
+    const double logarithm = meanOf(from.y) - meanOf(to.y) - out.perCore * apart;
+    const double variance = std::max(0.0, sums.yy - out.perCore * sums.xy) / degrees;
+    const double reach =
+        studentQuantile(0.95, degrees) *
+        std::sqrt(variance * (1.0 / double(from.x.size()) + 1.0 / double(to.x.size()) + apart * apart / sums.xx));
+    out.factor = std::exp(logarithm);
+    out.low = std::exp(logarithm - reach);
+    out.high = std::exp(logarithm + reach);
+    const bool finite = isFiniteValue(out.low) && isFiniteValue(out.high) && out.low > 0;
+    return finite ? std::optional(out) : std::nullopt;
+}
+
+std::string sentenceOf(const AdjustedFactor &adjusted) {
+    return "with log time regressed on measured load: " + speedUp(adjusted.factor).toStdString() + " (" +
+           factorText(adjusted.low).toStdString() + "-" + factorText(adjusted.high).toStdString() +
+           "); a sensitivity, not the result";
+}
+
+} // namespace lockstep::core

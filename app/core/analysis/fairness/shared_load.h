@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// Processor time that others took, in cores' worth: per run, in all runs alike, and what a factor would be without it.
+//
+// Raw load is what other processes (or, stolen, other guests of the hypervisor) used. Its excess is what lay beyond the cores
+// that were free of ranks: only that had to come from the ranks' own cores. A hypervisor's theft hits every core, so all of it is
+// excess. Comparing two runs shows only how their excess differs (fairness_conditions.cpp): what all of them had is said here.
+//
+// The adjusted factor comes from an analysis of covariance over all runs of the table: log time = a(run) + b · x, where x is a
+// repeat's whole excess and b is common to all runs. b = Sxy/Sxx, from deviations within each run's own repeats; then
+//     adjusted = exp((mean log time of the reference - of the run) - b · (mean x of the reference - of the run)),
+// with variance s² · (1/n + 1/m + (difference of mean x)²/Sxx) and N - runs - 1 degrees of freedom. It is a sensitivity: load
+// that differs by chance is no experiment, and b takes its effect as alike in all runs and proportional.
+// Source: R. A. Fisher, Statistical Methods for Research Workers, 4th ed. (1932), section 49.1.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/cell.h"
+
+namespace lockstep::core {
+
+/// Cores' worth, mean over the run; absent: not measured.
+[[nodiscard]] std::optional<double> otherCores(const RunOutcome &run);
+[[nodiscard]] std::optional<double> stolenCores(const RunOutcome &run);
+/// Cores that no rank was bound to. A run on GPUs alone leaves its host free.
+[[nodiscard]] double freeCores(const RunOutcome &run);
+/// What others took beyond the free cores, and what the hypervisor took.
+[[nodiscard]] std::optional<double> excessCores(const RunOutcome &run);
+/// A part of some time, as a share of it; absent where there was no time.
+[[nodiscard]] std::optional<double> shareOfTime(std::optional<double> partS, double wholeS);
+
+/// What every run had to bear.
+struct SharedLoad {
+    std::string key;          ///< load, stolen: as of FairnessFinding
+    double low = 0, high = 0; ///< raw, cores' worth: of the run (mean over its repeats) with the least and the most
+    double excessLow = 0, excessHigh = 0; ///< of that, beyond the free cores
+    std::string sentence;
+    bool operator==(const SharedLoad &) const = default;
+};
+/// Named from a tenth of a core in every run on, as a difference is; raw load alone from half a core on.
+[[nodiscard]] std::vector<SharedLoad> sharedLoadsOf(const std::vector<Cell> &cells);
+
+/// A speed-up by training time as it would be if all repeats had had the same load.
+struct AdjustedFactor {
+    double factor = 1, low = 1, high = 1; ///< with its 95 % interval
+    double perCore = 0;                   ///< b: added log time for one core's worth of excess
+    int repeats = 0, degrees = 0;         ///< that b rests on
+    bool operator==(const AdjustedFactor &) const = default;
+};
+/// Absent with fewer than three repeats of either or fewer than four degrees of freedom, where load is unknown or so even
+/// within each run's repeats (a standard deviation below 0.02 cores) that nothing can be fitted.
+[[nodiscard]] std::optional<AdjustedFactor> adjustedFactorOf(const Cell &reference, const Cell &run,
+                                                             const std::vector<Cell> &cells);
+/// "with log time regressed on measured load: ×1.62 (1.50-1.75); a sensitivity, not the result".
+[[nodiscard]] std::string sentenceOf(const AdjustedFactor &adjusted);
+
+} // namespace lockstep::core

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "lab/forecast_grades.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "analysis/fairness/shared_load.h"
+#include "base/format.h"
+#include "ipc/file_system.h"
+#include "ipc/median.h"
+#include "ipc/run_folder.h"
+#include "ipc/sound_values.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr double disturbedCores = 0.1;     ///< as a notable difference in the fairness check
+constexpr double disturbedThrottle = 0.05; ///< share of the time
+constexpr double leastDistance = 0.005;    ///< logarithmic: a bound at the forecast itself leaves nothing to widen
+constexpr double narrowest = 0.5, widest = 10;
+
+std::vector<std::string> newestRuns(int most) {
+    std::vector<std::string> ids;
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator(runsFolder(), error))
+        if (const std::string id = entry.path().filename().string(); isRunId(id))
+            ids.push_back(id);
+    std::sort(ids.rbegin(), ids.rend());
+    if (int(ids.size()) > most)
+        ids.resize(std::size_t(most));
+    return ids;
+}
+
+/// Whether a step of the run computes what a step of the forecast does, whatever the method, the devices and the length.
+bool hasStepOf(const RunConfig &forecast, const RunConfig &run) {
+    RunConfig alike = forecast; // a batch that is given by device, and a linear learning rate, depend on the devices
+    for (const FieldSpec &field : runConfigFields())
+        if (field.effect == FieldEffect::Means)
+            (void)field.set(alike, field.get(run)); // it came from a config, so it is allowed
+    return std::ranges::all_of(runConfigFields(), [&](const FieldSpec &field) {
+        return field.effect != FieldEffect::Step || effectiveValue(field, alike) == effectiveValue(field, run);
+    });
+}
+
+std::optional<double> stepOf(const Summary &summary, const RunConfig &config) {
+    const double batch = double(globalBatch(config));
+    std::vector<double> steps;
+    for (const EpochSummary &epoch : summary.epochs)
+        if ((epoch.epoch > 1 || summary.epochs.size() == 1) && epoch.samples > 0 && batch > 0)
+            steps.push_back(epoch.durationS / std::ceil(double(epoch.samples) / batch));
+    return median(std::move(steps));
+}
+
+bool wasDisturbed(const RunRecord &record, const RunResult &result) {
+    RunOutcome run;
+    run.config = record.config;
+    run.conditions.freeCores = record.freeCores;
+    run.conditions.surroundings = result.surroundings;
+    const auto excess = excessCores(run);
+    const auto throttled = result.surroundings
+                               ? shareOfTime(result.surroundings->throttledS, result.surroundings->measuredS)
+                               : std::nullopt;
+    return excess.value_or(0) >= disturbedCores || throttled.value_or(0) >= disturbedThrottle;
+}
+
+/// On nodes the places are part of the work; a single machine is identified by its name.
+bool isAtPlaceOf(const ForecastRecord &record, const GradingRun &run) {
+    return record.config.nodes.empty()
+               ? run.config.nodes.empty() && !run.host.empty() && run.host == record.host
+               : placesOf(run.config.nodes) == placesOf(firstDevices(record.config.nodes, deviceCount(run.config)));
+}
+
+struct FoundSteps {
+    std::vector<double> steps;
+    int before = 0, disturbed = 0;
+};
+
+double distance(double from, double to) {
+    return from > 0 && to > 0 ? std::max(leastDistance, std::fabs(std::log(to / from))) : leastDistance;
+}
+
+/// Against the model's own bounds: those of the record were widened.
+double scoreOf(const ForecastRow &row, double measuredS, double widenedBy) {
+    const double bound = measuredS < row.stepS.value ? row.stepS.low : row.stepS.high;
+    return std::fabs(std::log(measuredS / row.stepS.value)) / (distance(row.stepS.value, bound) / widenedBy);
+}
+
+Interval moved(const Interval &interval, double factor) {
+    return {interval.value, interval.value * std::exp(-factor * distance(interval.value, interval.low)),
+            interval.value * std::exp(factor * distance(interval.value, interval.high))};
+}
+
+} // namespace
+
+std::vector<GradingRun> readGradingRuns(int most) {
+    std::vector<GradingRun> out;
+    for (const std::string &id : newestRuns(most)) {
+        const auto config = realFileSystem().readAll(runFolder(id).config());
+        const auto result = realFileSystem().readAll(runFolder(id).result());
+        const auto run = config ? runRecordFromJson(*config) : Result<RunRecord>(fail(config.error()));
+        const auto ended = result ? runResultFromJson(*result) : Result<RunResult>(fail(result.error()));
+        if (!run || !ended || isScript(*run) || !run->config || ended->state != RunState::Done || !ended->summary)
+            continue;
+        if (const auto step = stepOf(*ended->summary, *run->config); step && isTimeOfWork(*step))
+            out.push_back({*run->config, run->machines.empty() ? std::string() : run->machines.front().host,
+                           run->startWallUs, *step, wasDisturbed(*run, *ended)});
+    }
+    return out;
+}
+
+std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record, const std::vector<GradingRun> &runs) {
+    std::map<std::pair<Method, int>, FoundSteps> steps;
+    for (const GradingRun &run : runs) {
+        if (!isAtPlaceOf(record, run) || !hasStepOf(record.config, run.config))
+            continue;
+        FoundSteps &found = steps[{run.config.method, deviceCount(run.config)}];
+        if (run.startWallUs < record.startWallUs)
+            ++found.before;
+        else if (run.disturbed)
+            ++found.disturbed;
+        else
+            found.steps.push_back(run.stepS);
+    }
+    std::vector<ForecastOutcome> out;
+    for (const ForecastRow &row : record.forecast.rows) {
+        ForecastOutcome outcome;
+        const auto found = steps.find({row.method, row.devices});
+        if (found != steps.end()) {
+            outcome.runsBefore = found->second.before;
+            outcome.disturbed = found->second.disturbed;
+            outcome.runs = int(found->second.steps.size());
+            outcome.measuredStepS = median(std::move(found->second.steps)); // absent: none
+            if (outcome.measuredStepS)
+                outcome.grade = gradeForecast(row, *outcome.measuredStepS);
+        }
+        out.push_back(outcome);
+    }
+    return out;
+}
+
+std::vector<ForecastOutcome> outcomesOf(const ForecastRecord &record) {
+    return outcomesOf(record, readGradingRuns());
+}
+
+ForecastTally tallyOf(const std::vector<ForecastRecord> &records, const std::vector<GradingRun> &runs) {
+    ForecastTally out;
+    for (const ForecastRecord &record : records) {
+        const auto outcomes = outcomesOf(record, runs);
+        for (std::size_t i = 0; i < outcomes.size(); ++i)
+            if (const auto &grade = outcomes[i].grade) {
+                ++out.graded;
+                out.held += grade->within ? 1 : 0;
+                out.scores.push_back(scoreOf(record.forecast.rows[i], grade->measuredS, record.calibration.factor));
+            }
+    }
+    return out;
+}
+
+std::string sentenceOf(const ForecastTally &tally) {
+    if (tally.graded == 0)
+        return "No forecast is graded yet: none of what was forecast ran undisturbed since.";
+    return std::to_string(tally.held) + " of " + std::to_string(tally.graded) +
+           (tally.graded == 1 ? " forecast held (" : " forecasts held (") +
+           percent(double(tally.held) / tally.graded, 0).toStdString() + "; " +
+           percent(forecastLevel, 0).toStdString() + " are meant to).";
+}
+
+Calibration calibrationOf(const ForecastTally &tally) {
+    std::vector<double> scores = tally.scores;
+    const auto n = scores.size();
+    const auto rank = std::size_t(std::ceil(forecastLevel * double(n + 1) - 1e-9));
+    if (n == 0 || rank > n)
+        return {};
+    std::ranges::sort(scores);
+    return {std::clamp(scores[rank - 1], narrowest, widest), int(n)};
+}
+
+std::string sentenceOf(const Calibration &calibration) {
+    const std::string level = percent(forecastLevel, 0).toStdString();
+    if (calibration.graded == 0)
+        return "Intervals are to hold the measured step in " + level +
+               " of forecasts; too few are graded to see to that (nine are needed), so these are the model's own "
+               "bounds.";
+    return level + " prediction intervals: the model's bounds × " + significant(calibration.factor, 2).toStdString() +
+           ", as " + std::to_string(calibration.graded) + " graded forecasts ask for.";
+}
+
+void widen(Forecast &forecast, const Calibration &calibration) {
+    if (calibration.graded == 0)
+        return;
+    for (ForecastRow &row : forecast.rows)
+        if (row.cannotTell.empty())
+            for (Interval *interval : {&row.stepS, &row.epochS, &row.speedUp})
+                *interval = moved(*interval, calibration.factor);
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// What all runs had to bear alike, a factor adjusted for load, and effects of the order of repeats.
+#include <QtTest>
+
+#include <cmath>
+#include <random>
+
+#include "analysis/compare/judgement.h"
+#include "analysis/fairness/order_effects.h"
+#include "analysis/fairness/shared_load.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+constexpr double measuredS = 100;
+
+/// A repeat that lasted so long while others used so many cores; no core was free.
+RunOutcome repeatOf(const std::string &name, int repeat, int place, double trainingS, double otherCores,
+                    double stolenCores = 0, int freeCores = 0) {
+    RunOutcome run;
+    run.run = name + std::to_string(repeat);
+    run.name = name;
+    run.experiment = "the experiment";
+    run.repeat = repeat;
+    RunConfig config;
+    config.method = name == "baseline" ? Method::Baseline : Method::Ddp;
+    if (name != "baseline")
+        config.devices = {"0", "1"};
+    run.config = config;
+    run.state = RunState::Done;
+    run.startWallUs = 1'700'000'000'000'000 + std::int64_t(repeat) * 1'000'000'000 + std::int64_t(place) * 10'000'000;
+    run.totalTrainingTimeS = trainingS;
+    run.runTimeS = trainingS + 1;
+    run.hosts = {"box"};
+    run.conditions.freeCores = freeCores;
+    run.conditions.surroundings = Surroundings{measuredS, otherCores * measuredS, stolenCores * measuredS, {}, {}};
+    return run;
+}
+
+Cell cellOf(const std::string &name, std::vector<RunOutcome> runs) {
+    return {name, std::move(runs), name == "baseline"};
+}
+
+Judgement judgementOf(const std::vector<Cell> &cells) {
+    std::vector<RunOutcome> outcomes;
+    for (const Cell &cell : cells)
+        outcomes.insert(outcomes.end(), cell.runs.begin(), cell.runs.end());
+    return judge(resultTable(outcomes), outcomes, {});
+}
+
+/// Two runs of so many repeats; `load` says how many cores others had in a repeat.
+template <class Load> std::vector<Cell> twoCells(int repeats, double slope, Load load, double speedUp = 1.6) {
+    std::mt19937_64 random(5);
+    std::normal_distribution<> noise(0, 0.01);
+    std::vector<RunOutcome> before, after;
+    for (int repeat = 1; repeat <= repeats; ++repeat) {
+        const double a = load(0, repeat), b = load(1, repeat);
+        before.push_back(repeatOf("baseline", repeat, 0, 10 * std::exp(slope * a + noise(random)), a));
+        after.push_back(repeatOf("DDP ×2", repeat, 1, 10 / speedUp * std::exp(slope * b + noise(random)), b));
+    }
+    return {cellOf("baseline", before), cellOf("DDP ×2", after)};
+}
+
+bool says(const Judgement &judgement, const std::string &text) {
+    return std::ranges::any_of(judgement.reservations,
+                               [&](const std::string &one) { return one.find(text) != std::string::npos; });
+}
+
+} // namespace
+
+class DisturbanceTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aWholeCoreOfOthersInEveryRunIsSaidWithItsFigures() {
+        const Judgement found = judgementOf(twoCells(3, 0, [](int, int) { return 1.0; }));
+        QVERIFY(found.pairs.at(0).fairness.empty()); // no difference, which is why nothing was said
+        QCOMPARE(found.sharedLoads.size(), std::size_t{1});
+        QCOMPARE(found.sharedLoads[0].low, 1.0);
+        QVERIFY2(
+            says(found, "All runs: other processes took 100 % of a core in every run, 100 % beyond the free cores."),
+            found.reservations.empty() ? "nothing" : found.reservations.front().c_str());
+    }
+
+    void halfTheTimeStolenInEveryRunIsSaid() {
+        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+        for (int repeat = 1; repeat <= 3; ++repeat)
+            for (std::size_t cell = 0; cell < 2; ++cell)
+                cells[cell].runs.push_back(
+                    repeatOf(cells[cell].name, repeat, int(cell), 10, 0.02, cell == 0 ? 0.9 : 1.1));
+        const Judgement found = judgementOf(cells);
+        QVERIFY(says(found, "All runs: the hypervisor's other guests took 90 to 110 % of a core in every run."));
+    }
+
+    void loadOnFreeCoresIsSaidAsSharedCachesOnly() {
+        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+        for (int repeat = 1; repeat <= 3; ++repeat)
+            for (std::size_t cell = 0; cell < 2; ++cell)
+                cells[cell].runs.push_back(repeatOf(cells[cell].name, repeat, int(cell), 10, 0.9, 0, 1));
+        const Judgement found = judgementOf(cells);
+        QVERIFY(says(found, "took 90 % of a core in every run, at most 0 % beyond the free cores. It shared caches"));
+    }
+
+    void aQuietMachineAndOneThatIsNotMeasuredAreNotSaid() {
+        QVERIFY(judgementOf(twoCells(3, 0, [](int, int) { return 0.05; })).sharedLoads.empty());
+        std::vector<Cell> cells = twoCells(3, 0, [](int, int) { return 1.0; });
+        cells[1].runs[0].conditions.surroundings.reset();
+        QVERIFY(judgementOf(cells).sharedLoads.empty());
+    }
+
+    void theAdjustedFactorTakesLoadOut() {
+        // The runs of DDP had more load by chance: raw it reads slower than it is.
+        const auto load = [](int cell, int repeat) { return 0.3 * (repeat % 3) + (cell == 1 ? 0.4 : 0); };
+        const std::vector<Cell> cells = twoCells(6, 0.5, load);
+        const Judgement found = judgementOf(cells);
+        const PairJudgement &pair = found.pairs.at(0);
+        QVERIFY(std::fabs(pair.training->factor - 1.6 * std::exp(-0.5 * 0.4)) < 0.03); // 1.31
+        QVERIFY(pair.adjusted.has_value());
+        QVERIFY2(std::fabs(pair.adjusted->factor - 1.6) < 0.03, qPrintable(QString::number(pair.adjusted->factor)));
+        QVERIFY(std::fabs(pair.adjusted->perCore - 0.5) < 0.05);
+        QVERIFY(pair.adjusted->low < 1.6 && pair.adjusted->high > 1.6);
+        QCOMPARE(pair.adjusted->degrees, 9);
+        QVERIFY(says(found, "DDP ×2: with log time regressed on measured load: ×1.6"));
+        QVERIFY(says(found, "; a sensitivity, not the result."));
+    }
+
+    void theAdjustedIntervalHoldsTheTruth() {
+        std::mt19937_64 random(11);
+        std::normal_distribution<> noise(0, 0.03);
+        std::uniform_real_distribution<> load(0, 1);
+        int held = 0;
+        constexpr int all = 1000;
+        for (int experiment = 0; experiment < all; ++experiment) {
+            std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {})};
+            for (int repeat = 1; repeat <= 4; ++repeat)
+                for (std::size_t cell = 0; cell < 2; ++cell) {
+                    const double x = load(random);
+                    cells[cell].runs.push_back(repeatOf(cells[cell].name, repeat, int(cell),
+                                                        (cell == 0 ? 16 : 10) * std::exp(0.4 * x + noise(random)), x));
+                }
+            const auto adjusted = adjustedFactorOf(cells[0], cells[1], cells);
+            held += adjusted && adjusted->low <= 1.6 && adjusted->high >= 1.6 ? 1 : 0;
+        }
+        QVERIFY2(held >= 930 && held <= 970, qPrintable(QString::number(held))); // 95 %, three standard errors
+    }
+
+    void itIsUnknownWithFewRepeatsOrEvenLoad() {
+        const auto uneven = [](int, int repeat) { return 0.3 * repeat; };
+        QVERIFY(!judgementOf(twoCells(3, 0.5, uneven)).pairs.at(0).adjusted); // three degrees of freedom
+        QVERIFY(judgementOf(twoCells(4, 0.5, uneven)).pairs.at(0).adjusted);
+        QVERIFY(!judgementOf(twoCells(6, 0.5, [](int, int) { return 1.0; })).pairs.at(0).adjusted);
+    }
+
+    void theChanceOfATrendIsExact() {
+        QCOMPARE(chanceOfTrend({3}, 3), 2.0 / 6); // one order of six, and its reverse
+        QCOMPARE(chanceOfTrend({3, 3}, 6), 2.0 / 36);
+        QCOMPARE(chanceOfTrend({4}, 4), 8.0 / 24); // at most one inversion, both ways: 1 + 3 of 24 each
+        QCOMPARE(chanceOfTrend({3, 3, 2}, 0), 1.0);
+        QVERIFY(chanceOfTrend({10, 10, 10}, 135) < 1e-15);
+    }
+
+    void aDriftOverTheRoundsIsSaid() {
+        std::vector<Cell> cells;
+        for (const char *name : {"baseline", "DDP ×2", "DDP ×4"}) {
+            cells.push_back(cellOf(name, {}));
+            for (int repeat = 1; repeat <= 3; ++repeat)
+                cells.back().runs.push_back(repeatOf(name, repeat, int(cells.size()), 10 * (1 + 0.1 * repeat), 0));
+        }
+        const auto effects = orderEffectsOf(cells);
+        QCOMPARE(effects.at(0).key, std::string("round"));
+        QCOMPARE(effects[0].p, 2.0 / 216);
+        QVERIFY2(
+            effects[0].sentence.starts_with("times changed over the rounds: each run's last repeat took 18 % longer "
+                                            "than its first (rank test, p = 0.0093)"),
+            effects[0].sentence.c_str());
+    }
+
+    void aPlaceWithinTheRoundThatCostsTimeIsSaid() {
+        std::vector<Cell> cells = {cellOf("baseline", {}), cellOf("DDP ×2", {}), cellOf("DDP ×4", {})};
+        for (int repeat = 1; repeat <= 6; ++repeat)
+            for (std::size_t cell = 0; cell < 3; ++cell) {
+                const int place = int(cell + std::size_t(repeat)) % 3; // each run is as often at each place
+                cells[cell].runs.push_back(repeatOf(cells[cell].name, repeat, place, 10 * (1 + 0.1 * place), 0));
+            }
+        const auto effects = orderEffectsOf(cells);
+        QCOMPARE(effects.at(1).key, std::string("position"));
+        QVERIFY(effects[1].p < 0.001);
+        QVERIFY(effects[1].sentence.find("the last run of a round took 20 % longer than the first") !=
+                std::string::npos);
+        QVERIFY(effects[0].sentence.empty());
+    }
+
+    void honestNoiseClaimsAnOrderEffectInAtMostFivePercent() {
+        std::mt19937_64 random(3);
+        std::normal_distribution<> noise(0, 0.05);
+        int claimed[2] = {0, 0};
+        constexpr int all = 2000;
+        for (int experiment = 0; experiment < all; ++experiment) {
+            std::vector<Cell> cells;
+            for (int cell = 0; cell < 3; ++cell) {
+                const std::string name = "run " + std::to_string(cell);
+                cells.push_back(cellOf(name, {}));
+                for (int repeat = 1; repeat <= 4; ++repeat)
+                    cells.back().runs.push_back(
+                        repeatOf(name, repeat, (cell + repeat) % 3, 10 * std::exp(noise(random)), 0));
+            }
+            const auto effects = orderEffectsOf(cells);
+            for (std::size_t i = 0; i < 2; ++i)
+                claimed[i] += effects.at(i).p < 0.05 ? 1 : 0;
+        }
+        QVERIFY2(claimed[0] <= 130 && claimed[1] <= 130,
+                 qPrintable(QStringLiteral("%1 rounds, %2 positions").arg(claimed[0]).arg(claimed[1])));
+    }
+};
+
+QTEST_GUILESS_MAIN(DisturbanceTest)
+#include "disturbance_test.moc"

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Forecasts graded all together, with planted records: the share that held, what widens the next one's intervals.
+#include <QtTest>
+
+#include <cmath>
+#include <random>
+
+#include "core_support.h"
+#include "lab/forecast_grades.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+constexpr std::int64_t madeUs = 1'700'000'000'000'000;
+
+/// A forecast of DDP ×2 whose model says 10 ms a step and leaves 5 % open; its batch tells its work from others'.
+ForecastRecord forecastOf(int number) {
+    ForecastRecord record;
+    char id[32];
+    std::snprintf(id, sizeof id, "20260102T03%02d%02dZ-%08x", number / 60, number % 60, unsigned(number));
+    record.id = id;
+    record.title = record.recipe = "mine";
+    record.host = "box";
+    record.startWallUs = madeUs;
+    record.config.method = Method::Ddp;
+    record.config.devices = {"0", "1"};
+    record.config.batchSize = 64 + 2 * number;
+    ForecastRow row;
+    row.devices = 2;
+    row.stepS = row.epochS = row.speedUp = {0.010, 0.010 / 1.05, 0.010 * 1.05};
+    record.forecast.rows = {row};
+    return record;
+}
+
+GradingRun runOf(const ForecastRecord &record, double stepS, bool disturbed = false) {
+    return {record.config, record.host, record.startWallUs + 1'000'000, stepS, disturbed};
+}
+
+} // namespace
+
+class CoreGradesTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void theShareThatHeldIsSaid() {
+        std::vector<ForecastRecord> records;
+        std::vector<GradingRun> runs;
+        for (int i = 0; i < 31; ++i) {
+            records.push_back(forecastOf(i));
+            runs.push_back(runOf(records.back(), i < 27 ? 0.0102 : 0.012));
+        }
+        records.push_back(forecastOf(31)); // did not run yet
+        const ForecastTally tally = tallyOf(records, runs);
+        QCOMPARE(tally.graded, 31);
+        QCOMPARE(tally.held, 27);
+        QCOMPARE(sentenceOf(tally), std::string("27 of 31 forecasts held (87 %; 90 % are meant to)."));
+        QVERIFY(sentenceOf(ForecastTally()).starts_with("No forecast is graded yet"));
+    }
+
+    void aDisturbedRunGradesNothingAndIsCounted() {
+        const ForecastRecord record = forecastOf(1);
+        const auto alone = outcomesOf(record, {runOf(record, 0.02, true)});
+        QVERIFY(!alone.front().grade && !alone.front().measuredStepS);
+        QCOMPARE(alone.front().disturbed, 1);
+        const auto both = outcomesOf(record, {runOf(record, 0.02, true), runOf(record, 0.0101)});
+        QVERIFY(both.front().grade->within);
+        QCOMPARE(both.front().runs, 1);
+        QCOMPARE(tallyOf({record}, {runOf(record, 0.02, true)}).graded, 0);
+    }
+
+    void aRunOnABusyMachineIsReadAsDisturbed() {
+        for (const auto &[otherCores, freeCores, disturbed] :
+             {std::tuple(0.02, 0, false), {0.5, 0, true}, {0.5, 1, false}}) {
+            const test::Home home;
+            RunRecord record = test::ddpRecord("20260102T030405Z-00000001");
+            record.freeCores = freeCores;
+            RunResult result = test::doneResult(record.run, 1);
+            result.summary = Summary();
+            result.summary->epochs = {{1, {}, 3, 640}, {2, {}, 2, 640}};
+            result.surroundings = Surroundings{10, otherCores * 10, 0, 0, {}};
+            const RunFolder folder = runFolder(record.run);
+            (void)realFileSystem().makeFolders(folder.path);
+            test::write(folder.config(), toJson(record));
+            test::write(folder.result(), toJson(result));
+            const std::vector<GradingRun> runs = readGradingRuns();
+            QCOMPARE(runs.size(), std::size_t{1});
+            QCOMPARE(runs.front().disturbed, disturbed);
+            QCOMPARE(runs.front().stepS, 2.0 / std::ceil(640.0 / double(globalBatch(*record.config))));
+        }
+    }
+
+    void nineGradesAreNeededToWiden() {
+        ForecastTally tally;
+        tally.scores.assign(8, 2.0);
+        QCOMPARE(calibrationOf(tally).graded, 0);
+        QVERIFY(sentenceOf(calibrationOf(tally)).find("the model's own bounds") != std::string::npos);
+        tally.scores = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+        QVERIFY((calibrationOf(tally) == Calibration{9, 9})); // of nine the largest: ceil(0.9 · 10)
+        tally.scores.assign(19, 1.5);
+        tally.scores.back() = 100; // one of 19 may miss
+        QVERIFY((calibrationOf(tally) == Calibration{1.5, 19}));
+        QVERIFY(
+            sentenceOf(calibrationOf(tally)).starts_with("90 % prediction intervals: the model's bounds × 1.5, as 19"));
+    }
+
+    void widenedIntervalsHoldNineOfTen() {
+        std::mt19937_64 random(9);
+        std::normal_distribution<> miss(0, 0.08); // the model's bounds of 5 % hold less than half
+        int held = 0, model = 0;
+        constexpr int all = 2000;
+        for (int experiment = 0; experiment < all; ++experiment) {
+            ForecastTally tally;
+            std::vector<ForecastRecord> records;
+            std::vector<GradingRun> runs;
+            for (int i = 0; i < 30; ++i) {
+                records.push_back(forecastOf(i));
+                runs.push_back(runOf(records.back(), 0.010 * std::exp(miss(random))));
+            }
+            ForecastRecord next = forecastOf(40);
+            const double measured = 0.010 * std::exp(miss(random));
+            model += gradeForecast(next.forecast.rows.front(), measured)->within ? 1 : 0;
+            widen(next.forecast, calibrationOf(tallyOf(records, runs)));
+            held += gradeForecast(next.forecast.rows.front(), measured)->within ? 1 : 0;
+        }
+        QVERIFY2(model < all / 2, qPrintable(QString::number(model)));
+        QVERIFY2(held >= 1780 && held <= 1880, qPrintable(QString::number(held))); // ceil(27.9) of 30: 28/31 = 90.3 %
+    }
+
+    void aWidenedForecastIsScoredAgainstTheModelsBounds() {
+        ForecastRecord plain = forecastOf(1), wide = forecastOf(2);
+        wide.calibration = {2, 19};
+        widen(wide.forecast, wide.calibration);
+        const ForecastTally tally = tallyOf({plain, wide}, {runOf(plain, 0.0107), runOf(wide, 0.0107)});
+        QCOMPARE(tally.held, 1);
+        QVERIFY(std::fabs(tally.scores[0] - tally.scores[1]) < 1e-9);
+        QVERIFY(std::fabs(tally.scores[0] - std::log(1.07) / std::log(1.05)) < 1e-9);
+        const auto read = forecastRecordFromJson(toJson(wide));
+        QVERIFY(read.has_value());
+        QVERIFY(read->calibration == wide.calibration);
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreGradesTest)
+#include "grades_test.moc"
