@@ -9,7 +9,17 @@ namespace lockstep::core {
 class TargetModel : public CellTableModel {
     Q_OBJECT
 public:
-    enum Column { Name, Time, Fastest, Slowest, Reached, SpeedUpColumn, Best, How }; ///< as targetColumns() has them
+    enum Column {
+        Name,
+        Time,
+        Fastest,
+        Slowest,
+        Reached,
+        SpeedUpColumn,
+        Best,
+        Energy,
+        How
+    }; ///< as targetColumns() has them
     explicit TargetModel(QObject *parent = nullptr);
     void setCells(std::vector<Cell> cells);
     void setTarget(const Target &target);
