@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QItemSelectionModel>
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollBar>
@@ -111,6 +112,7 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
         connect(table, &QTableView::clicked, this, &ConsoleDrawer::chooseLine);
         connect(table, &QTableView::activated, this, &ConsoleDrawer::chooseLine);
     }
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &ConsoleDrawer::countHits);
     connect(&m_filter, &QAbstractItemModel::layoutChanged, this, &ConsoleDrawer::countHits);
     connect(&m_filter, &QAbstractItemModel::modelReset, this, &ConsoleDrawer::countHits);
     connect(&workspace, &Workspace::opened, this, &ConsoleDrawer::refreshSources);
@@ -222,10 +224,10 @@ void ConsoleDrawer::countHits() {
             if (row == current)
                 place = hits;
         }
-    m_searchNote->setText(hits == 0 ? tr("no match")
-                          : place > 0
-                              ? tr("%1 of %2").arg(place).arg(hits)
-                              : tr("%n match(es)", nullptr, hits).replace(QLatin1String("(s)"), hits > 1 ? "s" : ""));
+    m_searchNote->setText(hits == 0   ? tr("no match")
+                          : place > 0 ? tr("%1 of %2").arg(place).arg(hits)
+                          : hits == 1 ? tr("1 match")
+                                      : tr("%1 matches").arg(hits));
 }
 
 void ConsoleDrawer::searchNext(int direction) {

@@ -466,6 +466,11 @@ private Q_SLOTS:
         QTRY_COMPARE(drawer->table()->currentIndex().row(), first); // around the end
         QTest::keyClick(m_window.get(), Qt::Key_F3, Qt::ShiftModifier);
         QTRY_COMPARE(drawer->table()->currentIndex().row(), second);
+        int other = 0; // a line without the words
+        while (other == first || other == second)
+            ++other;
+        drawer->table()->setCurrentIndex(drawer->filter()->index(other, 0));
+        QTRY_COMPARE(drawer->searchNote()->text(), QString("2 matches"));
         drawer->searchLine()->setText("no such words");
         QCOMPARE(drawer->searchNote()->text(), QString("no match"));
     }
