@@ -186,7 +186,7 @@ std::vector<FieldSpec> mainRows() {
 std::vector<FieldSpec> deviceRows() {
     using enum FieldGroup;
     static const std::string backendHelp = "What carries the gradients of " + methodsWith("backend") +
-                                           ": gloo, nccl (GPUs only), or auto, which takes what fits.";
+                                           ": gloo, nccl (GPUs only), or auto, which chooses what fits the devices.";
     return {
         choiceRow<Choice<"device", &C::device, deviceKinds>>(
             "device", "Device kind", "What to train on: cpu, where a device is a block of cores, or cuda.", Devices,
@@ -195,7 +195,7 @@ std::vector<FieldSpec> deviceRows() {
                           "Which devices: numbers of CPU blocks or GPUs, or GPU UUIDs, joined by commas.",
                           FieldType::List, Devices, {.effect = FieldEffect::Means}),
         row<Integer<"cores_per_device", &C::coresPerDevice, 1, 4096>>(
-            "cores_per_device", "Cores a CPU device",
+            "cores_per_device", "Cores per CPU device",
             "Cores in each CPU device; the same in all runs that are compared.", FieldType::Integer, Devices,
             {.applies = anyCpu}),
         choiceRow<Choice<"backend", &C::backend, backends>>("backend", "Backend", backendHelp, Devices, backends,
@@ -208,8 +208,8 @@ std::vector<FieldSpec> deviceRows() {
                         "Nodes of the run as HOST%INTERFACE:DEVICES joined by ';', like hostA%eth0:0,1;hostB%bond0:0; "
                         "empty: this machine alone.",
                         FieldType::Text, Devices, {.effect = FieldEffect::Means}),
-        row<Integer<"threads", &C::threads, 0, 4096>>("threads", "Threads a device",
-                                                      "Threads inside one operator, a device; 0: one a core of it.",
+        row<Integer<"threads", &C::threads, 0, 4096>>("threads", "Threads per device",
+                                                      "Threads inside one operator, per device; 0: one per core.",
                                                       FieldType::Integer, Devices, {.inEffect = threadsText}),
     };
 }
@@ -221,11 +221,11 @@ std::vector<FieldSpec> trainingRows() {
                                                        FieldType::Integer, Main, {.effect = FieldEffect::Length}),
         row<Integer<"batch_size", &C::batchSize, 1, billion>>(
             "batch_size", "Batch size (global)",
-            "Images a step over all devices together; each device takes an equal share.", FieldType::Integer, Main,
+            "Images per step over all devices together; each device takes an equal share.", FieldType::Integer, Main,
             {.inEffect = globalBatchText, .fixedOnResume = true}),
         row<Integer<"batch_per_device", &C::batchPerDevice, 0, billion>>(
-            "batch_per_device", "Batch size a device",
-            "Images a step on each device (weak scaling), instead of the global batch size; 0: not used.",
+            "batch_per_device", "Batch size per device",
+            "Images per step on each device (weak scaling), instead of the global batch size; 0: not used.",
             FieldType::Integer, Training, {.inEffect = inAnotherField, .fixedOnResume = true}),
         row<Real<"lr", &C::lr, Range::Positive>>("lr", "Learning rate", "Step size of the optimizer.", FieldType::Real,
                                                  Main, {.inEffect = effectiveLrText, .fixedOnResume = true}),
@@ -254,7 +254,7 @@ std::vector<FieldSpec> dataRows() {
     static const std::string bucketHelp = "Gradients " + methodsWith("bucket_mb") + " send at a time, in MiB.";
     return {
         row<Integer<"workers", &C::workers, 0, 256>>(
-            "workers", "Loading threads a process",
+            "workers", "Loading threads per process",
             "Threads that load batches ahead, in each process; 0: load inside the training loop.", FieldType::Integer,
             Data),
         row<Text<"worker_cores", &C::workerCores>>(

@@ -193,7 +193,7 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const Ju
             for (const FairnessFinding &finding : pair.fairness)
                 if (finding.weight == weight)
                     out.add(finding.key, pair.run, finding.sentence,
-                            finding.label + " unlike " + pair.reference + "'s (" + finding.reference +
+                            finding.label + " not as in " + pair.reference + " (" + finding.reference +
                                 "), see each comparison.");
     addConditions(judgement, out);
     for (const Cell &cell : cells) {

@@ -39,14 +39,13 @@ double spreadOf(const SpeedUp &speedUp) {
            studentQuantile(confidenceOf(speedUp.method), degreesOf(speedUp.method, repeats));
 }
 
-/// "about 12 repeats of each (9 more, 4 min 10 s)"
-std::string repeatsText(int wanted, const Settling &settling) {
-    const int more = std::max(1, wanted - settling.repeats);
-    std::string out =
-        "about " + std::to_string(settling.repeats + more) + " repeats of each (" + std::to_string(more) + " more";
-    if (settling.roundS)
-        out += ", " + timeLeft(*settling.roundS * more).toStdString();
-    return out + ")";
+/// "12 (9 more, 4 min 10 s)"; absent: "more than 100".
+std::string repeatsText(const std::optional<int> &wanted, const Settling &settling) {
+    if (!wanted)
+        return "more than " + std::to_string(mostRepeatsToSettle);
+    const int more = std::max(1, *wanted - settling.repeats);
+    const std::string time = settling.roundS ? ", " + timeLeft(*settling.roundS * more).toStdString() : std::string();
+    return "about " + std::to_string(settling.repeats + more) + " (" + std::to_string(more) + " more" + time + ")";
 }
 
 } // namespace
@@ -74,14 +73,14 @@ std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double>
 }
 
 std::string settlingText(const Settling &settling) {
-    const std::string tooMany = "more than " + std::to_string(mostRepeatsToSettle) + " repeats of each";
-    std::string out = settling.forDifference ? repeatsText(*settling.forDifference, settling) : tooMany;
-    out[0] = out[0] == 'a' ? 'A' : 'M';
-    out += " would tell a difference of the size seen, ";
+    if (!settling.forDifference && !settling.forFivePercent)
+        return "Neither the difference seen nor an interval within ±5 % is in reach of " +
+               std::to_string(mostRepeatsToSettle) + " repeats: make the machine quieter first.";
+    const std::string difference =
+        "Repeats needed to tell the difference seen: " + repeatsText(settling.forDifference, settling);
     if (settling.forFivePercent && *settling.forFivePercent <= settling.repeats)
-        return out + "and the interval lies within ±5 % of its middle already.";
-    return out + (settling.forFivePercent ? repeatsText(*settling.forFivePercent, settling) : tooMany) +
-           " would put the interval within ±5 % of its middle.";
+        return difference + "; the interval is within ±5 % already.";
+    return difference + "; for an interval within ±5 %: " + repeatsText(settling.forFivePercent, settling) + ".";
 }
 
 std::optional<MoreRounds> roundsToSettle(const std::vector<Settling> &all) {

@@ -36,8 +36,7 @@ struct Settling {
 /// Absent where nothing is left to settle: no interval, a difference that is told apart, or runs that are equal.
 [[nodiscard]] std::optional<Settling> settlingOf(const SpeedUp &speedUp, std::optional<double> roundS);
 
-/// "About 12 repeats of each (9 more, 4 min 10 s) would tell a difference of the size seen, about 7 (…) would put the interval
-/// within ±5 %."
+/// "Repeats needed to tell the difference seen: about 12 (9 more, 4 min 10 s); for an interval within ±5 %: about 7 (…)."
 [[nodiscard]] std::string settlingText(const Settling &settling);
 
 /// What to add to an experiment: rounds, and what they are for.

@@ -174,9 +174,9 @@ std::optional<AdjustedFactor> adjustedFactorOf(const Cell &reference, const Cell
 }
 
 std::string sentenceOf(const AdjustedFactor &adjusted) {
-    return "with log time regressed on measured load: " + speedUp(adjusted.factor).toStdString() + " (" +
+    return "adjusted for measured load: " + speedUp(adjusted.factor).toStdString() + " (" +
            factorText(adjusted.low).toStdString() + "-" + factorText(adjusted.high).toStdString() +
-           "); a sensitivity, not the result";
+           "); a sensitivity check, not the result";
 }
 
 } // namespace lockstep::core

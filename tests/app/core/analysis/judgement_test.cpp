@@ -153,11 +153,9 @@ private Q_SLOTS:
         auto many = runs;
         addRepeats(many, "DDP ×2, 2 workers", config(Method::Ddp, 2, 2), 2, 2.5, 0.5);
         const auto said = judge(resultTable(many), many, {"workers"}).reservations;
-        QVERIFY2(
-            anyContains(
-                said,
-                "DDP ×2 and DDP ×2, 2 workers: Loading threads a process unlike baseline's (0), see each comparison."),
-            joined(said).c_str());
+        QVERIFY2(anyContains(said, "DDP ×2 and DDP ×2, 2 workers: Loading threads per process not as in baseline (0), "
+                                   "see each comparison."),
+                 joined(said).c_str());
     }
 
     void withoutTheControlItIsOfferedAndTheUnfairnessIsAReservation() {

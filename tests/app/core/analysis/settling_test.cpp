@@ -60,17 +60,18 @@ private Q_SLOTS:
         const auto found = settlingOf(told, 30);
         QCOMPARE(*found->forDifference, 16);
         QCOMPARE(*found->forFivePercent, 55);
-        QCOMPARE(
-            settlingText(*found),
-            std::string("About 16 repeats of each (12 more, 6 min 00 s) would tell a difference of the size seen, "
-                        "about 55 repeats of each (51 more, 25 min 30 s) would put the interval within ±5 % of its "
-                        "middle."));
+        QCOMPARE(settlingText(*found),
+                 std::string("Repeats needed to tell the difference seen: about 16 (12 more, 6 min 00 s); for an "
+                             "interval within ±5 %: about 55 (51 more, 25 min 30 s)."));
         told.comparisons = 14;
         QVERIFY2(*settlingOf(told, 30)->forDifference > 16, "among many runs it takes more");
         told.factor = 1.001;
         const auto hopeless = settlingOf(told, std::nullopt);
         QVERIFY(!hopeless->forDifference);
-        QVERIFY(settlingText(*hopeless).starts_with("More than 100 repeats of each would tell"));
+        QVERIFY(settlingText(*hopeless).starts_with("Repeats needed to tell the difference seen: more than 100; "));
+        Settling far = *hopeless;
+        far.forFivePercent.reset();
+        QVERIFY(settlingText(far).ends_with("make the machine quieter first."));
     }
 
     void theEstimateIsMostlyWithinTwiceOfWhatItTook() {
