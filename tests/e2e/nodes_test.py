@@ -18,6 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from netns_lab import Lab, run_tests, runs_in, wait_for  # noqa: E402
+from small_data import write_small_data  # noqa: E402
 from waiting import print_figure  # noqa: E402
 
 arguments = None
@@ -38,6 +39,7 @@ class ThreeHosts(unittest.TestCase):
         environment = {"LOCKSTEP_TRAINER": arguments.trainer} if arguments.trainer else {}
         self.lab = Lab(self.folder.name, {"hostA": "bond0", "hostB": "eno1", "hostC": "eth0"}, environment)
         self.lab.__enter__()
+        self.data = write_small_data(pathlib.Path(self.folder.name) / "data")
 
     def tearDown(self):
         self.lab.close()
@@ -47,6 +49,7 @@ class ThreeHosts(unittest.TestCase):
         base = {
             "model": "lenet",
             "dataset": "fashion-mnist",
+            "data_dir": self.data,
             "device": "cpu",
             "epochs": 2,
             "batch_size": 63,
@@ -140,7 +143,7 @@ class ThreeHosts(unittest.TestCase):
             command = [pathlib.Path(arguments.bin) / "lockstep-agent", "run", "--run-id", run, "--nnodes", "2", "--node-rank", rank,
                        "--nproc-per-node", devices, "--interface", host.interface, "--join", f"{self.lab.hosts['hostA'].data_address}:4711",
                        *options, "--", "lockstep-trainer", "--method=ddp", "--train-samples=6300", "--batch-size=63", "--oversubscribe",
-                       "--nodes=hostA%bond0:0,1;hostB%eno1:0", *trainer]
+                       "--nodes=hostA%bond0:0,1;hostB%eno1:0", f"--data-dir={self.data}", *trainer]
             environment = {**os.environ, "LOCKSTEP_HOME": str(host.home), "LOCKSTEP_JOIN_TOKEN": "0123456789abcdef",
                            "PATH": f"{arguments.bin}:{os.environ['PATH']}"}
             if arguments.trainer:
