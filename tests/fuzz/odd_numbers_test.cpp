@@ -162,6 +162,15 @@ void checkOutputs(const Read &read, int experiment) {
         checkTensorBoard(*store);
 }
 
+/// The run's folder with its config and without a frame.
+RunFolder emptyRun(const RunRecord &record) {
+    RunFolder folder = runFolder(record.run);
+    (void)realFileSystem().makeFolders(folder.path);
+    test::write(folder.config(), toJson(record));
+    test::write(folder.lock(0), "");
+    return folder;
+}
+
 /// Six runs of a script; the number of one line of the first run's is `replaced`.
 Read sixRuns(const std::string &line, const std::string &replaced) {
     Random random(7);
@@ -169,16 +178,13 @@ Read sixRuns(const std::string &line, const std::string &replaced) {
     for (int cell = 0; cell < names; ++cell)
         for (int repeat = 1; repeat <= repeats; ++repeat) {
             const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), cell, repeat);
-            const RunFolder folder = runFolder(record.run);
-            (void)realFileSystem().makeFolders(folder.path);
+            const RunFolder folder = emptyRun(record);
             std::vector<std::string> lines = Script(Numbers(random, never)).lines(cell == 0 ? 5 : 3);
             if (runs.empty()) {
                 const auto one =
                     std::ranges::find_if(lines, [&](const std::string &l) { return l.find(line) != l.npos; });
                 one->replace(one->find(line), line.size(), replaced);
             }
-            test::write(folder.config(), toJson(record));
-            test::write(folder.lock(0), "");
             throughTheAgent(record, folder, lines);
             runs.push_back(record.run);
         }
@@ -199,10 +205,7 @@ private Q_SLOTS:
             for (int cell = 0; cell < names; ++cell)
                 for (int repeat = 1; repeat <= repeats; ++repeat) {
                     const RunRecord record = scriptRecord(runNumber(int(runs.size()) + 1), cell, repeat);
-                    const RunFolder folder = runFolder(record.run);
-                    (void)realFileSystem().makeFolders(folder.path);
-                    test::write(folder.config(), toJson(record));
-                    test::write(folder.lock(0), "");
+                    const RunFolder folder = emptyRun(record);
                     Numbers number(random, experiment % 2 == 0 ? 40 : 400);
                     const std::vector<std::string> lines = Script(number).lines(cell == 0 ? 5 : 3);
                     if (random() % 2)

@@ -180,9 +180,8 @@ Calibration calibrationOf(const ForecastTally &tally) {
 std::string sentenceOf(const Calibration &calibration) {
     const std::string level = percent(forecastLevel, 0).toStdString();
     if (calibration.graded == 0)
-        return "Intervals are to hold the measured step in " + level +
-               " of forecasts; too few are graded to see to that (nine are needed), so these are the model's own "
-               "bounds.";
+        return "Intervals should hold the measured step in " + level +
+               " of forecasts. Fewer than nine forecasts are graded yet, so these are the model's own bounds.";
     return level + " prediction intervals: the model's bounds × " + significant(calibration.factor, 2).toStdString() +
            ", as " + std::to_string(calibration.graded) + " graded forecasts ask for.";
 }
