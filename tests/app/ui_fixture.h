@@ -19,21 +19,14 @@
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 #include "nodes/node_book.h"
+#include "tests/app/core_support.h"
 #include "tests/qt_test.h"
 
 namespace lockstep::uitest {
 
-/// LOCKSTEP_HOME in a folder of its own, for as long as it lives.
-class Home {
+class Home : public test::Home {
 public:
-    Home() { qputenv("LOCKSTEP_HOME", m_folder.path().toUtf8()); }
-    ~Home() { leaveSocketFolder(); } // of this home, which nobody will name again
-    Home(const Home &) = delete;
-    Home &operator=(const Home &) = delete;
-    [[nodiscard]] QString path() const { return m_folder.path(); }
-
-private:
-    QTemporaryDir m_folder;
+    [[nodiscard]] QString path() const { return QString::fromStdString(test::Home::path()); }
 };
 
 /// Into the list of nodes, as a person adds it.

@@ -9,7 +9,6 @@
 #include <QScrollArea>
 #include <QSettings>
 #include <QSplitter>
-#include <QStackedWidget>
 #include <QToolButton>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/page_stack.h"
 #include "ipc/run_folder.h"
 
 namespace lockstep::ui {
@@ -57,22 +57,18 @@ public:
 } // namespace
 
 LivePage::LivePage(Theme &theme, Workspace &workspace, QWidget *parent)
-    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_shown(workspace), m_stack(new QStackedWidget(this)) {
-    setObjectName(QStringLiteral("page"));
-    auto *outer = new QVBoxLayout(this);
-    outer->setContentsMargins(0, 0, 0, 0);
-    outer->addWidget(m_stack);
+    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_shown(workspace) {
     auto *empty = new EmptyState(theme, QStringLiteral("live"), tr("Nothing to show yet"),
                                  tr("Start a recipe on Plan: loss, epoch times, device lanes and the phases of a step "
                                     "appear here while it trains. Earlier runs are listed on Runs."),
                                  tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &LivePage::planWanted);
-    m_stack->addWidget(empty);
+    m_stack = new PageStack(*this, empty);
 
     auto *body = new QWidget(this);
     body->setObjectName(QStringLiteral("pageBody"));
     buildBody(body);
-    m_stack->addWidget(body);
+    m_stack->setBody(body);
     connectSide();
     connectRuns();
     openedAnew();
@@ -247,7 +243,7 @@ std::vector<ChartSource *> LivePage::charts() const {
 }
 
 void LivePage::openedAnew() {
-    m_stack->setCurrentIndex(m_workspace.isOpen() ? 1 : 0);
+    m_stack->showBody(m_workspace.isOpen());
     const core::Experiment *experiment = m_workspace.experiment();
     const bool published = experiment && experiment->recipe.published.has_value();
     m_side->publishedBox()->setVisible(published);

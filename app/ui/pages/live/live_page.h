@@ -13,7 +13,6 @@ class QAction;
 class QComboBox;
 class QSettings;
 class QSplitter;
-class QStackedWidget;
 class QToolButton;
 
 namespace lockstep::ui {
@@ -29,6 +28,7 @@ class LiveCursor;
 class LiveSide;
 class LossCard;
 class MetricCard;
+class PageStack;
 class PhaseBars;
 class PhasesCard;
 class Theme;
@@ -93,7 +93,7 @@ private:
     Theme &m_theme;
     Workspace &m_workspace;
     ShownRuns m_shown;
-    QStackedWidget *m_stack;
+    PageStack *m_stack;
     QSplitter *m_rows, *m_top, *m_bottom;
     LiveSide *m_side;
     LossCard *m_loss;

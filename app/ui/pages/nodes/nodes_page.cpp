@@ -3,8 +3,6 @@
 
 #include <QLabel>
 #include <QPushButton>
-#include <QStackedWidget>
-#include <QVBoxLayout>
 
 #include "app/ui/charts/topology_view.h"
 #include "app/ui/pages/nodes/doctor_card.h"
@@ -18,24 +16,20 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/page_stack.h"
 #include "app/ui/widgets/scrolled_body.h"
 
 namespace lockstep::ui {
 
 NodesPage::NodesPage(Theme &theme, QWidget *parent)
-    : QWidget(parent), m_stack(new QStackedWidget(this)), m_list(new NodeListEditor(this)), m_sync(new NodeSync(this)),
-      m_asker(new SshAsker(this)) {
-    setObjectName(QStringLiteral("page"));
-    auto *outer = new QVBoxLayout(this);
-    outer->setContentsMargins(0, 0, 0, 0);
-    outer->addWidget(m_stack);
+    : QWidget(parent), m_list(new NodeListEditor(this)), m_sync(new NodeSync(this)), m_asker(new SshAsker(this)) {
     m_empty =
         new EmptyState(theme, QStringLiteral("nodes"), tr("No node yet"),
                        tr("A node is a machine that runs can use, this one included. Add one by its ssh name; the "
                           "doctor then checks interfaces, ports and versions, and Sync copies what is missing."),
                        tr("Add node"), this);
-    m_stack->addWidget(m_empty);
-    m_stack->addWidget(buildBody(theme));
+    m_stack = new PageStack(*this, m_empty);
+    m_stack->setBody(buildBody(theme));
     connectParts();
     refresh();
 }
@@ -110,7 +104,7 @@ void NodesPage::connectParts() {
 }
 
 bool NodesPage::isEmpty() const {
-    return m_stack->currentIndex() == 0;
+    return !m_stack->showsBody();
 }
 
 NodeCard *NodesPage::card(const QString &node) const {
@@ -141,7 +135,7 @@ void NodesPage::refresh() {
         Q_EMIT failed(QString::fromStdString(nodes.error().message()));
         return;
     }
-    m_stack->setCurrentIndex(nodes->empty() ? 0 : 1);
+    m_stack->showBody(!nodes->empty());
     m_cards->setNodes(*nodes);
     const auto count = int(nodes->size());
     m_about->setText(

@@ -8,7 +8,6 @@
 
 class QLabel;
 class QPushButton;
-class QStackedWidget;
 
 namespace lockstep::ui {
 class Card;
@@ -19,6 +18,7 @@ class NodeCard;
 class NodeCards;
 class NodeListEditor;
 class NodeSync;
+class PageStack;
 class SshAsker;
 class Theme;
 class TopologyCard;
@@ -64,7 +64,7 @@ private:
     void showTopology();
     void restyle();
 
-    QStackedWidget *m_stack;
+    PageStack *m_stack;
     NodeListEditor *m_list;
     NodeSync *m_sync;
     SshAsker *m_asker; ///< after what asks by it

@@ -26,6 +26,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/page_stack.h"
 #include "models/run_list_model.h"
 
 namespace lockstep::ui {
@@ -34,18 +35,14 @@ constexpr int lookMs = 2000, dutyFactor = 50; // a look never takes more than a 
 } // namespace
 
 RunsPage::RunsPage(Theme &theme, core::RunListModel &list, core::RunHistory &history, QWidget *parent)
-    : QWidget(parent), m_theme(theme), m_list(list), m_history(history), m_stack(new QStackedWidget(this)) {
-    setObjectName(QStringLiteral("page"));
-    auto *outer = new QVBoxLayout(this);
-    outer->setContentsMargins(0, 0, 0, 0);
-    outer->addWidget(m_stack);
+    : QWidget(parent), m_theme(theme), m_list(list), m_history(history) {
     auto *empty = new EmptyState(theme, QStringLiteral("runs"), tr("No run yet"),
                                  tr("Every run is kept on disk with its configuration, its machine and all its "
                                     "measurements, and can be opened again here."),
                                  tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &RunsPage::planWanted);
-    m_stack->addWidget(empty);
-    m_stack->addWidget(buildBody());
+    m_stack = new PageStack(*this, empty);
+    m_stack->setBody(buildBody());
     m_undo = new RunsUndo(m_history, *m_notice, this);
     m_actions = new RunsActions(*m_runs, m_list, m_history, this);
     connectActions();
@@ -257,7 +254,7 @@ void RunsPage::showChosen() {
 
 void RunsPage::updateState() {
     const int all = int(m_list.runs().size()), shown = m_list.matched();
-    m_stack->setCurrentIndex(all > 0 || !m_looked ? 1 : 0);
+    m_stack->showBody(all > 0 || !m_looked);
     m_runs->showNoneMatches(shown == 0 && all > 0);
     m_count->setText(!m_reading.isEmpty() ? m_reading
                      : shown == all       ? tr("%L1 runs").arg(all)

@@ -20,6 +20,7 @@ class RunListModel;
 
 namespace lockstep::ui {
 class Card;
+class PageStack;
 class RunColumns;
 class RunDetails;
 class RunFilterLine;
@@ -79,7 +80,8 @@ private:
     Theme &m_theme;
     core::RunListModel &m_list;
     core::RunHistory &m_history;
-    QStackedWidget *m_stack, *m_side;
+    PageStack *m_stack;
+    QStackedWidget *m_side;
     RunFilterLine *m_line;
     QLabel *m_mistake, *m_count;
     RunsNotice *m_notice;

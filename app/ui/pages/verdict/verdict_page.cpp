@@ -4,7 +4,6 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QStackedWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -27,25 +26,21 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "app/ui/widgets/empty_state.h"
+#include "app/ui/widgets/page_stack.h"
 #include "app/ui/widgets/scrolled_body.h"
 #include "app/ui/widgets/tables.h"
 #include "models/result_model.h"
 
 namespace lockstep::ui {
 VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
-    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_results(workspace.results()),
-      m_stack(new QStackedWidget(this)) {
-    setObjectName(QStringLiteral("page"));
-    auto *outer = new QVBoxLayout(this);
-    outer->setContentsMargins(0, 0, 0, 0);
-    outer->addWidget(m_stack);
+    : QWidget(parent), m_theme(theme), m_workspace(workspace), m_results(workspace.results()) {
     auto *empty = new EmptyState(theme, QStringLiteral("verdict"), tr("No verdict yet"),
                                  tr("Run a contrast on Plan, or open an earlier one on Runs: what is worth it on this "
                                     "machine is computed here from what was measured."),
                                  tr("Go to Plan"), this);
     connect(empty, &EmptyState::clicked, this, &VerdictPage::planWanted);
-    m_stack->addWidget(empty);
-    m_stack->addWidget(buildBody());
+    m_stack = new PageStack(*this, empty);
+    m_stack->setBody(buildBody());
     connect(&m_workspace, &Workspace::resultsChanged, this, &VerdictPage::refresh);
     refresh();
 }
@@ -188,7 +183,7 @@ std::vector<ChartSource *> VerdictPage::charts() const {
 
 void VerdictPage::refresh() {
     const bool open = m_workspace.isOpen();
-    m_stack->setCurrentIndex(open ? 1 : 0);
+    m_stack->showBody(open);
     if (!open)
         return;
     const core::ResultTable &table = m_results.table();

@@ -7,7 +7,6 @@
 class QComboBox;
 class QLabel;
 class QPushButton;
-class QStackedWidget;
 class QTableView;
 
 namespace lockstep::ui {
@@ -15,6 +14,7 @@ class BarChart;
 class Card;
 class ChartSource;
 class OpenResults;
+class PageStack;
 class RunNodesCard;
 class Theme;
 class UseModel;
@@ -65,7 +65,7 @@ private:
     Theme &m_theme;
     Workspace &m_workspace;
     OpenResults &m_results;
-    QStackedWidget *m_stack;
+    PageStack *m_stack;
     VerdictHead *m_head;
     BarChart *m_speedUps, *m_accuracy;
     VerdictDifference *m_difference;

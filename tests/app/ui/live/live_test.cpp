@@ -30,32 +30,20 @@
 #include "models/console_model.h"
 #include "models/roles.h"
 #include "tests/qt_test.h"
-#include "ui_fixture.h"
+#include "window_fixture.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
 
-class LiveTest : public QObject {
+class LiveTest : public QObject, uitest::WindowFixture {
     Q_OBJECT
     uitest::Home m_home;
-    Theme m_theme{ThemeMode::Light};
     std::string m_id, m_other;
-    std::unique_ptr<Workspace> m_workspace;
-    std::unique_ptr<MainWindow> m_window;
 
-    [[nodiscard]] LivePage *page() const { return m_window->livePage(); }
-    [[nodiscard]] LineChart *loss() const { return page()->lossChart(); }
+    [[nodiscard]] LineChart *loss() const { return live()->lossChart(); }
     [[nodiscard]] QPoint inPlot(const LineChart *chart, double x, double y) const {
         const QRectF area = chart->chart()->plotArea();
         return QPointF(area.left() + x * area.width(), area.top() + y * area.height()).toPoint();
-    }
-    void open(const std::string &id) {
-        const auto opened = m_workspace->open(QString::fromStdString(id));
-        QVERIFY2(opened, opened ? "" : opened.error().message().c_str());
-        QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
-        m_window->showPage(Page::Live);
-        QTRY_VERIFY(loss()->drawnPoints() > 0);
-        QTest::qWait(60); // axes and plot settle in the next turns of the loop
     }
     void move(QWidget *widget, const QPoint &to, Qt::MouseButtons buttons = Qt::NoButton,
               Qt::KeyboardModifiers keys = Qt::NoModifier) {
@@ -90,24 +78,16 @@ private Q_SLOTS:
         QVERIFY(!m_id.empty() && !m_other.empty());
     }
     void init() {
-        m_workspace = std::make_unique<Workspace>();
-        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
-        m_window->resize(1600, 1000);
-        m_window->show();
-        m_window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-        open(m_id);
-        page()->side()->publishedBox()->setChecked(false); // its ten epochs would widen every axis
+        openWindow({1600, 1000});
+        openAndDraw(m_id);
+        live()->side()->publishedBox()->setChecked(false); // its ten epochs would widen every axis
         QTRY_VERIFY(loss()->scale().xTo() < 4);
         QTest::qWait(30);
     }
-    void cleanup() {
-        m_window.reset();
-        m_workspace.reset();
-    }
+    void cleanup() { closeWindow(); }
 
     void whatWatchingTakesIsToldWhileARunGoesOnAndNoLongerThan() {
-        QVERIFY(!page()->watchingLabel()->isVisible()); // all of these runs are over
+        QVERIFY(!live()->watchingLabel()->isVisible()); // all of these runs are over
         core::PlannedRun planned;
         planned.name = "DDP ×2";
         planned.config.method = Method::Ddp;
@@ -125,14 +105,14 @@ private Q_SLOTS:
         writer.watched(0.06);
         QVERIFY(m_workspace->openRun(QString::fromStdString(writer.run)).has_value());
         QTRY_COMPARE(
-            page()->watchingLabel()->text(),
+            live()->watchingLabel()->text(),
             QStringLiteral("Watching takes 5.0 % of a core; no core is free of ranks, so training is slower by at "
                            "most about 5.0 % meanwhile (inferred)"));
-        QVERIFY(page()->watchingLabel()->isVisible());
+        QVERIFY(live()->watchingLabel()->isVisible());
         writer.end();
         lock.reset();
         QTRY_VERIFY(m_workspace->complete());
-        QTRY_VERIFY(!page()->watchingLabel()->isVisible());
+        QTRY_VERIFY(!live()->watchingLabel()->isVisible());
     }
 
     void theWheelZoomsAroundThePointerAndADoubleClickShowsAll() {
@@ -185,7 +165,7 @@ private Q_SLOTS:
         const double first = *loss()->crosshair();
         QTest::keyClick(loss(), Qt::Key_Right, Qt::ControlModifier);
         QVERIFY(*loss()->crosshair() > first);
-        QVERIFY2(page()->durationChart()->crosshair(), "the others follow");
+        QVERIFY2(live()->durationChart()->crosshair(), "the others follow");
         QTest::keyClick(loss(), Qt::Key_Plus);
         QVERIFY(loss()->scale().isZoomed());
         const double from = loss()->scale().xFrom();
@@ -198,17 +178,17 @@ private Q_SLOTS:
         QTest::keyClick(loss(), Qt::Key_0, Qt::ControlModifier);
         QVERIFY(!loss()->scale().isZoomed());
         QTest::keyClick(loss(), Qt::Key_Escape);
-        QVERIFY(!loss()->crosshair() && !page()->durationChart()->crosshair());
+        QVERIFY(!loss()->crosshair() && !live()->durationChart()->crosshair());
         QTest::keyClick(loss(), Qt::Key_L, Qt::ControlModifier);
-        QVERIFY2(loss()->isLogAxis() && page()->side()->logBox()->isChecked(), "menu and box agree");
+        QVERIFY2(loss()->isLogAxis() && live()->side()->logBox()->isChecked(), "menu and box agree");
     }
 
     void oneCrosshairRunsThroughAllChartsAndEachRunIsReadAtItsOwnTime() {
         move(loss()->viewport(), inPlot(loss(), 0.5, 0.5));
         QVERIFY(loss()->crosshair());
         const double epoch = *loss()->crosshair();
-        QCOMPARE(*page()->durationChart()->crosshair(), std::ceil(epoch));
-        const QHash<QString, double> lanes = page()->lanes()->crosshair();
+        QCOMPARE(*live()->durationChart()->crosshair(), std::ceil(epoch));
+        const QHash<QString, double> lanes = live()->lanes()->crosshair();
         QCOMPARE(lanes.size(), 3); // one a method: lanes show the newest repeat
         // DP took 1.7 and DDP 0.6 times as long as the baseline to come there.
         std::map<QString, double> byMethod;
@@ -217,19 +197,19 @@ private Q_SLOTS:
                 byMethod[store->identity().method()] = lanes.value(store->runId());
         QVERIFY(byMethod["dp"] > 1.4 * byMethod["baseline"] && byMethod["ddp"] < 0.8 * byMethod["baseline"]);
 
-        QWidget *view = page()->lanes();
+        QWidget *view = live()->lanes();
         move(view, QPoint(view->width() / 2, 12));
         QVERIFY2(loss()->crosshair() && *loss()->crosshair() != epoch, "a lane moves it too");
         QEvent leave(QEvent::Leave);
         QApplication::sendEvent(view, &leave);
-        QVERIFY(!loss()->crosshair() && page()->lanes()->crosshair().isEmpty());
-        LineChart *durations = page()->durationChart();
+        QVERIFY(!loss()->crosshair() && live()->lanes()->crosshair().isEmpty());
+        LineChart *durations = live()->durationChart();
         move(durations->viewport(), inPlot(durations, 0.5, 0.5));
         QVERIFY(loss()->crosshair() && std::abs(*loss()->crosshair() - 2) < 0.1);
     }
 
     void runsAreHiddenAndShownByTheirBoxes() {
-        QTableView *table = page()->side()->runTable();
+        QTableView *table = live()->side()->runTable();
         QCOMPARE(table->model()->rowCount(), 6);
         QCOMPARE(shownRuns().size(), 6);
         const QString id = table->model()->index(1, 0).data(core::RunIdRole).toString();
@@ -243,7 +223,7 @@ private Q_SLOTS:
         QTRY_COMPARE(shownRuns().size(), 6);
         QTest::keyClick(table, Qt::Key_O); // this one alone
         QTRY_COMPARE(shownRuns(), QStringList(id));
-        QTRY_COMPARE(page()->phaseBars()->bars().size(), 1);
+        QTRY_COMPARE(live()->phaseBars()->bars().size(), 1);
         QTest::keyClick(m_window.get(), Qt::Key_N, Qt::AltModifier);
         QTRY_COMPARE(shownRuns().size(), 0);
         QTest::keyClick(m_window.get(), Qt::Key_A, Qt::AltModifier);
@@ -251,26 +231,26 @@ private Q_SLOTS:
     }
 
     void hidingTheNewestRepeatLetsTheOneBeforeSpeak() {
-        QTRY_COMPARE(page()->lanes()->lanes().size(), 5);
+        QTRY_COMPARE(live()->lanes()->lanes().size(), 5);
         const auto laneRuns = [this] {
             QSet<QString> out;
-            for (const Lane &lane : page()->lanes()->lanes())
+            for (const Lane &lane : live()->lanes()->lanes())
                 out.insert(lane.runId);
             return out;
         };
-        const QString newest = page()->lanes()->lanes().constFirst().runId;
+        const QString newest = live()->lanes()->lanes().constFirst().runId;
         m_workspace->pictured().choice().setShown(newest, false);
         QTRY_VERIFY(!laneRuns().contains(newest));
-        QCOMPARE(page()->lanes()->lanes().size(), 5);
+        QCOMPARE(live()->lanes()->lanes().size(), 5);
     }
 
     void aPinnedRunStaysWhenAnotherExperimentIsOpened() {
-        QTableView *table = page()->side()->runTable();
+        QTableView *table = live()->side()->runTable();
         const QString id = table->model()->index(0, 0).data(core::RunIdRole).toString();
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                           table->visualRect(table->model()->index(0, core::RunChoiceModel::Pin)).center());
         QVERIFY(m_workspace->pictured().choice().isPinned(id));
-        open(m_other);
+        openAndDraw(m_other);
         QCOMPARE(m_workspace->runs().count(), 3);
         QTRY_COMPARE(table->model()->rowCount(), 4);
         QTRY_COMPARE(shownRuns().size(), 4);
@@ -282,12 +262,12 @@ private Q_SLOTS:
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {},
                           table->visualRect(table->model()->index(3, core::RunChoiceModel::Pin)).center());
         QTRY_COMPARE(shownRuns().size(), 3);
-        open(m_id); // the runs' own experiment again
+        openAndDraw(m_id); // the runs' own experiment again
         QTRY_COMPARE(table->model()->rowCount(), 6);
     }
 
     void theVerdictsLinkIsReadableAfterTheThemeHasChanged() {
-        const auto labels = page()->findChildren<WrappedLabel *>();
+        const auto labels = live()->findChildren<WrappedLabel *>();
         const auto verdict = std::find_if(labels.begin(), labels.end(), [](const WrappedLabel *label) {
             return label->text().contains(QStringLiteral("href='verdict'"));
         });
@@ -304,7 +284,7 @@ private Q_SLOTS:
         const std::pair<int, double> ends[] = {
             {0, last.epoch}, {1, double(last.step)}, {2, last.runS}, {3, double(last.wallUs) * 1e-6}};
         for (const auto &[axis, end] : ends) {
-            page()->axisBox()->setCurrentIndex(axis);
+            live()->axisBox()->setCurrentIndex(axis);
             const auto endOf = [&] {
                 for (const LineData &line : loss()->lines())
                     if (line.key == store->runId())
@@ -326,8 +306,8 @@ private Q_SLOTS:
         };
         QTRY_COMPARE(faint(), 3);
         const QString measured = loss()->chartData();
-        page()->side()->smoothSlider()->setFocus();
-        QTest::keyClick(page()->side()->smoothSlider(), Qt::Key_Home);
+        live()->side()->smoothSlider()->setFocus();
+        QTest::keyClick(live()->side()->smoothSlider(), Qt::Key_Home);
         QTRY_COMPARE(faint(), 0);
         const auto linesOf = [](const QString &data) { return data.count('\n'); };
         QCOMPARE(linesOf(loss()->chartData()), linesOf(measured));
@@ -363,7 +343,7 @@ private Q_SLOTS:
     }
 
     void whatHappenedIsMarkedOnTheLanesTooAndLeadsToTheConsole() {
-        LaneView *lanes = page()->lanes();
+        LaneView *lanes = live()->lanes();
         using Kind = ChartMark::Kind;
         const auto count = [&](Kind kind) {
             return std::count_if(lanes->marks().begin(), lanes->marks().end(),
@@ -444,7 +424,7 @@ private Q_SLOTS:
             }
         loss()->setCrosshair({});
         QTest::mouseClick(drawer->table()->viewport(), Qt::LeftButton, {}, drawer->table()->visualRect(at).center());
-        QVERIFY2(loss()->crosshair() && !page()->lanes()->crosshair().isEmpty(),
+        QVERIFY2(loss()->crosshair() && !live()->lanes()->crosshair().isEmpty(),
                  "a click on a line moves the crosshair");
     }
 
@@ -506,28 +486,28 @@ private Q_SLOTS:
     }
 
     void lanesShowWhatIsChosenAndSayWhyNothingIsKnown() {
-        QTRY_VERIFY(!page()->lanes()->lanes().isEmpty());
-        QVERIFY(page()->lanes()->lanes().constFirst().value.endsWith('%'));
-        page()->metricBox()->setCurrentIndex(2);
-        QTRY_VERIFY(page()->lanes()->metric() == core::DeviceMetric::Power);
-        for (const Lane &lane : page()->lanes()->lanes()) {
+        QTRY_VERIFY(!live()->lanes()->lanes().isEmpty());
+        QVERIFY(live()->lanes()->lanes().constFirst().value.endsWith('%'));
+        live()->metricBox()->setCurrentIndex(2);
+        QTRY_VERIFY(live()->lanes()->metric() == core::DeviceMetric::Power);
+        for (const Lane &lane : live()->lanes()->lanes()) {
             QVERIFY(lane.samples.isEmpty());
             QCOMPARE(lane.value, QString("-"));
             QVERIFY(lane.unknown.contains("CPU"));
         }
-        QVERIFY(page()->lanes()->chartData().startsWith("run\tdevice\ttime_s\tpower_w"));
+        QVERIFY(live()->lanes()->chartData().startsWith("run\tdevice\ttime_s\tpower_w"));
     }
 
     void dataParallelsAnatomyIsDrawnWhenSuchARunIsShown() {
-        QTRY_COMPARE(page()->anatomy()->runs().size(), 1);
-        QVERIFY(page()->anatomy()->isVisibleTo(page()));
-        const QString data = page()->anatomy()->chartData();
+        QTRY_COMPARE(live()->anatomy()->runs().size(), 1);
+        QVERIFY(live()->anatomy()->isVisibleTo(live()));
+        const QString data = live()->anatomy()->chartData();
         QVERIFY2(data.contains("cpu:0\tscatter\t0.00") && !data.contains("cpu:1\tscatter"), qPrintable(data));
         QVERIFY2(data.contains("cpu:1\tparallel_forward\tat most"), qPrintable(data));
         for (const core::RunStore *store : m_workspace->runs().stores())
             if (store->identity().method() == "dp")
                 m_workspace->pictured().choice().setShown(store->runId(), false);
-        QTRY_VERIFY(!page()->anatomy()->isVisibleTo(page()));
+        QTRY_VERIFY(!live()->anatomy()->isVisibleTo(live()));
     }
 };
 

@@ -16,28 +16,17 @@
 #include "app/ui/theme/theme.h"
 #include "models/run_list_model.h"
 #include "tests/qt_test.h"
-#include "ui_fixture.h"
+#include "window_fixture.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
 
-class MetricCardTest : public QObject {
+class MetricCardTest : public QObject, uitest::WindowFixture {
     Q_OBJECT
     uitest::Home m_home;
-    Theme m_theme{ThemeMode::Light};
     std::string m_id, m_plain;
-    std::unique_ptr<Workspace> m_workspace;
-    std::unique_ptr<MainWindow> m_window;
 
-    [[nodiscard]] LivePage *page() const { return m_window->livePage(); }
-    [[nodiscard]] MetricCard *card() const { return page()->metricCard(); }
-    void open(const std::string &id) {
-        const auto opened = m_workspace->open(QString::fromStdString(id));
-        QVERIFY2(opened, opened ? "" : opened.error().message().c_str());
-        QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
-        m_window->showPage(Page::Live);
-        QTRY_VERIFY(page()->lossChart()->drawnPoints() > 0);
-    }
+    [[nodiscard]] MetricCard *card() const { return live()->metricCard(); }
     void choose(const char *metric) {
         QComboBox *box = card()->metricBox();
         box->setCurrentIndex(box->findData(QString::fromLatin1(metric)));
@@ -56,20 +45,11 @@ private Q_SLOTS:
         m_id = uitest::writeExperimentOnDisk({.epochs = 2, .chairs = true});
         QVERIFY(!m_id.empty() && !m_plain.empty());
     }
-    void init() {
-        m_workspace = std::make_unique<Workspace>();
-        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
-        m_window->resize(1600, 1000);
-        m_window->show();
-        QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
-    }
-    void cleanup() {
-        m_window.reset();
-        m_workspace.reset();
-    }
+    void init() { openWindow({1600, 1000}); }
+    void cleanup() { closeWindow(); }
 
     void theCardOffersWhatTheRunsKnowAndDrawsTheChoice() {
-        open(m_id);
+        openAndDraw(m_id);
         QTRY_VERIFY(card()->isVisible());
         QVERIFY(card()->metricBox()->findData(QStringLiteral("chairs")) >= 0);
         choose("chairs");
@@ -84,26 +64,26 @@ private Q_SLOTS:
     }
 
     void itGoesWithItsTickAndWithRunsThatKnowNone() {
-        open(m_id);
+        openAndDraw(m_id);
         QTRY_VERIFY(card()->isVisible());
-        QAction *tick = page()->pictureActions().value(QStringLiteral("metric"));
+        QAction *tick = live()->pictureActions().value(QStringLiteral("metric"));
         tick->trigger();
         QTRY_VERIFY(!card()->isVisible());
         tick->trigger();
         QTRY_VERIFY(card()->isVisible());
-        open(m_plain);
+        openAndDraw(m_plain);
         QTRY_VERIFY(card()->metricBox()->findData(QStringLiteral("chairs")) < 0);
     }
 
     void oneCrosshairRunsThroughItAndTheLoss() {
-        open(m_id);
+        openAndDraw(m_id);
         QTRY_VERIFY(card()->isVisible());
         choose("chairs");
         QTRY_VERIFY(!card()->chart()->lines().isEmpty());
         Q_EMIT card()->chart()->crosshairMoved(1.0);
-        QCOMPARE(page()->lossChart()->crosshair(), std::optional(1.0));
+        QCOMPARE(live()->lossChart()->crosshair(), std::optional(1.0));
         QCOMPARE(card()->chart()->crosshair(), std::optional(1.0));
-        page()->axisBox()->setCurrentIndex(page()->axisBox()->currentIndex() == 0 ? 1 : 0);
+        live()->axisBox()->setCurrentIndex(live()->axisBox()->currentIndex() == 0 ? 1 : 0);
         QTRY_VERIFY(!card()->chart()->crosshair());
     }
 

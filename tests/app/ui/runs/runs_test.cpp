@@ -27,18 +27,15 @@
 #include "models/run_list_model.h"
 #include "store/run_notes.h"
 #include "tests/qt_test.h"
-#include "ui_fixture.h"
+#include "window_fixture.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
 
-class RunsTest : public QObject {
+class RunsTest : public QObject, uitest::WindowFixture {
     Q_OBJECT
     std::unique_ptr<uitest::Home> m_home;
-    Theme m_theme{ThemeMode::Light};
     std::string m_experiment;
-    std::unique_ptr<Workspace> m_workspace;
-    std::unique_ptr<MainWindow> m_window;
 
     RunsPage *page() { return m_window->runsPage(); }
     core::RunListModel &list() { return page()->list(); }
@@ -71,12 +68,8 @@ class RunsTest : public QObject {
                 return button;
         return nullptr;
     }
-    void openWindow() {
-        m_workspace = std::make_unique<Workspace>();
-        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
-        m_window->show();
-        m_window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+    void openRuns() {
+        openWindow();
         m_window->showPage(Page::Runs);
     }
 
@@ -84,13 +77,12 @@ private Q_SLOTS:
     void init() {
         m_home = std::make_unique<uitest::Home>();
         m_experiment = uitest::writeExperimentOnDisk({.epochs = 2, .stepsPerEpoch = 12, .repeats = 2});
-        openWindow();
+        openRuns();
         QTRY_COMPARE(list().rowCount(), 6);
         table()->setFocus();
     }
     void cleanup() {
-        m_window.reset();
-        m_workspace.reset();
+        closeWindow();
         m_home.reset();
     }
 
@@ -248,9 +240,8 @@ private Q_SLOTS:
         click(0);
         QTest::keyClick(table(), Qt::Key_Delete);
         QTRY_COMPARE(list().rowCount(), 5);
-        m_window.reset();
-        m_workspace.reset();
-        openWindow();
+        closeWindow();
+        openRuns();
         QTRY_COMPARE(list().rowCount(), 5);
         QTest::keyClick(table(), Qt::Key_Z, Qt::ControlModifier);
         QTRY_COMPARE(list().rowCount(), 6);
@@ -328,9 +319,8 @@ private Q_SLOTS:
         page()->columns()->show("recipe", false);
         table()->sortByColumn(core::runColumn("training"), Qt::AscendingOrder);
         QTest::mouseClick(buttonWith("Group"), Qt::LeftButton);
-        m_window.reset();
-        m_workspace.reset();
-        openWindow();
+        closeWindow();
+        openRuns();
         m_window->restore(file);
         QTRY_COMPARE(list().rowCount(), 3);
         QVERIFY(page()->columns()->shown().contains("lr"));

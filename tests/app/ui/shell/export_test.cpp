@@ -27,7 +27,7 @@
 #include "app/ui/theme/theme.h"
 #include "export/report.h"
 #include "tests/qt_test.h"
-#include "ui_fixture.h"
+#include "window_fixture.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
@@ -45,16 +45,18 @@ const QMimeData &clipboard() {
 
 } // namespace
 
-class ExportTest : public QObject {
+class ExportTest : public QObject, uitest::WindowFixture {
     Q_OBJECT
     uitest::Home m_home;
-    Theme m_theme{ThemeMode::Dark};
     std::string m_id;
-    std::unique_ptr<Workspace> m_workspace;
-    std::unique_ptr<MainWindow> m_window;
     QTemporaryDir m_folder;
 
     [[nodiscard]] const core::ResultTable &table() const { return m_workspace->results().table(); }
+
+public:
+    ExportTest() : WindowFixture(ThemeMode::Dark) {}
+
+private:
     QAction *action(const QString &words) {
         for (QAction *one : m_window->exportMenu()->actions())
             if (one->text().contains(words))
@@ -68,20 +70,13 @@ private Q_SLOTS:
         QVERIFY(!m_id.empty());
     }
     void init() {
-        m_workspace = std::make_unique<Workspace>();
-        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
-        m_window->show();
-        m_window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
+        openWindow();
         QVERIFY(m_workspace->open(QString::fromStdString(m_id)));
         QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
         m_window->showPage(Page::Verdict);
         QGuiApplication::clipboard()->clear();
     }
-    void cleanup() {
-        m_window.reset();
-        m_workspace.reset();
-    }
+    void cleanup() { closeWindow(); }
 
     void thePageHoldsVerdictTableAndEveryChart() {
         const QString path = m_folder.filePath(QStringLiteral("page.html"));

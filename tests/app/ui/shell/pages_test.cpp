@@ -33,32 +33,16 @@
 #include "app/ui/widgets/empty_state.h"
 #include "models/run_list_model.h"
 #include "tests/qt_test.h"
-#include "ui_fixture.h"
+#include "window_fixture.h"
 
 using namespace lockstep;
 using namespace lockstep::ui;
 
-class PagesTest : public QObject {
+class PagesTest : public QObject, uitest::WindowFixture {
     Q_OBJECT
     uitest::Home m_home;
-    Theme m_theme{ThemeMode::Light};
     std::string m_id;
-    std::unique_ptr<Workspace> m_workspace;
-    std::unique_ptr<MainWindow> m_window;
 
-    void openWindow() {
-        m_workspace = std::make_unique<Workspace>();
-        m_window = std::make_unique<MainWindow>(m_theme, *m_workspace, uitest::twoCores());
-        m_window->show();
-        m_window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(m_window.get()));
-    }
-    void openExperiment() {
-        const auto opened = m_workspace->open(QString::fromStdString(m_id));
-        QVERIFY2(opened, opened ? "" : opened.error().message().c_str());
-        QTRY_VERIFY(m_workspace->complete() && m_workspace->settled());
-        m_window->showPage(Page::Live);
-    }
     /// Of the 8 by 8 pixels from there.
     static int mean(const QImage &image, int left, int top) {
         int sum = 0;
@@ -80,10 +64,7 @@ private Q_SLOTS:
         QVERIFY(!m_id.empty());
     }
     void init() { openWindow(); }
-    void cleanup() {
-        m_window.reset();
-        m_workspace.reset();
-    }
+    void cleanup() { closeWindow(); }
 
     void aPageWithoutDataSaysTheNextStepAndTakesIt() {
         for (const Page page : {Page::Live, Page::Verdict}) {
@@ -101,7 +82,7 @@ private Q_SLOTS:
     }
 
     void liveDrawsEveryMethodInOnePicture() {
-        openExperiment();
+        openOnLive(m_id);
         QTRY_COMPARE(m_window->livePage()->lossChart()->isVisible(), true);
         QTRY_VERIFY(m_window->livePage()->lossChart()->drawnPoints() > 0);
         QStringList labelled, dotted;
@@ -116,7 +97,7 @@ private Q_SLOTS:
     }
 
     void durationsAreThoseOfTheLog() {
-        openExperiment();
+        openOnLive(m_id);
         m_window->livePage()->drawNow();
         int runs = 0;
         for (const LineData &line : m_window->livePage()->durationChart()->lines()) {
@@ -133,7 +114,7 @@ private Q_SLOTS:
     }
 
     void lanesShareOneTimeAxisAndShowTheNewestRepeat() {
-        openExperiment();
+        openOnLive(m_id);
         m_window->livePage()->drawNow();
         QStringList lanes;
         for (const Lane &lane : m_window->livePage()->lanes()->lanes()) {
@@ -146,7 +127,7 @@ private Q_SLOTS:
     }
 
     void aStepsPhasesAddUpAndShowEveryRank() {
-        openExperiment();
+        openOnLive(m_id);
         m_window->livePage()->drawNow();
         QStringList rows;
         for (const PhaseBar &bar : m_window->livePage()->phaseBars()->bars()) {
@@ -159,7 +140,7 @@ private Q_SLOTS:
     }
 
     void lossAgainstStepsOrTimeLeavesThePublicationOut() {
-        openExperiment();
+        openOnLive(m_id);
         m_window->livePage()->axisBox()->setCurrentIndex(1);
         m_window->livePage()->drawNow();
         for (const LineData &line : m_window->livePage()->lossChart()->lines())
@@ -169,7 +150,7 @@ private Q_SLOTS:
     }
 
     void theVerdictIsComputedAndTellsItsRepeats() {
-        openExperiment();
+        openOnLive(m_id);
         m_window->showPage(Page::Verdict);
         QTRY_VERIFY(m_window->verdictPage()->sentence().contains("DDP ×2"));
         QCOMPARE(m_window->verdictPage()->sentence(),
@@ -208,7 +189,7 @@ private Q_SLOTS:
     }
 
     void theConsoleShowsEveryRankAndFilters() {
-        openExperiment();
+        openOnLive(m_id);
         QTest::keyClick(m_window.get(), Qt::Key_J, Qt::ControlModifier);
         QTRY_VERIFY(m_window->drawer()->isUnfolded());
         ConsoleFilter *filter = m_window->drawer()->filter();
@@ -236,7 +217,7 @@ private Q_SLOTS:
     }
 
     void thePaletteDoesWhatIsTyped() {
-        openExperiment();
+        openOnLive(m_id);
         m_window->showPage(Page::Live);
         QTest::keyClick(m_window.get(), Qt::Key_K, Qt::ControlModifier);
         CommandPalette *palette = nullptr;
@@ -261,7 +242,7 @@ private Q_SLOTS:
     }
 
     void everyButtonOfTheWindowHasAShortcutAndAHint() {
-        openExperiment();
+        openOnLive(m_id);
         for (const QAbstractButton *button : m_window->findChildren<QAbstractButton *>()) {
             const bool ours = qobject_cast<const QPushButton *>(button) || button->objectName() == "railButton" ||
                               button->objectName() == "drawerHead";
@@ -285,7 +266,7 @@ private Q_SLOTS:
     }
 
     void exportWritesTablesAndChartsAndRefusesAnUnwritableFolder() {
-        openExperiment();
+        openOnLive(m_id);
         QTemporaryDir folder;
         m_window->livePage()->drawNow();
         const auto written = exportAll(*m_workspace, m_window->charts(), folder.filePath("out"));
