@@ -87,7 +87,7 @@ std::string retryText(const std::vector<const core::SuggestedRun *> &controls) {
 }
 
 std::string controlText(const core::FairnessFinding &finding) {
-    return finding.control ? "    control: " + finding.control->name + " - " + finding.control->why + "\n" +
+    return finding.control ? "    control: " + core::toText(*finding.control) + " - " + finding.control->why + "\n" +
                                  retryText({&*finding.control})
                            : std::string();
 }
@@ -105,7 +105,7 @@ std::string kindText(const std::vector<std::pair<std::string, const core::Fairne
         (same == byValue.end() ? byValue.emplace_back(finding->run, std::vector<std::string>()) : *same)
             .second.push_back(run);
         if (finding->control) {
-            controls.insert(finding->control->name);
+            controls.insert(core::toText(*finding->control));
             suggested.push_back(&*finding->control);
         }
     }
@@ -231,8 +231,15 @@ std::string bottlenecksText(const core::Judgement &judgement, const ShownRows &s
 } // namespace
 
 std::string verdictText(const core::Judgement &judgement) {
-    std::string out = judgement.sentence.empty() ? "No verdict yet: the reference and another run must be done.\n"
-                                                 : judgement.sentence + "\n";
+    Rows rows;
+    for (const core::VerdictLine &line : judgement.lines) {
+        const bool usual = line.against == judgement.reference;
+        rows.push_back({usual ? line.run : line.run + " against " + line.against,
+                        std::string(core::toString(line.outcome)), core::figuresText(line), line.reason});
+    }
+    std::string out = rows.empty() ? std::string() : aligned(rows) + "\n";
+    out += judgement.sentence.empty() ? "No verdict yet: the reference and another run must be done.\n"
+                                      : judgement.sentence + "\n";
     for (const std::string &reservation : judgement.reservations)
         out += "! " + reservation + "\n";
     return out;

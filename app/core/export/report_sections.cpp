@@ -82,7 +82,7 @@ ReportSection fairnessSection(const Judgement &judgement) {
                     out.lines.push_back(pair.run + " against " + pair.reference + ", " + std::string(toString(weight)) +
                                         ": " + finding.label + " " + finding.run + " instead of " + finding.reference +
                                         ". " + finding.sentence +
-                                        (finding.control ? " Control: " + finding.control->name + "." : ""));
+                                        (finding.control ? " Control: " + toText(*finding.control) + "." : ""));
     if (out.lines.empty() && !judgement.pairs.empty())
         out.said = "Nothing was found that differs besides what was meant.";
     return out;

@@ -13,6 +13,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <limits>
 #include <utility>
 
 #include "app/ui/pages/lab/lab_page.h"
@@ -75,6 +76,10 @@ void MainWindow::connectPages() {
     connect(m_live, &LivePage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_live, &LivePage::verdictWanted, this, [this] { showPage(Page::Verdict); });
     connect(m_verdict, &VerdictPage::planWanted, this, [this] { showPage(Page::Plan); });
+    connect(m_verdict, &VerdictPage::consoleWanted, this, [this](const QString &runId) {
+        m_drawer->setUnfolded(true);
+        m_drawer->showTime(runId, std::numeric_limits<qint64>::max());
+    });
     connect(m_runs, &RunsPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_plan, &PlanPage::startRequested, this, [this](const core::StartRequest &request) {
         m_startPressed = true;

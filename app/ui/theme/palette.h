@@ -15,7 +15,7 @@ struct Palette {
     QColor accent, onAccent; ///< the one big button and the selection mark: ink on paper, paper on ink
     QColor selection;        ///< behind a selected row
     QColor wrong, wrongSoft; ///< only for what is wrong
-    QColor good;             ///< the link's and the runner's pulse
+    QColor good;             ///< what is worth it; the link's and the runner's pulse
 };
 
 [[nodiscard]] Palette lightPalette();

@@ -73,6 +73,8 @@ QString styleSheet(const Palette &p) {
         {"@accent@", p.accent},
         {"@onAccent@", p.onAccent},
         {"@selection@", p.selection},
+        {"@goodSoft@", mix(p.surface, p.good, 0.10)},
+        {"@good@", p.good},
         {"@wrongSoft@", p.wrongSoft},
         {"@wrong@", p.wrong},
         {"@accentHover@", mix(p.accent, p.surface, 0.15)},

@@ -26,6 +26,11 @@ Card::Card(const QString &title, QWidget *parent) : QFrame(parent) {
     m_head->addWidget(m_note);
     m_head->addStretch(1);
     outer->addLayout(m_head);
+    m_finding = makeLabel({}, "cardTitle", this);
+    m_finding->setWordWrap(true);
+    m_finding->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_finding->hide();
+    outer->addWidget(m_finding);
     m_body = new QVBoxLayout;
     m_body->setSpacing(grid);
     outer->addLayout(m_body, 1);
@@ -48,6 +53,16 @@ void Card::setNote(const QString &note) {
     m_note->setVisible(!note.isEmpty());
 }
 
+void Card::setFinding(const QString &finding) {
+    m_finding->setText(finding);
+    m_finding->setVisible(!finding.isEmpty());
+    setStyleProperty(m_title, "role", finding.isEmpty() ? QStringLiteral("cardTitle") : QStringLiteral("small"));
+}
+
+QString Card::finding() const {
+    return m_finding->text();
+}
+
 QLabel *makeLabel(const QString &text, const char *role, QWidget *parent) {
     auto *label = new QLabel(text, parent);
     label->setProperty("role", role);
@@ -58,6 +73,16 @@ QFrame *makeLine(QWidget *parent) {
     auto *line = new QFrame(parent);
     line->setObjectName(QStringLiteral("line"));
     return line;
+}
+
+void clear(QLayout &layout) {
+    while (QLayoutItem *item = layout.takeAt(0)) {
+        if (QWidget *old = item->widget()) {
+            old->hide();
+            old->deleteLater();
+        }
+        delete item;
+    }
 }
 
 void setWords(QAbstractButton *button, const QString &words) {

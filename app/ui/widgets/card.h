@@ -5,6 +5,7 @@
 class QAbstractButton;
 class QHBoxLayout;
 class QLabel;
+class QLayout;
 class QVBoxLayout;
 
 namespace lockstep::ui {
@@ -21,17 +22,23 @@ public:
     [[nodiscard]] QString title() const;
     /// A quiet word after the title.
     void setNote(const QString &note);
+    /// What the card found, in one line: it becomes the headline, under the title in small; empty: the title alone.
+    void setFinding(const QString &finding);
+    [[nodiscard]] QString finding() const;
 
 private:
     QHBoxLayout *m_head;
     QVBoxLayout *m_body;
-    QLabel *m_title, *m_note;
+    QLabel *m_title, *m_note, *m_finding;
 };
 
 /// A label in one of the style sheet's roles: secondary, muted, small, title, cardTitle, display, wrong.
 [[nodiscard]] QLabel *makeLabel(const QString &text, const char *role, QWidget *parent = nullptr);
 /// A hairline.
 [[nodiscard]] QFrame *makeLine(QWidget *parent = nullptr);
+/// Takes everything out of a layout. Its widgets are hidden now and deleted from the event loop: a click on one of them may be what
+/// led here.
+void clear(QLayout &layout);
 /// Sets a button's words and keeps its shortcut, which QAbstractButton::setText would drop.
 void setWords(QAbstractButton *button, const QString &words);
 /// Sets a style sheet property and polishes again.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
+#include "analysis/causes/median_repeat.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -112,22 +112,34 @@ std::optional<DpAnatomy> ddpAnatomy(const RunStore &store, int rank) {
 }
 
 std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs) {
-    std::vector<StepAnatomy> out;
-    std::set<std::string> told;
-    bool any = false;
+    std::vector<std::pair<std::string, std::vector<const RunStore *>>> byName;
     for (const RunStore *run : runs) {
         const std::string name = run->record() ? run->record()->name : run->runId().toStdString();
-        const std::string method = run->identity().method().toStdString();
-        if (told.contains(name))
-            continue;
+        auto found = std::ranges::find(byName, name, &decltype(byName)::value_type::first);
+        if (found == byName.end())
+            found = byName.insert(byName.end(), {name, {}});
+        found->second.push_back(run);
+    }
+    std::vector<StepAnatomy> out;
+    bool any = false;
+    for (const auto &[name, repeats] : byName) {
+        const RunStore *run = medianRepeat(repeats);
+        StepAnatomy one{name,
+                        run->identity().method().toStdString(),
+                        {},
+                        run->record() ? run->record()->repeat : 1,
+                        int(repeats.size())};
         if (auto whole = dpAnatomy(*run)) {
             any = true;
-            told.insert(name);
-            out.push_back({name, method, std::move(*whole)});
+            one.anatomy = std::move(*whole);
+            out.push_back(one);
         }
         for (const auto &[rank, info] : run->ranks().all())
-            if (auto one = ddpAnatomy(*run, rank))
-                out.push_back({told.insert(name).second ? name : std::string(), method, std::move(*one)});
+            if (auto steps = ddpAnatomy(*run, rank)) {
+                one.anatomy = std::move(*steps);
+                out.push_back(one);
+                one.name.clear(); // of its further ranks
+            }
     }
     return any ? out : std::vector<StepAnatomy>();
 }

@@ -50,8 +50,9 @@ struct StepAnatomy {
     std::string name;   ///< of the run; empty for a further rank of the run before
     std::string method; ///< dp | ddp
     DpAnatomy anatomy;
+    int repeat = 1, repeats = 1; ///< which of how many is drawn
 };
-/// Of each name the first run that tells it, DP as a whole and DDP rank by rank. Empty without a run of DP: a picture of what
+/// Of each name the median repeat (median_repeat.h), DP as a whole and DDP rank by rank. Empty without a run of DP: a picture of what
 /// device 0 does alone needs one.
 [[nodiscard]] std::vector<StepAnatomy> stepAnatomies(const std::vector<const RunStore *> &runs);
 

@@ -35,4 +35,8 @@ std::optional<double> laterEpochS(const RunOutcome &run) {
     return median(std::move(durations));
 }
 
+std::string toText(const SuggestedRun &run) {
+    return run.again.empty() ? run.name : "repeat " + run.name;
+}
+
 } // namespace lockstep::core

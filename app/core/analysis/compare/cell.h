@@ -42,4 +42,7 @@ struct SuggestedRun {
     bool operator==(const SuggestedRun &) const = default;
 };
 
+/// "baseline, 4 workers"; "repeat DDP ×2 (close other programs first)" of runs to be made again.
+[[nodiscard]] std::string toText(const SuggestedRun &run);
+
 } // namespace lockstep::core

@@ -112,12 +112,25 @@ std::optional<double> roundTimeOf(const ResultTable &table, const Cell &referenc
     return before && after ? std::optional(*before + *after) : std::nullopt;
 }
 
+/// Until every comparison has an interval.
+int lackingRepeats(const std::vector<PairJudgement> &pairs) {
+    int out = 0;
+    for (const PairJudgement &pair : pairs)
+        if (pair.training)
+            out = std::max(out,
+                           repeatsForInterval - std::min(pair.training->referenceRepeats, pair.training->runRepeats));
+    return out;
+}
+
 std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::vector<PairJudgement> &pairs) {
     std::vector<Settling> open;
     for (const PairJudgement &pair : pairs)
         if (pair.settling)
             open.push_back(*pair.settling);
-    const std::optional<MoreRounds> more = roundsToSettle(open);
+    std::optional<MoreRounds> more = roundsToSettle(open);
+    const int lacking = lackingRepeats(pairs);
+    if (lacking > 0 && (!more || more->rounds < lacking))
+        more = {lacking, false};
     if (!more || !table.extendable)
         return std::nullopt;
     SuggestedRun out;
@@ -126,7 +139,9 @@ std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::
     out.name = std::to_string(more->rounds) + (more->rounds == 1 ? " repeat" : " repeats");
     if (table.roundS)
         out.name += ", about " + timeLeft(*table.roundS * more->rounds).toStdString();
-    out.why = more->forWidth
+    out.why = more->rounds == lacking ? "Every run so many times more, in rounds: with " +
+                                            std::to_string(repeatsForInterval) + " repeats of each there are intervals."
+              : more->forWidth
                   ? "Every run so many times more, in rounds: the 95 % intervals would then reach about ±5 %."
                   : "Every run so many times more, in rounds: a difference of the size seen would then be told.";
     return out;
@@ -193,8 +208,9 @@ std::vector<std::string> reservationsOf(const std::vector<Cell> &cells, const Ju
             for (const FairnessFinding &finding : pair.fairness)
                 if (finding.weight == weight)
                     out.add(finding.key, pair.run, finding.sentence,
-                            finding.label + " not as in " + pair.reference + " (" + finding.reference +
-                                "), see each comparison.");
+                            finding.key == "load" ? "other programs were busy: timings are unreliable."
+                                                  : finding.label + " not as in " + pair.reference + " (" +
+                                                        finding.reference + "), see each comparison.");
     addConditions(judgement, out);
     for (const Cell &cell : cells) {
         if (int(cell.runs.size()) < repeatsForInterval)
@@ -251,7 +267,11 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     out.settling = settlingRounds(table, out.pairs);
     out.sharedLoads = sharedLoadsOf(cells);
     out.orderEffects = orderEffectsOf(cells);
+    out.lines = verdictLines(table, cells, out);
+    out.publishedCause = publishedCause(table, cells);
     out.sentence = verdictSentence(table, cells, out.pairs);
+    if (!out.sentence.empty() && !out.publishedCause.empty())
+        out.sentence += " " + out.publishedCause;
     out.reservations = reservationsOf(cells, out);
     return out;
 }

@@ -10,6 +10,7 @@
 #include "analysis/compare/result_table.h"
 #include "analysis/compare/settling.h"
 #include "analysis/compare/statistics.h"
+#include "analysis/compare/verdict_lines.h"
 #include "analysis/fairness/fairness.h"
 #include "analysis/fairness/order_effects.h"
 #include "analysis/fairness/shared_load.h"
@@ -34,9 +35,11 @@ struct PairJudgement {
 
 struct Judgement {
     std::string reference;
-    std::string sentence; ///< a manager reads it, an engineer checks it; empty until something can be said
+    std::vector<VerdictLine> lines; ///< what a person reads first
+    std::string sentence;           ///< a manager reads it, an engineer checks it; empty until something can be said
+    std::string publishedCause; ///< whether the published cause holds here, in a sentence; empty: none was published
     std::vector<std::string> reservations; ///< a sentence each: what keeps the sentence from being taken at its word
-    /// Rounds of the experiment that would settle what these repeats can't; absent where nothing is left, where they would be too
+    /// Rounds of the experiment that would settle what these repeats can't, or give intervals at all; absent where nothing is left, where they would be too
     /// many, and while its runs go on.
     std::optional<SuggestedRun> settling;
     std::vector<PairJudgement> pairs;

@@ -123,6 +123,19 @@ Json jsonOf(const PairJudgement &pair) {
             {"attribution", jsonOf(pair.attribution)}};
 }
 
+Json jsonOf(const VerdictLine &line) {
+    Json failed = Json::array();
+    for (const FailedRepeat &one : line.failed)
+        failed.push_back({{"repeat", one.repeat}, {"run", orNull(one.run)}, {"reason", one.reason}});
+    return {{"run", line.run},
+            {"against", line.against},
+            {"outcome", keyOf(line.outcome)},
+            {"speed_up_training", jsonOf(line.speedUp)},
+            {"efficiency", orNull(line.efficiency)},
+            {"reason", orNull(line.reason)},
+            {"failed_repeats", failed}};
+}
+
 Json roundsJson(const std::optional<SuggestedRun> &rounds) {
     if (!rounds)
         return nullptr;
@@ -142,6 +155,7 @@ Json jsonOf(const Bottleneck &bottleneck) {
 
 std::string toJson(const Judgement &judgement) {
     const Json json = {{"reference", judgement.reference.empty() ? Json(nullptr) : Json(judgement.reference)},
+                       {"lines", listOf(judgement.lines, jsonOf)},
                        {"sentence", judgement.sentence.empty() ? Json(nullptr) : Json(judgement.sentence)},
                        {"reservations", judgement.reservations},
                        {"suggested_rounds", roundsJson(judgement.settling)},

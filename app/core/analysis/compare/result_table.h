@@ -11,6 +11,14 @@
 
 namespace lockstep::core {
 
+/// A repeat that failed and was not made again.
+struct FailedRepeat {
+    int repeat = 1;
+    std::string run; ///< its id; empty: it never came so far
+    std::string reason;
+    bool operator==(const FailedRepeat &) const = default;
+};
+
 /// One line of the verdict's table: all repeats of one run, or one published figure. Absent is unknown.
 struct ResultRow {
     std::string name; ///< "DDP ×2"
@@ -50,6 +58,7 @@ struct ResultRow {
     std::map<std::string, double, std::less<>> phasesS;
     std::vector<std::string> notes;   ///< "not comparable: oversubscribed", "not run: needs 8, has 2", …
     std::vector<std::string> runs;    ///< run ids
+    std::vector<FailedRepeat> failed; ///< in the order of its repeats
     std::vector<std::string> command; ///< a recipe's script with its placeholders; empty: lockstep-trainer, or unknown
     bool reference = false;
 };

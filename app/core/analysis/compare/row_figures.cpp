@@ -240,8 +240,10 @@ void takeOutcomes(const std::vector<const RunOutcome *> &all, ResultRow &row) {
             break;
         }
     for (const RunOutcome *run : all)
-        if (run->agentDied || run->state == RunState::Failed)
+        if (run->agentDied || run->state == RunState::Failed) {
+            row.failed.push_back({run->repeat, run->run, run->reason});
             row.notes.push_back("repeat " + std::to_string(run->repeat) + " failed: " + run->reason);
+        }
 }
 
 void takePair(const PairJudgement &pair, ResultRow &row) {

@@ -18,10 +18,13 @@ struct VerdictText {
 [[nodiscard]] VerdictText verdictText(const ResultTable &table);
 
 /// The judgement's sentence: speed-ups with intervals and efficiency, the main cause of the largest gain and loss, the
-/// control that has the cause without the method, and whether a published cause holds here. Of more than four runs those
-/// that matter: the fastest, and the best of each method.
+/// control that has the cause without the method. Of more than four runs those that matter (thatMatter()).
 [[nodiscard]] std::string verdictSentence(const ResultTable &table, const std::vector<Cell> &cells,
                                           const std::vector<PairJudgement> &pairs);
+
+/// "The published cause, data loading, holds here for … (loading is 55 % of the step); it does not for … (6 %)."; empty where
+/// none was published, or nothing was measured that could tell.
+[[nodiscard]] std::string publishedCause(const ResultTable &table, const std::vector<Cell> &cells);
 
 /// The pairs whose cause the sentence tells: the largest gain and the largest loss, of those that are told apart. Null: none.
 struct ExplainedPairs {

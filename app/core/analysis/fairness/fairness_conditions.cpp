@@ -67,12 +67,12 @@ std::string againText(std::size_t repeats, std::size_t all) {
     return of + (repeats == 1 ? " repeats runs again in its place" : " repeats run again in their place");
 }
 
-/// These repeats of the cell once more, in the place of what was measured.
+/// These repeats of the cell once more, in the place of what was measured; `how`: what is to be otherwise.
 std::optional<SuggestedRun> again(const Cell &cell, const std::vector<const RunOutcome *> &repeats,
                                   const std::string &how, const std::string &then) {
     if (repeats.empty() || !repeats.front()->config)
         return std::nullopt;
-    SuggestedRun out{cell.name + ", again " + how, againText(repeats.size(), cell.runs.size()) + ": " + then,
+    SuggestedRun out{cell.name + " (" + how + ")", againText(repeats.size(), cell.runs.size()) + ": " + then,
                      *repeats.front()->config, cell.command};
     out.experiment = repeats.front()->experiment;
     for (const RunOutcome *run : repeats) {
@@ -134,8 +134,9 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
 }
 
 void compareGuests(const Pair &pair, Unlikes &out) {
-    compareGuest(pair, {"load", "Other load on the machine", "other processes", "on a quiet machine", otherCores}, true,
-                 out);
+    compareGuest(pair,
+                 {"load", "Other load on the machine", "other processes", "close other programs first", otherCores},
+                 true, out);
     compareGuest(pair,
                  {"stolen", "Time that the hypervisor gave to others", "other guests of the hypervisor",
                   "when the host is quiet", stolenCores},

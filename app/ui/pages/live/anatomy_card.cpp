@@ -31,7 +31,7 @@ ChartSource *AnatomyCard::picture() const {
 void AnatomyCard::draw(Changes) {
     QList<AnatomyRun> all;
     for (const RunLook &look : shown().looks())
-        if (look.shown && look.latest)
+        if (look.median)
             if (const auto anatomy = core::dpAnatomy(shown().storeOf(look)))
                 all.append({look.name, look.color, *anatomy});
     m_view->setRuns(all);

@@ -35,9 +35,12 @@ ChartSource *PhasesCard::picture() const {
 void PhasesCard::draw(Changes) {
     m_bars->setEmptyText(shown().whyEmpty(tr("The phases of a step arrive with the first steps")));
     QList<PhaseBar> bars;
+    QStringList medians;
     for (const RunLook &look : shown().looks()) {
-        if (!look.latest)
+        if (!look.median)
             continue;
+        if (look.repeats > 1)
+            medians.append(QString::number(look.repeat));
         const core::RunStore &run = shown().storeOf(look);
         for (const core::RankStep &step : core::rankSteps(run)) {
             const QString label =
@@ -46,6 +49,10 @@ void PhasesCard::draw(Changes) {
                 bars.append({label, look.color, partsOf(step.additive), partsOf(step.nested)});
         }
     }
+    constexpr qsizetype mostNamed = 4;
+    setNote(medians.isEmpty()            ? QString()
+            : medians.size() > mostNamed ? tr("median repeats")
+                                         : tr("median repeats: %1").arg(medians.join(QStringLiteral(", "))));
     m_bars->setBars(bars);
 }
 

@@ -67,10 +67,7 @@ QWidget *FindingList::makeRow(const core::Finding &finding) {
 }
 
 void FindingList::setFindings(const std::vector<core::Finding> &findings) {
-    while (QLayoutItem *item = m_layout->takeAt(0)) {
-        delete item->widget();
-        delete item;
-    }
+    clear(*m_layout);
     m_count = int(findings.size());
     for (const core::Finding &finding : findings) {
         if (m_layout->count() > 0)

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "analysis/causes/median_repeat.h"
 #include "app/ui/theme/palette.h"
 #include "base/format.h"
 #include "models/run_set.h"
@@ -13,6 +14,19 @@ namespace {
 Qt::PenStyle styleOf(int repeat) {
     static constexpr Qt::PenStyle styles[] = {Qt::SolidLine, Qt::DashLine, Qt::DashDotLine, Qt::DashDotDotLine};
     return styles[std::size_t(std::max(0, repeat - 1) % 4)];
+}
+
+void markMedians(const core::RunSet &runs, std::vector<RunLook> &looks) {
+    std::map<QString, std::vector<const core::RunStore *>> byName;
+    for (const RunLook &look : looks)
+        if (look.shown)
+            byName[look.name].push_back(runs.at(look.index));
+    for (RunLook &look : looks)
+        if (look.shown) {
+            const auto &repeats = byName[look.name];
+            look.repeats = int(repeats.size());
+            look.median = core::medianRepeat(repeats) == runs.at(look.index);
+        }
 }
 
 } // namespace
@@ -53,6 +67,7 @@ std::vector<RunLook> runLooks(const core::RunSet &runs, const RunQuestion &isSho
         }
         out.push_back(std::move(look));
     }
+    markMedians(runs, out);
     return out;
 }
 

@@ -24,8 +24,11 @@ struct RunLook {
     int repeat = 1;
     bool shown = true;    ///< not hidden by the person
     bool foreign = false; ///< of another experiment, pinned: its name tells when it began
-    /// The newest shown run of its name that has steps: named at its line's end, in lanes and phases.
+    /// The newest shown run of its name that has steps: named at its line's end and in lanes.
     bool latest = true;
+    /// The one of its name whose mean step is drawn (analysis/causes/median_repeat.h), of those that are shown.
+    bool median = false;
+    int repeats = 1; ///< shown runs of its name
 };
 
 using RunQuestion = std::function<bool(const core::RunStore &)>;

@@ -64,9 +64,9 @@ QWidget *VerdictAdvice::makeRow(int row) {
     for (const core::SuggestedRun &run : m_model.suggestions(row)) {
         auto *line = new QHBoxLayout;
         line->setSpacing(grid);
-        const QString name = QString::fromStdString(run.name);
-        auto *button = makeSuggestionButton(m_kind == core::JudgementModel::Kind::Finding ? tr("Run %1").arg(name)
-                                                                                          : tr("Try %1").arg(name),
+        auto *button = makeSuggestionButton(m_kind == core::JudgementModel::Kind::Finding
+                                                ? suggestionText(run)
+                                                : tr("Try %1").arg(QString::fromStdString(run.name)),
                                             run, nextShortcut(), box);
         connect(button, &QPushButton::clicked, this, [this, run] { Q_EMIT wanted(run); });
         m_buttons.append(button);
@@ -89,11 +89,7 @@ QKeySequence VerdictAdvice::nextShortcut() const {
 }
 
 void VerdictAdvice::rebuild() {
-    while (QLayoutItem *item = m_layout->takeAt(0)) {
-        if (item->widget())
-            item->widget()->deleteLater(); // a click on one of its buttons may be what led here
-        delete item;
-    }
+    clear(*m_layout);
     m_buttons.clear();
     m_count = 0;
     for (int row = 0; row < m_model.rowCount(); ++row)

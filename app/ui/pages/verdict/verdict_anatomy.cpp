@@ -24,8 +24,14 @@ VerdictAnatomy::VerdictAnatomy(Theme &theme, core::RunSet &runs, QWidget *parent
 void VerdictAnatomy::refresh() {
     const auto &stores = m_runs.stores();
     QList<AnatomyRun> runs;
-    for (const core::StepAnatomy &one : core::stepAnatomies({stores.begin(), stores.end()}))
-        runs.append({QString::fromStdString(one.name), methodColor(QString::fromStdString(one.method)), one.anatomy});
+    QStringList drawn;
+    for (const core::StepAnatomy &one : core::stepAnatomies({stores.begin(), stores.end()})) {
+        const QString name = QString::fromStdString(one.name);
+        runs.append({name, methodColor(QString::fromStdString(one.method)), one.anatomy});
+        if (!name.isEmpty() && one.repeats > 1)
+            drawn.append(tr("%1 repeat %2").arg(name).arg(one.repeat));
+    }
+    setNote(drawn.isEmpty() ? QString() : tr("the median of each: %1").arg(drawn.join(QStringLiteral(", "))));
     m_view->setRuns(runs);
     m_view->setFixedHeight(m_view->sizeHint().height());
     setVisible(!runs.isEmpty());

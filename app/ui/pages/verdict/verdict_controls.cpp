@@ -17,6 +17,13 @@ constexpr std::size_t mostOffered = 3; // as in the terminal: most telling first
 
 } // namespace
 
+QString suggestionText(const core::SuggestedRun &run) {
+    const QString name = QString::fromStdString(run.name);
+    return run.rounds > 0       ? VerdictControls::tr("Add %1").arg(name)
+           : !run.again.empty() ? VerdictControls::tr("Repeat %1").arg(name)
+                                : VerdictControls::tr("Run %1").arg(name);
+}
+
 QPushButton *makeSuggestionButton(const QString &text, const core::SuggestedRun &run, const QKeySequence &shortcut,
                                   QWidget *parent) {
     auto *button = new QPushButton(parent);
@@ -54,7 +61,7 @@ void VerdictControls::addRow(const core::SuggestedRun &run) {
     below->setContentsMargins(0, 0, 0, 0);
     below->setSpacing(grid / 2);
     const QKeySequence keys(int(Qt::CTRL) | int(Qt::Key_G), int(Qt::Key_A) + int(m_buttons.size()));
-    auto *button = makeSuggestionButton(tr("Run %1").arg(QString::fromStdString(run.name)), run, keys, row);
+    auto *button = makeSuggestionButton(suggestionText(run), run, keys, row);
     connect(button, &QPushButton::clicked, this, [this, run] { Q_EMIT wanted(run); });
     m_buttons.append(button);
     below->addWidget(button);
@@ -69,13 +76,7 @@ void VerdictControls::setRuns(const std::vector<core::SuggestedRun> &runs) {
     if (runs == m_runs)
         return;
     m_runs = runs;
-    while (QLayoutItem *item = m_layout->takeAt(0)) {
-        if (QWidget *old = item->widget()) {
-            old->hide();
-            old->deleteLater(); // a click on one of its buttons may be what led here
-        }
-        delete item;
-    }
+    clear(*m_layout);
     m_buttons.clear();
     if (!runs.empty())
         m_layout->addWidget(makeLabel(tr("Missing controls"), "small", this));

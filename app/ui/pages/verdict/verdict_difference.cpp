@@ -10,6 +10,7 @@
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/pages/verdict/verdict_causes.h"
 #include "app/ui/pages/verdict/verdict_controls.h"
+#include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
@@ -21,6 +22,7 @@ VerdictDifference::VerdictDifference(const Theme &theme, core::JudgementModel &j
     m_pair = new QComboBox(this);
     m_pair->setAccessibleName(tr("Run that is explained"));
     m_pair->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_pair->setMaximumWidth(30 * grid);                             // long names of a matrix
     connect(m_pair, &QComboBox::currentIndexChanged, this, [this] { // by the person: a refresh is quiet
         m_chosenPair = m_pair->currentText();
         m_chosenOf = m_open;
@@ -63,6 +65,7 @@ void VerdictDifference::showPairs() {
 }
 
 void VerdictDifference::showWaterfall() {
+    setFinding({});
     if (m_pair->currentIndex() < 0) {
         m_waterfall->setBars({});
         m_factors->hide();
@@ -81,6 +84,7 @@ void VerdictDifference::showWaterfall() {
     m_factors->setText(lines.isEmpty() ? QString() : tr("One setting at a time:\n") + lines.join(QLatin1Char('\n')));
     m_factors->setVisible(!lines.isEmpty());
     m_controls->setRuns(found.missing);
+    setFinding(causeFinding(m_judgement.judgement().pairs[at]));
 }
 
 void VerdictDifference::fitHeight() {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <optional>
-
 #include "analysis/compare/cell.h"
 #include "app/ui/widgets/card.h"
 
@@ -9,35 +7,32 @@ class QLabel;
 class QPushButton;
 
 namespace lockstep::core {
+struct Judgement;
 struct ResultTable;
-}
+} // namespace lockstep::core
 
 namespace lockstep::ui {
 class Theme;
+class WorthLines;
 
-/// The verdict in one sentence, large; how far repeats scatter, and what keeps it from being more certain; Export.
+/// The verdict's lines, what their intervals are, whether a published cause holds here; Export.
 class VerdictHead : public Card {
     Q_OBJECT
 public:
     explicit VerdictHead(const Theme &theme, QWidget *parent = nullptr);
     /// `complete`: all runs are over.
-    void show(const core::ResultTable &table, bool complete);
-    /// What would settle it, one press away; absent: the button is hidden.
-    void offer(const std::optional<core::SuggestedRun> &rounds);
-    [[nodiscard]] QString sentence() const;
-    [[nodiscard]] QPushButton *roundsButton() const { return m_addRounds; }
+    void show(const core::ResultTable &table, const core::Judgement &judgement, bool complete);
+    [[nodiscard]] QString sentence() const; ///< the lines as sentences, or that there are none yet
+    [[nodiscard]] WorthLines *lines() const { return m_lines; }
     [[nodiscard]] QPushButton *exportButton() const { return m_export; }
-
-Q_SIGNALS:
-    void wanted(const core::SuggestedRun &run);
 
 private:
     void restyle();
 
     const Theme &m_theme;
-    QLabel *m_sentence, *m_repeats, *m_reservations;
-    QPushButton *m_addRounds, *m_export;
-    core::SuggestedRun m_rounds;
+    WorthLines *m_lines;
+    QLabel *m_none, *m_published, *m_repeats;
+    QPushButton *m_export;
 };
 
 } // namespace lockstep::ui

@@ -20,8 +20,10 @@
 #include "app/ui/pages/verdict/verdict_bars.h"
 #include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/pages/verdict/verdict_difference.h"
+#include "app/ui/pages/verdict/verdict_findings.h"
 #include "app/ui/pages/verdict/verdict_head.h"
 #include "app/ui/pages/verdict/verdict_target.h"
+#include "app/ui/pages/verdict/worth_lines.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -29,9 +31,34 @@
 #include "app/ui/widgets/page_stack.h"
 #include "app/ui/widgets/scrolled_body.h"
 #include "app/ui/widgets/tables.h"
+#include "app/ui/widgets/two_columns.h"
 #include "models/result_model.h"
 
 namespace lockstep::ui {
+namespace {
+
+/// A card that holds sentences.
+Card *textCard(const QString &title, QWidget *parent, QLabel **label) {
+    auto *card = new Card(title, parent);
+    *label = makeLabel({}, "secondary", card);
+    (*label)->setWordWrap(true);
+    (*label)->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    card->body()->addWidget(*label);
+    card->body()->addStretch(1);
+    return card;
+}
+
+/// One sentence a line; a card without any goes.
+void showList(const std::vector<std::string> &sentences, QLabel *label, Card *card) {
+    QStringList lines;
+    for (const std::string &sentence : sentences)
+        lines.append(QStringLiteral("• ") + QString::fromStdString(sentence));
+    label->setText(lines.join(QLatin1Char('\n')));
+    card->setVisible(!lines.isEmpty());
+}
+
+} // namespace
+
 VerdictPage::VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_workspace(workspace), m_results(workspace.results()) {
     auto *empty = new EmptyState(theme, QStringLiteral("verdict"), tr("No verdict yet"),
@@ -50,34 +77,56 @@ QWidget *VerdictPage::buildBody() {
     QWidget *body = page.body;
     QVBoxLayout *layout = page.layout;
     layout->addWidget(m_head = new VerdictHead(m_theme, body));
-    connect(m_head, &VerdictHead::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
+    connect(m_head->lines(), &WorthLines::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
+    connect(m_head->lines(), &WorthLines::consoleWanted, this, &VerdictPage::consoleWanted);
+    layout->addLayout(buildContrast(body));
+    m_advice = new TwoColumns(body);
+    buildAdvice();
+    layout->addWidget(m_advice);
+    layout->addWidget(m_anatomy = new VerdictAnatomy(m_theme, m_workspace.runs(), body));
+    layout->addWidget(m_nodes = new RunNodesCard(m_theme, body));
+    layout->addWidget(buildResults(body));
+    m_figures = new TwoColumns(body);
+    buildFigures();
+    layout->addWidget(m_figures);
+    layout->addStretch(1);
+    for (QTableView *table : {m_table, m_target->table(), m_classes, m_use})
+        table->setFocusPolicy(Qt::StrongFocus);
+    return page.area;
+}
 
+QLayout *VerdictPage::buildContrast(QWidget *body) {
     auto *charts = new QHBoxLayout;
     charts->setSpacing(2 * grid);
-    auto *speed = new Card(tr("Speed-up"), body);
-    speed->setToolTip(tr("Reference's time ÷ run's time, both measured; total training time is the sum of the epochs' "
-                         "durations. Published figures are dotted, computed from the printed times"));
-    m_speedUps = new BarChart(m_theme, QStringLiteral("speed-up"), speed);
+    m_speedCard = new Card(tr("Speed-up"), body);
+    m_speedCard->setToolTip(
+        tr("Reference's time ÷ run's time, both measured; total training time is the sum of the epochs' "
+           "durations. Published figures are dotted, computed from the printed times"));
+    m_speedUps = new BarChart(m_theme, QStringLiteral("speed-up"), m_speedCard);
     m_speedUps->setAxisTitle(tr("speed-up of the total training time"));
     m_speedUps->setMark(1.0);
     m_speedUps->setEmptyText(tr("Speed-ups appear when the reference and another run are done"));
-    speed->body()->addWidget(m_speedUps);
-    speed->body()->addStretch(1); // the neighbour may be higher
-    charts->addWidget(speed, 1);
+    m_speedCard->body()->addWidget(m_speedUps);
+    m_speedCard->body()->addStretch(1); // the neighbour may be higher
+    charts->addWidget(m_speedCard, 1);
     m_difference = new VerdictDifference(m_theme, m_results.judgement(), body);
     connect(controls(), &VerdictControls::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
     charts->addWidget(m_difference, 1);
-    layout->addLayout(charts);
+    return charts;
+}
 
+void VerdictPage::buildAdvice() {
     const auto advice = [&](const QString &title, const QString &help, core::JudgementModel::Kind kind, Card **card) {
-        *card = new Card(title, body);
+        *card = new Card(title, m_advice);
         (*card)->setToolTip(help);
         auto *rows = new VerdictAdvice(m_theme, m_results.judgement(), kind, *card);
         (*card)->body()->addWidget(rows);
+        (*card)->body()->addStretch(1); // the neighbour may be higher
         connect(rows, &VerdictAdvice::wanted, &m_workspace.suggested(), &SuggestedRuns::tryRun);
-        layout->addWidget(*card);
         return rows;
     };
+    m_reservationsCard = textCard(tr("Reservations"), m_advice, &m_reservations);
+    m_reservationsCard->setToolTip(tr("What keeps the verdict from being taken at its word"));
     m_fairness = advice(tr("Is the comparison fair?"),
                         tr("In what the runs differ besides what was meant, and how much that can bend the comparison"),
                         core::JudgementModel::Kind::Finding, &m_fairnessCard);
@@ -88,17 +137,12 @@ QWidget *VerdictPage::buildBody() {
                tr("By the phases of the rank in the middle by its waiting (of two, the one that waits more), "
                   "medians over the repeats; a press queues the run in this experiment"),
                core::JudgementModel::Kind::Bottleneck, &m_bottlenecksCard);
-    m_anatomy = new VerdictAnatomy(m_theme, m_workspace.runs(), body);
-    layout->addWidget(m_anatomy);
-    m_nodes = new RunNodesCard(m_theme, body);
-    layout->addWidget(m_nodes);
-    auto *accuracy = new Card(tr("Test accuracy"), body);
-    accuracy->setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
-    m_accuracy = new BarChart(m_theme, QStringLiteral("test-accuracy"), accuracy);
-    m_accuracy->setAxisTitle(tr("test accuracy / %"));
-    m_accuracy->setEmptyText(tr("Accuracy appears with the first evaluation"));
-    accuracy->body()->addWidget(m_accuracy);
+    m_advice->addLeft(m_reservationsCard);
+    m_advice->addLeft(m_fairnessCard);
+    m_advice->addRight(m_bottlenecksCard);
+}
 
+Card *VerdictPage::buildResults(QWidget *body) {
     auto *results = new Card(tr("Results"), body);
     m_table = makeTable(m_theme, results, core::ResultModel::Name);
     m_table->setModel(&m_results.rows());
@@ -110,50 +154,46 @@ QWidget *VerdictPage::buildBody() {
                           Column::SpeedUpRun, Column::SpeedUpEpoch, Column::AccuracyDifference, Column::LossDifference,
                           Column::Utilisation, Column::Backend});
     results->body()->addWidget(m_table);
-    layout->addWidget(results);
-    layout->addWidget(accuracy);
-    auto *target = new Card(tr("Time to target"), body);
+    return results;
+}
+
+void VerdictPage::buildFigures() {
+    auto *accuracy = new Card(tr("Test accuracy"), m_figures);
+    accuracy->setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
+    m_accuracy = new BarChart(m_theme, QStringLiteral("test-accuracy"), accuracy);
+    m_accuracy->setAxisTitle(tr("test accuracy / %"));
+    m_accuracy->setEmptyText(tr("Accuracy appears with the first evaluation"));
+    accuracy->body()->addWidget(m_accuracy);
+    auto *target = new Card(tr("Time to target"), m_figures);
     target->setToolTip(
         tr("Training time until the target was first met, interpolated between the ends of epochs; evaluation and "
            "start-up left out. Medians over the repeats"));
     m_target = new VerdictTarget(m_theme, m_results.targets(), target);
     target->body()->addWidget(m_target);
-    layout->addWidget(target);
-
-    auto *notes = new Card(tr("Keep in mind"), body);
-    m_notes = new QLabel(notes);
-    m_notes->setWordWrap(true);
-    m_notes->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    notes->body()->addWidget(m_notes);
-    m_notesCard = notes;
-    layout->addWidget(notes);
-
-    auto *classes = new Card(tr("Test accuracy by class / %"), body);
+    m_notesCard = textCard(tr("Keep in mind"), m_figures, &m_notes);
+    auto *classes = new Card(tr("Test accuracy by class / %"), m_figures);
     m_classes = makeTable(m_theme, classes, 0);
     m_classes->setModel(&m_results.classes());
     classes->body()->addWidget(m_classes);
-    layout->addWidget(classes);
-
-    auto *use = new Card(tr("Utilisation by epoch"), body);
+    auto *use = new Card(tr("Utilisation by epoch"), m_figures);
     use->setToolTip(
         tr("Mean over the epoch's samples. CPU: busy share of the device's cores; GPU: share of time any kernel ran"));
     m_useModel = new UseModel(this);
     m_use = makeTable(m_theme, use, 0);
     m_use->setModel(m_useModel);
     use->body()->addWidget(m_use);
-    layout->addWidget(use);
-    layout->addStretch(1);
-    for (QTableView *table : {m_table, m_target->table(), m_classes, m_use})
-        table->setFocusPolicy(Qt::StrongFocus);
-    return page.area;
+    for (Card *card : {accuracy, target, m_notesCard})
+        m_figures->addLeft(card);
+    for (Card *card : {classes, use})
+        m_figures->addRight(card);
 }
 
 QPushButton *VerdictPage::exportButton() const {
     return m_head->exportButton();
 }
 
-QPushButton *VerdictPage::roundsButton() const {
-    return m_head->roundsButton();
+const QList<QPushButton *> &VerdictPage::settleButtons() const {
+    return m_head->lines()->buttons();
 }
 
 Waterfall *VerdictPage::waterfall() const {
@@ -188,12 +228,13 @@ void VerdictPage::refresh() {
         return;
     const core::ResultTable &table = m_results.table();
     m_head->setTitle(m_workspace.title());
-    m_head->show(table, m_workspace.complete());
-    QStringList notes;
-    for (const std::string &note : table.notes)
-        notes.append(QStringLiteral("• ") + QString::fromStdString(note));
-    m_notes->setText(notes.join(QLatin1Char('\n')));
-    m_notesCard->setVisible(!notes.isEmpty());
+    const core::Judgement &judgement = m_results.judgement().judgement();
+    m_head->show(table, judgement, m_workspace.complete());
+    showList(table.notes, m_notes, m_notesCard);
+    showList(table.reservations, m_reservations, m_reservationsCard);
+    m_speedCard->setFinding(fastestFinding(judgement));
+    m_fairnessCard->setFinding(fairnessFinding(judgement));
+    m_bottlenecksCard->setFinding(boundsFinding(judgement));
     m_speedUps->setBars(speedUpBars(table));
     m_accuracy->setBars(accuracyBars(table));
     const bool published = std::ranges::any_of(table.rows, &core::ResultRow::published);
@@ -221,8 +262,7 @@ void VerdictPage::refreshAdvice() {
     for (VerdictAdvice *advice : {m_fairness, m_bottlenecks})
         advice->setStartable(whyNot.isEmpty(), whyNot);
     controls()->setStartable(whyNot.isEmpty(), whyNot);
-    m_head->offer(m_results.judgement().judgement().settling);
-    letStart({roundsButton()}, whyNot.isEmpty(), whyNot);
+    m_head->lines()->setStartable(whyNot.isEmpty(), whyNot);
     m_fairnessCard->setVisible(
         !m_results.judgement().judgement().pairs.empty()); // of one run alone there is nothing to ask
     m_fairness->setVisible(m_fairness->count() > 0);

@@ -17,6 +17,7 @@ class OpenResults;
 class PageStack;
 class RunNodesCard;
 class Theme;
+class TwoColumns;
 class UseModel;
 class VerdictAdvice;
 class VerdictAnatomy;
@@ -27,19 +28,20 @@ class VerdictTarget;
 class Waterfall;
 class Workspace;
 
-/// Verdict: the sentence, large; speed-ups with intervals; where the difference comes from, of the pair that the sentence
-/// explains, and the controls that are missing; whether the comparison is fair and which run would settle it; what bounds each run and what to try; DP's step beside DDP's; the result table with the published rows; accuracy
-/// by class; utilisation by epoch; what to keep in mind; Export.
+/// Verdict: a line a run, worth it or not; speed-ups with intervals; where the difference comes from, and the controls that are
+/// missing; reservations; whether the comparison is fair and which run would settle it; what bounds each run and what to try;
+/// DP's step beside DDP's; the result table with the published rows; accuracy by class; utilisation by epoch; Export.
 class VerdictPage : public QWidget {
     Q_OBJECT
 public:
     VerdictPage(Theme &theme, Workspace &workspace, QWidget *parent = nullptr);
 
-    [[nodiscard]] QString sentence() const;
+    [[nodiscard]] QString sentence() const; ///< the head's lines
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] BarChart *speedUps() const { return m_speedUps; }
     [[nodiscard]] QPushButton *exportButton() const;
-    [[nodiscard]] QPushButton *roundsButton() const; ///< adds the repeats that would settle it; hidden where none would
+    [[nodiscard]] const QList<QPushButton *> &settleButtons() const; ///< of lines that can't be told yet
+    [[nodiscard]] VerdictHead *head() const { return m_head; }
     [[nodiscard]] Waterfall *waterfall() const;
     [[nodiscard]] QComboBox *pairBox() const; ///< whose waterfall is drawn
     [[nodiscard]] VerdictControls *controls() const;
@@ -52,12 +54,17 @@ public:
 
 Q_SIGNALS:
     void planWanted();
+    void consoleWanted(const QString &runId); ///< of a repeat that failed
 
 protected:
     void showEvent(QShowEvent *event) override;
 
 private:
     QWidget *buildBody();
+    QLayout *buildContrast(QWidget *body);
+    void buildAdvice();
+    Card *buildResults(QWidget *body);
+    void buildFigures();
     void refresh();
     void refreshAdvice();
     void fitHeights();
@@ -70,13 +77,13 @@ private:
     BarChart *m_speedUps, *m_accuracy;
     VerdictDifference *m_difference;
     VerdictAdvice *m_fairness, *m_bottlenecks;
-    Card *m_fairnessCard, *m_bottlenecksCard;
-    QLabel *m_fair, *m_notes;
+    Card *m_speedCard, *m_reservationsCard, *m_fairnessCard, *m_bottlenecksCard, *m_notesCard;
+    QLabel *m_fair, *m_reservations, *m_notes;
+    TwoColumns *m_advice, *m_figures;
     VerdictTarget *m_target;
     VerdictAnatomy *m_anatomy;
     RunNodesCard *m_nodes;
     QTableView *m_table, *m_classes, *m_use;
-    QWidget *m_notesCard;
     UseModel *m_useModel;
 };
 

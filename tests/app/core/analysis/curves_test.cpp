@@ -9,6 +9,7 @@
 #include <random>
 
 #include "analysis/causes/dp_anatomy.h"
+#include "analysis/causes/median_repeat.h"
 #include "analysis/curves/curve.h"
 #include "analysis/curves/smoother.h"
 #include "analysis/history/run_marks.h"
@@ -406,6 +407,34 @@ private Q_SLOTS:
         QVERIFY(choice.isPinned("a"));
         QVERIFY(!choice.setData(choice.index(0, RunChoiceModel::Loss), 1, Qt::CheckStateRole));
         set.clear();
+    }
+
+    void theMedianRepeatSpeaksForAllWhenTheyAreDoneAndTheNewestUntilThen() {
+        QVERIFY(!medianRepeat({}));
+        std::vector<std::unique_ptr<RunStore>> stores;
+        std::vector<const RunStore *> repeats;
+        for (const double factor : {1.3, 0.9, 1.1, 1.0}) { // of an epoch's time
+            stores.push_back(std::make_unique<RunStore>(QString::number(factor)));
+            repeats.push_back(stores.back().get());
+            for (Frame one : ddpRecording()) {
+                if (auto *epoch = std::get_if<EpochFrame>(&one.body))
+                    epoch->durationS *= factor;
+                const auto *state = std::get_if<StateFrame>(&one.body);
+                if (!state || state->state != RunState::Done)
+                    stores.back()->take(one);
+            }
+        }
+        QCOMPARE(medianRepeat(repeats)->runId(), QStringLiteral("1")); // none is done: the newest
+        stores.push_back(std::make_unique<RunStore>(QStringLiteral("begun")));
+        repeats.push_back(stores.back().get());
+        QCOMPARE(medianRepeat(repeats)->runId(), QStringLiteral("1")); // without a step it has nothing to show
+        StateFrame done;
+        done.state = RunState::Done;
+        for (std::size_t i = 0; i < 3; ++i)
+            stores[i]->take(frame(done, std::nullopt, 2300));
+        QCOMPARE(medianRepeat(repeats)->runId(), QStringLiteral("1.1")); // of 0.9, 1.1 and 1.3
+        stores[3]->take(frame(done, std::nullopt, 2300));
+        QCOMPARE(medianRepeat(repeats)->runId(), QStringLiteral("1")); // of four, the shorter of the two in the middle
     }
 
     void dataParallelsAnatomyIsMeasuredOrUnknown() {

@@ -149,7 +149,7 @@ private Q_SLOTS:
         live()->verdictLabel()->setFocus();
         QTest::keyClick(live()->verdictLabel(), Qt::Key_Tab); // to the link
         QTest::keyClick(live()->verdictLabel(), Qt::Key_Return);
-        QTRY_COMPARE(m_window->live(), Page::Verdict);
+        QTRY_COMPARE(m_window->page(), Page::Verdict);
     }
 
     void aLargeWindowIsUsedAndASmallOneKeepsItsChartsReadable() {

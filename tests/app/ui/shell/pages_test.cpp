@@ -153,8 +153,8 @@ private Q_SLOTS:
         openOnLive(m_id);
         m_window->showPage(Page::Verdict);
         QTRY_VERIFY(m_window->verdictPage()->sentence().contains("DDP ×2"));
-        QCOMPARE(m_window->verdictPage()->sentence(),
-                 QString::fromStdString(core::verdictText(m_workspace->results().table()).sentence));
+        QVERIFY2(m_window->verdictPage()->sentence().contains("2 repeats each: an interval takes 3"),
+                 qPrintable(m_window->verdictPage()->sentence()));
         QVERIFY(labelWith(m_window->verdictPage(), "Fewer than 3 repeats: no interval can be given"));
         bool publishedBar = false;
         for (const BarData &bar : m_window->verdictPage()->speedUps()->bars())

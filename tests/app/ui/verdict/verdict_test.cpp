@@ -7,6 +7,8 @@
 #include <QPushButton>
 #include <QRegularExpression>
 
+#include "analysis/causes/dp_anatomy.h"
+#include "analysis/causes/median_repeat.h"
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/waterfall.h"
@@ -15,6 +17,7 @@
 #include "app/ui/pages/verdict/verdict_controls.h"
 #include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/pages/verdict/verdict_target.h"
+#include "app/ui/pages/verdict/worth_lines.h"
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -282,7 +285,7 @@ private Q_SLOTS:
         const OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .stolenOfDdp = 0.4});
         const QList<QPushButton *> offered = verdict.page.fairness()->buttons();
         const auto again = std::ranges::find_if(offered, [](const QPushButton *button) {
-            return button->text() == QStringLiteral("Run DDP ×2, again when the host is quiet");
+            return button->text() == QStringLiteral("Repeat DDP ×2 (when the host is quiet)");
         });
         QVERIFY2(again != offered.end() && (*again)->isEnabled(), "offered, and can be pressed");
         (*again)->click();
@@ -296,10 +299,54 @@ private Q_SLOTS:
         }
     }
 
+    void eachLineSaysInAWordWhetherItsRunIsWorthItAndAFailedOneLeadsToItsConsole() {
+        WorthLines lines;
+        core::VerdictLine worth, failed, lost;
+        worth.run = "DDP ×2";
+        worth.against = failed.against = lost.against = "baseline";
+        worth.outcome = core::Outcome::WorthIt;
+        worth.speedUp = core::SpeedUp{1.42, 1.26, 1.58};
+        worth.efficiency = 0.71;
+        failed.run = "DP ×2";
+        failed.outcome = core::Outcome::Failed;
+        failed.reason = "rank 1 was killed by SIGKILL";
+        failed.failed = {{1, "the-run", failed.reason}};
+        lost = worth;
+        lost.run = "DDP ×4";
+        lost.failed = {{2, "other-run", "no space left"}, {3, "", "no agent"}};
+        lines.show({worth, failed, lost});
+        QStringList texts;
+        for (const QLabel *label : lines.findChildren<QLabel *>())
+            texts.append(label->text());
+        QVERIFY(texts.contains("worth it") && texts.contains("1.42× (1.26-1.58), 71 % efficient"));
+        QVERIFY(texts.contains("failed") && texts.contains("Rank 1 was killed by SIGKILL"));
+        QVERIFY2(texts.contains("Repeat 2 failed: no space left; 1 more failed"), qPrintable(texts.join('|')));
+        QSignalSpy console(&lines, &WorthLines::consoleWanted);
+        QCOMPARE(lines.consoleButtons().size(), 2);
+        for (QPushButton *button : lines.consoleButtons())
+            button->click();
+        QCOMPARE(console[0][0].toString(), QStringLiteral("the-run"));
+        QCOMPARE(console[1][0].toString(), QStringLiteral("other-run"));
+    }
+
+    void headSpeedUpsAndWaterfallFitASmallWindowsFirstScreen() {
+        OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .loadShare = 0.3});
+        verdict.page.resize(1200, 720); // of 1280 × 800, less rail, strip and console
+        verdict.page.show();
+        QTRY_VERIFY(verdict.page.waterfall()->isVisible());
+        QTest::qWait(60); // the layout settles in the next turns of the loop
+        for (QWidget *picture :
+             {static_cast<QWidget *>(verdict.page.speedUps()), static_cast<QWidget *>(verdict.page.waterfall())}) {
+            const QRect where(picture->mapTo(&verdict.page, QPoint(0, 0)), picture->size());
+            QVERIFY2(where.bottom() <= verdict.page.height() && where.right() <= verdict.page.width(),
+                     qPrintable(QStringLiteral("%1 by %2").arg(where.right()).arg(where.bottom())));
+        }
+    }
+
     void theRepeatsThatWouldSettleItAreQueuedByOnePressInTheSameExperiment() {
         OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .ddpFactor = 1, .spread = 0.06});
-        QVERIFY2(verdict.page.sentence().contains("DDP ×2: not distinguishable"), qPrintable(verdict.page.sentence()));
-        QPushButton *button = verdict.page.roundsButton();
+        QVERIFY2(verdict.page.sentence().contains("DDP ×2: can't tell yet"), qPrintable(verdict.page.sentence()));
+        QPushButton *button = verdict.page.settleButtons().front();
         QVERIFY(button->isVisibleTo(&verdict.page) && button->isEnabled());
         const QRegularExpressionMatch words =
             QRegularExpression(QStringLiteral("^Add (\\d+) repeats?, about \\d+ .*s$")).match(button->text());
@@ -318,7 +365,28 @@ private Q_SLOTS:
 
     void whatIsToldApartNeedsNoFurtherRepeats() {
         const OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3});
-        QVERIFY(verdict.page.roundsButton()->isHidden());
+        QVERIFY(verdict.page.settleButtons().isEmpty());
+    }
+
+    void theStepThatIsDrawnIsTheMedianRepeatsAndSaysWhich() {
+        OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .spread = 0.2});
+        const auto &stores = verdict.workspace.runs().stores();
+        std::vector<const core::RunStore *> ddp;
+        for (const core::RunStore *store : stores)
+            if (store->identity().method() == QStringLiteral("ddp"))
+                ddp.push_back(store);
+        QCOMPARE(ddp.size(), std::size_t(3));
+        const auto step = core::ddpAnatomy(*core::medianRepeat(ddp), 0);
+        const auto &drawn = verdict.page.anatomy()->view()->runs();
+        QVERIFY(step && std::ranges::any_of(drawn, [&](const AnatomyRun &run) {
+                    return run.name == QStringLiteral("DDP ×2") && run.anatomy == *step;
+                }));
+        const QString repeat = QString::number(core::medianRepeat(ddp)->record()->repeat);
+        const QList<QLabel *> labels = verdict.page.anatomy()->findChildren<QLabel *>();
+        QVERIFY(std::ranges::any_of(labels, [&](const QLabel *label) {
+            return label->text().startsWith(u"the median of each: ") &&
+                   label->text().contains("DDP ×2 repeat " + repeat);
+        }));
     }
 
     void dataParallelsStepIsDrawnBesideDdpsOnOneScaleAndInThePageThatIsExported() {

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/cause_words.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "analysis/fairness/setting_factors.h"
+#include "base/format.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr double weighty = 0.25;       ///< of the change in training time: a cause of so much is named
+constexpr double readsAsWhole = 1.005; ///< of the change: less than that reads as 100 % of it
+
+const Cell *find(const std::vector<Cell> &cells, const std::string &name) {
+    const auto found = std::ranges::find(cells, name, &Cell::name);
+    return found == cells.end() ? nullptr : &*found;
+}
+
+bool isLoading(const SettingFactor &factor) {
+    return factor.key == "workers" || factor.key == "loader" || factor.key == "augment" || factor.key == "pin_memory" ||
+           factor.key == "non_blocking";
+}
+
+/// The causes in training time, in the direction of `sign`, that are a quarter of the change and more; the heaviest first.
+/// Where none is, `orHeaviest` asks for the heaviest.
+std::vector<const AttributionBar *> weightyCauses(const Attribution &attribution, double sign,
+                                                  bool orHeaviest = false) {
+    const double least = weighty * std::fabs(attribution.trainingChangeS());
+    std::vector<const AttributionBar *> out;
+    for (const AttributionBar &bar : attribution.bars)
+        if (bar.cause != Cause::StartUp && bar.seconds * sign > 0)
+            out.push_back(&bar);
+    std::ranges::stable_sort(out, std::greater<>(), [](const AttributionBar *bar) { return std::fabs(bar->seconds); });
+    const auto light =
+        std::ranges::find_if(out, [least](const AttributionBar *bar) { return std::fabs(bar->seconds) < least; });
+    out.erase(orHeaviest && light == out.begin() && !out.empty() ? light + 1 : light, out.end());
+    return out;
+}
+
+std::string joinedByAnd(const std::vector<std::string> &texts) {
+    std::string out;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        out += (i == 0 ? "" : i + 1 == texts.size() ? " and " : ", ") + texts[i];
+    return out;
+}
+
+/// "61 % of the training time that DDP ×2 saves is data loading and 27 % device compute".
+std::string sharesText(const std::vector<const AttributionBar *> &causes, double change, const std::string &ofWhat) {
+    const auto share = [&](const AttributionBar *bar) { return percent(bar->seconds / change, 0).toStdString(); };
+    if (causes.front()->cause == Cause::Unattributed)
+        return "most of " + ofWhat + " can't be attributed";
+    std::vector<std::string> parts;
+    for (const AttributionBar *bar : causes)
+        parts.push_back(share(bar) + (parts.empty() ? " of " + ofWhat + " is " : " ") +
+                        std::string(toString(bar->cause)));
+    return joinedByAnd(parts);
+}
+
+/// "DDP ×2 saves 5.00 s of training time in data loading and spends 1.20 s more on communication".
+std::string opposedText(const Attribution &attribution, const std::vector<const AttributionBar *> &causes,
+                        double change, const std::string &run) {
+    const auto amount = [](double value) { return seconds(std::fabs(value)).toStdString(); };
+    double net = change;
+    std::vector<std::string> same, opposed;
+    for (const AttributionBar *bar : causes) {
+        same.push_back(amount(bar->seconds) +
+                       (same.empty() ? change < 0 ? " of training time in " : " more of training time on "
+                        : change < 0 ? " in "
+                                     : " on ") +
+                       std::string(toString(bar->cause)));
+        net -= bar->seconds;
+    }
+    for (const AttributionBar *bar : weightyCauses(attribution, -change)) {
+        opposed.push_back(amount(bar->seconds) +
+                          (opposed.empty() && change < 0 ? " more on "
+                           : change < 0                  ? " on "
+                                                         : " in ") +
+                          std::string(toString(bar->cause)));
+        net -= bar->seconds;
+    }
+    if (opposed.empty())
+        opposed.push_back(amount(net) + (change < 0 ? " more on other causes" : " in other causes"));
+    return (run.empty() ? change < 0 ? "saves " : "spends " : atStart(run) + (change < 0 ? " saves " : " spends ")) +
+           joinedByAnd(same) + (change < 0 ? " and spends " : " and saves ") + joinedByAnd(opposed);
+}
+
+/// Whether a cause is part of the change, and no more than it, so that a share of it says something.
+bool isPart(const AttributionBar &bar, double change) {
+    return bar.seconds / change < readsAsWhole;
+}
+
+} // namespace
+
+std::string timesText(double factor) {
+    return factorText(factor).toStdString() + "×";
+}
+
+std::string atStart(std::string name) {
+    if (!name.empty())
+        name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+    return name;
+}
+
+const PairJudgement *loadingControl(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+                                    const PairJudgement &pair) {
+    const Cell *reference = find(cells, pair.reference), *run = find(cells, pair.run);
+    if (!reference || !run)
+        return nullptr;
+    const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
+    std::uint32_t mask = 0;
+    for (std::size_t i = 0; i < factors.size() && i < 32; ++i)
+        mask |= isLoading(factors[i]) ? std::uint32_t(1) << i : 0;
+    if (mask == 0 || factors.size() < 2 || factors.size() > 31)
+        return nullptr;
+    const RunConfig wanted = configBetween(*reference, *run, factors, mask);
+    for (const PairJudgement &other : pairs) {
+        const Cell *cell = find(cells, other.run);
+        if (cell && other.run != pair.run && other.training && cell->runs.front().config &&
+            isScript(*cell) == isScript(*reference) && isSameSetting(*cell->runs.front().config, wanted))
+            return &other;
+    }
+    return nullptr;
+}
+
+std::string causeSentence(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+                          const PairJudgement &pair) {
+    const Attribution &attribution = *pair.attribution;
+    const double change = attribution.trainingChangeS();
+    const std::vector<const AttributionBar *> most = weightyCauses(attribution, change, true);
+    if (most.empty() || change == 0)
+        return {};
+    const bool within = isPart(*most.front(), change);
+    std::string out = within ? atStart(sharesText(most, change,
+                                                  change < 0 ? "the training time that " + pair.run + " saves"
+                                                             : "the extra training time of " + pair.run))
+                             : opposedText(attribution, most, change, pair.run);
+    if (std::ranges::any_of(most, [](const AttributionBar *bar) { return bar->cause == Cause::DataLoading; }))
+        if (const PairJudgement *control = loadingControl(cells, pairs, pair))
+            out += (within ? ": " : "; ") + control->run + " reaches " + timesText(control->training->factor) +
+                   (!control->training->hasInterval() || control->training->isDifferent() ? ""
+                    : control->training->isEqual() ? ", equal to " + pair.reference + " " + equalWithinText()
+                                                   : ", not distinguishable from " + pair.reference) +
+                   " by itself";
+    return out + ".";
+}
+
+std::string causeClause(const Attribution &attribution) {
+    const double change = attribution.trainingChangeS();
+    const std::vector<const AttributionBar *> most = weightyCauses(attribution, change, true);
+    if (most.empty() || change == 0)
+        return {};
+    return isPart(*most.front(), change) ? sharesText(most, change, change < 0 ? "the time saved" : "the extra time")
+                                         : opposedText(attribution, most, change, {});
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// What made a run faster or slower, in words. Of training time, as speed-ups are; the waterfall beside it is launch to exit.
+#include <string>
+#include <vector>
+
+#include "analysis/compare/cell.h"
+#include "analysis/compare/judgement.h"
+
+namespace lockstep::core {
+
+/// "1.74×"
+[[nodiscard]] std::string timesText(double factor);
+/// A run's name where a sentence begins.
+[[nodiscard]] std::string atStart(std::string name);
+
+/// "61 % of the training time that DDP ×2 saves is data loading and 27 % device compute: baseline, 2 workers reaches 1.70× by
+/// itself."; empty where the change is none. The pair must have an attribution.
+[[nodiscard]] std::string causeSentence(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
+                                        const PairJudgement &pair);
+/// The same in few words, for a line that names the run: "91 % of the extra time is device compute".
+[[nodiscard]] std::string causeClause(const Attribution &attribution);
+
+/// The measured run that has the run's loading and all else as the reference; null where there is none, or where loading is all
+/// that differs.
+[[nodiscard]] const PairJudgement *loadingControl(const std::vector<Cell> &cells,
+                                                  const std::vector<PairJudgement> &pairs, const PairJudgement &pair);
+
+} // namespace lockstep::core

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+#include "analysis/compare/verdict_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "analysis/compare/cause_words.h"
+#include "analysis/compare/judgement.h"
+#include "analysis/compare/row_figures.h"
+#include "analysis/fairness/setting_factors.h"
+#include "base/format.h"
+
+namespace lockstep::core {
+namespace {
+
+constexpr std::size_t mostLines = 4;
+
+/// In the enum's order.
+struct OutcomeWords {
+    std::string_view words, key;
+};
+constexpr std::array<OutcomeWords, 8> outcomeWords = {{{"worth it", "worth_it"},
+                                                       {"not worth it", "not_worth_it"},
+                                                       {"can't tell yet", "cant_tell"},
+                                                       {"failed", "failed"},
+                                                       {"to come", "pending"},
+                                                       {"faster", "faster"},
+                                                       {"slower", "slower"},
+                                                       {"equal", "equal"}}};
+
+/// Everything that a line is made from.
+struct Known {
+    const ResultTable &table;
+    const std::vector<Cell> &cells;
+    const Judgement &judgement;
+
+    [[nodiscard]] const Cell *cell(const std::string &name) const {
+        const auto found = std::ranges::find(cells, name, &Cell::name);
+        return found == cells.end() ? nullptr : &*found;
+    }
+    [[nodiscard]] const ResultRow *row(const std::string &name) const {
+        const auto found =
+            std::ranges::find_if(table.rows, [&](const ResultRow &one) { return !one.published && one.name == name; });
+        return found == table.rows.end() ? nullptr : &*found;
+    }
+};
+
+/// A comparison of two runs by itself, in no family.
+std::optional<SpeedUp> between(const ResultRow *from, const ResultRow *to) {
+    if (!from || !to)
+        return std::nullopt;
+    std::optional<SpeedUp> out = speedUpOf(from->trainingTimes, to->trainingTimes);
+    if (out)
+        decideTogether({&*out});
+    return out;
+}
+
+bool isLoad(const FairnessFinding &finding) {
+    return finding.key == "load" || finding.key == "stolen";
+}
+
+const FairnessFinding *firstOf(const PairJudgement &pair, FairnessWeight least, bool load) {
+    const auto found = std::ranges::find_if(pair.fairness, [&](const FairnessFinding &finding) {
+        return finding.weight >= least && isLoad(finding) == load;
+    });
+    return found == pair.fairness.end() ? nullptr : &*found;
+}
+
+/// Whether the difference is all that the two are unlike in, as a control differs: then it is what the comparison is about.
+bool isTheQuestion(const Known &known, const PairJudgement &pair, const FairnessFinding &finding) {
+    const Cell *reference = known.cell(pair.reference), *run = known.cell(pair.run);
+    if (!reference || !run)
+        return false;
+    const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
+    return factors.size() == 1 && std::ranges::find(factors.front().keys, finding.key) != factors.front().keys.end();
+}
+
+std::string coresText(double cores) {
+    return cores < 0.995 ? percent(cores, 0).toStdString() + " of a core"
+                         : significant(cores, 2).toStdString() + " cores";
+}
+
+std::optional<double> meanOf(const Cell *cell, std::optional<double> (*get)(const RunOutcome &)) {
+    double sum = 0;
+    int count = 0;
+    if (cell)
+        for (const RunOutcome &run : cell->runs)
+            if (const std::optional<double> value = get(run)) {
+                sum += *value;
+                ++count;
+            }
+    return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+/// "other programs took up to 1.2 cores"; empty: load does not weigh in this comparison.
+std::string loadText(const Known &known, const PairJudgement &pair) {
+    const FairnessFinding *finding = firstOf(pair, FairnessWeight::Notable, true);
+    if (!finding && known.judgement.sharedLoads.empty())
+        return {};
+    const bool stolen = (finding ? finding->key : known.judgement.sharedLoads.front().key) == "stolen";
+    const auto get = stolen ? stolenCores : otherCores;
+    const auto a = meanOf(known.cell(pair.reference), get), b = meanOf(known.cell(pair.run), get);
+    if (!a && !b)
+        return {};
+    const std::string most = coresText(std::max(a.value_or(0), b.value_or(0)));
+    return stolen ? "the hypervisor gave " + most + " to other guests" : "other programs took " + most;
+}
+
+std::string moreRepeats(const Judgement &judgement) {
+    return judgement.settling ? "about " + std::to_string(judgement.settling->rounds) +
+                                    (judgement.settling->rounds == 1 ? " more repeat" : " more repeats")
+                              : std::string();
+}
+
+void cantTell(VerdictLine &line, const std::string &reason, const std::optional<SuggestedRun> &settles) {
+    line.outcome = Outcome::CantTell;
+    line.reason = reason;
+    line.settles = settles;
+}
+
+/// Undecided though the comparison is fair: load, or repeats that scatter.
+void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair) {
+    const std::string more = moreRepeats(known.judgement);
+    if (const std::string load = loadText(known, pair); !load.empty()) {
+        const FairnessFinding *finding = firstOf(pair, FairnessWeight::Notable, true);
+        const bool again = finding && finding->control;
+        return cantTell(line, load + "; repeat on a quiet machine" + (more.empty() ? "" : ", or add " + more),
+                        again ? finding->control : known.judgement.settling);
+    }
+    cantTell(line,
+             !more.empty() ? more + " would tell"
+             : known.table.extendable
+                 ? "repeats scatter too much; make the machine quieter first"
+                 : std::to_string(std::min(pair.training->referenceRepeats, pair.training->runRepeats)) +
+                       " repeats each are too few",
+             known.judgement.settling);
+}
+
+/// What is left of a gain when the reference loads data by the same means: `control` is the reference so.
+void judgeAgainst(const PairJudgement &control, VerdictLine &line, const Known &known) {
+    const std::optional<SpeedUp> rest = between(known.row(control.run), known.row(line.run));
+    const std::string alone = control.run + " reaches " + timesText(control.training->factor) + " by itself";
+    if (!rest || !rest->hasInterval())
+        return cantTell(line, alone, known.judgement.settling);
+    if (*rest->high <= 1 + equalWithin) {
+        line.outcome = Outcome::NotWorthIt;
+        line.reason = alone;
+    } else if (rest->isDifferent()) {
+        line.outcome = Outcome::WorthIt;
+        line.reason = timesText(rest->factor) + " (" + rangeText(rest) + ") of it against " + control.run;
+    } else
+        cantTell(line, alone + ": not distinguishable", known.judgement.settling);
+}
+
+void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known) {
+    const SpeedUp &measured = *pair.training;
+    if (!measured.hasInterval()) {
+        const int repeats = std::min(measured.referenceRepeats, measured.runRepeats);
+        return cantTell(line,
+                        std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats") +
+                            " each: an interval takes " + std::to_string(repeatsForInterval),
+                        known.judgement.settling);
+    }
+    const FairnessFinding *unfair = firstOf(pair, FairnessWeight::Decisive, false);
+    if (unfair && isTheQuestion(known, pair, *unfair))
+        unfair = nullptr;
+    if (unfair)
+        if (const PairJudgement *control = loadingControl(known.cells, known.judgement.pairs, pair))
+            return judgeAgainst(*control, line, known);
+    if (unfair)
+        return cantTell(
+            line, "not a fair comparison: " + unfair->label + " " + unfair->run + " instead of " + unfair->reference,
+            unfair->control);
+    if (firstOf(pair, FairnessWeight::Decisive, true))
+        return leaveOpen(line, known, pair);
+    if (*measured.high <= 1 + equalWithin) {
+        line.outcome = Outcome::NotWorthIt;
+        line.reason = measured.isDifferent() && pair.attribution ? causeClause(*pair.attribution)
+                      : measured.isEqual() ? "as fast as " + pair.reference + " " + equalWithinText()
+                                           : "not faster than " + pair.reference + " by 3 % or more";
+    } else if (measured.isDifferent()) {
+        line.outcome = Outcome::WorthIt;
+        line.reason = pair.attribution ? causeClause(*pair.attribution) : std::string();
+    } else
+        leaveOpen(line, known, pair);
+}
+
+VerdictLine lineOf(const ResultRow &row, const Known &known) {
+    VerdictLine line;
+    line.run = row.name;
+    line.against = known.table.reference;
+    line.method = row.method;
+    line.failed = row.failed;
+    const auto pair = std::ranges::find(known.judgement.pairs, row.name, &PairJudgement::run);
+    if (pair != known.judgement.pairs.end() && pair->training) {
+        line.speedUp = pair->training;
+        line.efficiency = pair->devices > 1 ? pair->efficiency : std::nullopt;
+        judgeLine(line, *pair, known);
+    } else if (!row.failed.empty()) {
+        line.outcome = Outcome::Failed;
+        line.reason = row.failed.front().reason;
+    } else
+        line.reason = row.state == "done" ? "no training time was recorded" : row.state;
+    return line;
+}
+
+/// The two runs on as many devices that differ in least besides the method.
+void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
+    const Cell *dp = nullptr, *ddp = nullptr;
+    std::size_t least = 0;
+    for (const Cell &a : known.cells)
+        for (const Cell &b : known.cells) {
+            const ResultRow *from = known.row(a.name), *to = known.row(b.name);
+            if (!from || !to || from->method != "dp" || to->method != "ddp" || from->devices != to->devices ||
+                a.reference || b.reference) // a reference has lines of its own
+                continue;
+            const std::size_t apart = factorsBetween(a, b).size();
+            if (!dp || apart < least) {
+                dp = &a;
+                ddp = &b;
+                least = apart;
+            }
+        }
+    if (!dp)
+        return;
+    VerdictLine line;
+    line.run = ddp->name;
+    line.against = dp->name;
+    line.method = known.row(ddp->name)->method;
+    line.speedUp = between(known.row(dp->name), known.row(ddp->name));
+    if (!line.speedUp)
+        return;
+    const SpeedUp &measured = *line.speedUp;
+    line.outcome = measured.isEqual()                                   ? Outcome::Equal
+                   : !measured.hasInterval() || !measured.isDifferent() ? Outcome::CantTell
+                   : measured.factor > 1                                ? Outcome::Faster
+                                                                        : Outcome::Slower;
+    for (const SettingFactor &factor : factorsBetween(*dp, *ddp))
+        if (factor.key != "method")
+            line.reason += (line.reason.empty() ? "with " : ", ") + factor.label;
+    if (const std::optional<Attribution> why =
+            line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.cells) : std::nullopt)
+        line.reason = causeClause(*why);
+    lines.push_back(std::move(line));
+}
+
+} // namespace
+
+std::string_view toString(Outcome outcome) {
+    return outcomeWords[std::size_t(outcome)].words;
+}
+
+std::string_view keyOf(Outcome outcome) {
+    return outcomeWords[std::size_t(outcome)].key;
+}
+
+std::string figuresText(const VerdictLine &line) {
+    if (!line.speedUp)
+        return {};
+    std::string out = timesText(line.speedUp->factor);
+    if (line.speedUp->hasInterval())
+        out += " (" + rangeText(line.speedUp) + ")";
+    if (line.efficiency)
+        out += ", " + percent(line.efficiency, 0).toStdString() + " efficient";
+    return out;
+}
+
+std::string sentenceOf(const VerdictLine &line) {
+    const bool contrast = line.outcome >= Outcome::Faster;
+    std::string out =
+        atStart(line.run) + (contrast ? " against " + line.against : "") + ": " + std::string(toString(line.outcome));
+    if (const std::string figures = figuresText(line); !figures.empty())
+        out += ", " + figures;
+    return out + (line.reason.empty() ? "." : "; " + line.reason + ".");
+}
+
+std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<Cell> &cells,
+                                      const Judgement &judgement) {
+    const Known known{table, cells, judgement};
+    std::vector<VerdictLine> all, out;
+    for (const ResultRow &row : table.rows)
+        if (!row.published && row.state != "not run" &&
+            (!row.reference || (row.trainingTimes.empty() && !row.failed.empty())))
+            all.push_back(lineOf(row, known));
+    std::vector<Contender> contenders;
+    for (const VerdictLine &line : all)
+        contenders.push_back({line.run, line.method, line.speedUp ? line.speedUp->factor : 0});
+    std::vector<std::size_t> places = thatMatter(contenders);
+    std::ranges::sort(places);
+    for (const std::size_t at : places)
+        out.push_back(all[at]);
+    addDpAgainstDdp(known, out);
+    return out;
+}
+
+std::vector<std::size_t> thatMatter(const std::vector<Contender> &all) {
+    std::vector<std::size_t> out(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+        out[i] = i;
+    if (all.size() <= mostLines)
+        return out;
+    std::ranges::stable_sort(out, std::greater<>(), [&](std::size_t at) { return all[at].factor; });
+    std::set<std::string> methods;
+    std::erase_if(out, [&](std::size_t at) { return !methods.insert(all[at].method).second; });
+    return out;
+}
+
+} // namespace lockstep::core

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+// The verdict's head: one line for each run that matters, so that it is read in five seconds which of them is worth it.
+//
+// Worth it: told apart from the reference (statistics.h), faster by more than 3 %, and compared fairly. A decisive difference
+// that wasn't meant (fairness.h) leaves it open, with two exceptions: a run that differs in this only, as controls do; and
+// where the run also loads data by other means and such a control was measured, the two are compared with each other, so
+// that what is left is the method's.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/compare/cell.h"
+#include "analysis/compare/statistics.h"
+
+namespace lockstep::core {
+struct Judgement;
+
+enum class Outcome : std::uint8_t {
+    WorthIt,
+    NotWorthIt,
+    CantTell, ///< too few repeats, too much scatter, or not a fair comparison
+    Failed,
+    Pending, ///< still to be measured
+    Faster,  ///< of DDP against DP, where neither is the reference
+    Slower,
+    Equal
+};
+[[nodiscard]] std::string_view toString(Outcome outcome); ///< "worth it", "not worth it", "can't tell yet", "failed", …
+[[nodiscard]] std::string_view keyOf(Outcome outcome);    ///< "worth_it", …, for JSON
+
+struct VerdictLine {
+    std::string run;     ///< "DDP ×2"
+    std::string against; ///< "baseline", or the run that it is compared with
+    std::string method;  ///< the run's
+    Outcome outcome = Outcome::Pending;
+    std::optional<SpeedUp> speedUp;   ///< by training time, over `against`
+    std::optional<double> efficiency; ///< speed-up ÷ devices, of several; as PairJudgement's
+    std::string reason;               ///< one, in few words: "91 % of the extra time is device compute"; may be empty
+    std::optional<SuggestedRun> settles; ///< where it can't be told: one press towards an answer
+    std::vector<FailedRepeat> failed;    ///< of its repeats, whatever the others say
+    bool operator==(const VerdictLine &) const = default;
+};
+/// "1.42× (1.26-1.58), 71 % efficient"; empty without a speed-up.
+[[nodiscard]] std::string figuresText(const VerdictLine &line);
+/// The line in one sentence: "DDP ×2: worth it, 1.42× (1.26-1.58), 71 % efficient; 61 % of the time saved is data loading."
+[[nodiscard]] std::string sentenceOf(const VerdictLine &line);
+
+/// In the table's order, of more than four the fastest of each method; then DDP against DP on as many devices. `judgement`:
+/// all of it but its lines and sentence.
+[[nodiscard]] std::vector<VerdictLine> verdictLines(const ResultTable &table, const std::vector<Cell> &cells,
+                                                    const Judgement &judgement);
+
+/// What a choice among many runs needs of each.
+struct Contender {
+    std::string name, method;
+    double factor = 1;
+};
+/// Places in `all`: every one, of more than four the fastest of each method, fastest first.
+[[nodiscard]] std::vector<std::size_t> thatMatter(const std::vector<Contender> &all);
+
+} // namespace lockstep::core

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/verdict/worth_lines.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+
+#include <algorithm>
+
+#include "analysis/compare/cause_words.h"
+#include "app/ui/pages/verdict/verdict_controls.h"
+#include "app/ui/theme/theme.h"
+#include "app/ui/widgets/card.h"
+
+namespace lockstep::ui {
+namespace {
+
+enum Column { Word, Name, Figures, Room, Press };
+
+/// The style sheet's name for how a word is coloured.
+QString toneOf(core::Outcome outcome) {
+    switch (outcome) {
+    case core::Outcome::WorthIt:
+    case core::Outcome::Faster:
+        return QStringLiteral("good");
+    case core::Outcome::Failed:
+        return QStringLiteral("wrong");
+    case core::Outcome::CantTell:
+    case core::Outcome::Pending:
+        return QStringLiteral("open");
+    case core::Outcome::NotWorthIt:
+    case core::Outcome::Slower:
+    case core::Outcome::Equal:
+        break;
+    }
+    return QStringLiteral("plain");
+}
+
+QString said(const std::string &text) {
+    return QString::fromStdString(text);
+}
+
+/// The first presses the keys that the guide names, any further one a letter of its own.
+QKeySequence settleKeys(qsizetype before) {
+    return before == 0 ? QKeySequence(Qt::CTRL | Qt::Key_M)
+                       : QKeySequence(int(Qt::CTRL) | int(Qt::Key_U), int(Qt::Key_A) + int(before) - 1);
+}
+
+} // namespace
+
+WorthLines::WorthLines(QWidget *parent) : QWidget(parent), m_layout(new QGridLayout(this)) {
+    m_layout->setContentsMargins(0, 0, 0, 0);
+    m_layout->setHorizontalSpacing(2 * grid);
+    m_layout->setVerticalSpacing(0);
+    m_layout->setColumnStretch(Room, 1);
+}
+
+void WorthLines::show(const std::vector<core::VerdictLine> &lines) {
+    if (lines == m_lines)
+        return;
+    m_lines = lines;
+    rebuild();
+}
+
+void WorthLines::setStartable(bool startable, const QString &why) {
+    m_startable = startable;
+    m_why = why;
+    letStart(m_settles, startable, why);
+}
+
+QString WorthLines::text() const {
+    QStringList out;
+    for (const core::VerdictLine &line : m_lines)
+        out.append(said(core::sentenceOf(line)));
+    return out.join(QLatin1Char(' '));
+}
+
+QLabel *WorthLines::addLabel(const QString &text, const char *role, int row, int column) {
+    QLabel *label = makeLabel(text, role, this);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_layout->addWidget(label, row, column, Qt::AlignVCenter);
+    return label;
+}
+
+void WorthLines::addSentence(const QString &text, const char *role, int row) {
+    QLabel *label = makeLabel(text, role, this);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    label->setWordWrap(true);
+    m_layout->addWidget(label, row, Name, 1, Press - Name);
+}
+
+void WorthLines::addButton(QPushButton *button, int row) {
+    m_layout->addWidget(button, row, Press, 2, 1, Qt::AlignVCenter | Qt::AlignRight);
+}
+
+void WorthLines::addLine(const core::VerdictLine &line, int row) {
+    QLabel *word = makeLabel(said(std::string(core::toString(line.outcome))), "outcome", this);
+    word->setProperty("tone", toneOf(line.outcome));
+    word->setAlignment(Qt::AlignCenter);
+    m_layout->addWidget(word, row, Word, line.reason.empty() ? 1 : 2, 1, Qt::AlignVCenter);
+    const bool usual = line.against == m_lines.front().against;
+    const QString compared = usual ? said(line.run) : tr("%1 against %2").arg(said(line.run), said(line.against));
+    QLabel *name = addLabel(QStringLiteral("<span style='color:%1'>●</span>&nbsp;%2")
+                                .arg(methodColor(said(line.method)).name(), compared.toHtmlEscaped()),
+                            "title", row, Name);
+    name->setToolTip(tr("%1, compared with %2").arg(said(line.run), said(line.against)));
+    addLabel(said(core::figuresText(line)), "title", row, Figures);
+    const bool failed = line.outcome == core::Outcome::Failed;
+    if (!line.reason.empty())
+        addSentence(said(core::atStart(line.reason)), failed ? "failure" : "secondary", row + 1);
+    if (failed)
+        addConsole(line.failed.front(), row);
+    const bool offeredAbove = std::ranges::any_of(
+        m_lines, [&](const core::VerdictLine &other) { return &other < &line && other.settles == line.settles; });
+    if (!line.settles || offeredAbove)
+        return;
+    QPushButton *button =
+        makeSuggestionButton(suggestionText(*line.settles), *line.settles, settleKeys(m_settles.size()), this);
+    connect(button, &QPushButton::clicked, this, [this, run = *line.settles] { Q_EMIT wanted(run); });
+    m_settles.append(button);
+    addButton(button, row);
+}
+
+void WorthLines::addFailures(const core::VerdictLine &line, int row) {
+    const core::FailedRepeat &first = line.failed.front();
+    QString text = tr("Repeat %1 failed: %2").arg(first.repeat).arg(said(first.reason));
+    if (line.failed.size() > 1)
+        text += tr("; %1 more failed").arg(line.failed.size() - 1);
+    addSentence(text, "failure", row);
+    addConsole(first, row);
+}
+
+void WorthLines::addConsole(const core::FailedRepeat &failed, int row) {
+    if (failed.run.empty())
+        return;
+    auto *console = new QPushButton(tr("Console"), this);
+    const QKeySequence keys(int(Qt::CTRL) | int(Qt::Key_U), int(Qt::Key_1) + int(m_consoles.size()));
+    console->setShortcut(keys);
+    console->setToolTip(
+        tr("Last console lines of the repeat that failed (%1)").arg(keys.toString(QKeySequence::NativeText)));
+    connect(console, &QPushButton::clicked, this, [this, id = said(failed.run)] { Q_EMIT consoleWanted(id); });
+    m_consoles.append(console);
+    addButton(console, row);
+}
+
+void WorthLines::rebuild() {
+    clear(*m_layout);
+    m_settles.clear();
+    m_consoles.clear();
+    int row = 0;
+    for (const core::VerdictLine &line : m_lines) {
+        addLine(line, row);
+        row += 2;
+        if (!line.failed.empty() && line.outcome != core::Outcome::Failed) {
+            addFailures(line, row);
+            row += 2;
+        }
+        m_layout->setRowMinimumHeight(row++, &line == &m_lines.back() ? 0 : grid);
+    }
+    setStartable(m_startable, m_why);
+}
+
+} // namespace lockstep::ui

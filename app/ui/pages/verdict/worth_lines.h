@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QList>
+#include <QWidget>
+
+#include <vector>
+
+#include "analysis/compare/verdict_lines.h"
+
+class QGridLayout;
+class QLabel;
+class QPushButton;
+
+namespace lockstep::ui {
+
+/// The verdict's lines: whether a run is worth it as a coloured word, by how much, the one reason, and the button that would
+/// settle what can't be told. A failed repeat is told in red, its console one press away.
+class WorthLines : public QWidget {
+    Q_OBJECT
+public:
+    explicit WorthLines(QWidget *parent = nullptr);
+    void show(const std::vector<core::VerdictLine> &lines);
+    /// Whether runs can be started from here, and the word that a button says of why not.
+    void setStartable(bool startable, const QString &why);
+    [[nodiscard]] QString text() const; ///< the lines as sentences
+    /// Those that settle something, from the top; what settles several lines stands in the first of them.
+    [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_settles; }
+    [[nodiscard]] const QList<QPushButton *> &consoleButtons() const { return m_consoles; }
+
+Q_SIGNALS:
+    void wanted(const core::SuggestedRun &run);
+    void consoleWanted(const QString &runId);
+
+private:
+    void rebuild();
+    void addLine(const core::VerdictLine &line, int row);
+    void addFailures(const core::VerdictLine &line, int row);
+    void addConsole(const core::FailedRepeat &failed, int row);
+    QLabel *addLabel(const QString &text, const char *role, int row, int column);
+    void addSentence(const QString &text, const char *role, int row); ///< under the line's figures
+    void addButton(QPushButton *button, int row);                     ///< beside both rows of a line
+
+    QGridLayout *m_layout;
+    std::vector<core::VerdictLine> m_lines;
+    QList<QPushButton *> m_settles, m_consoles;
+    bool m_startable = true;
+    QString m_why;
+};
+
+} // namespace lockstep::ui

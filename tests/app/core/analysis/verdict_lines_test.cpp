@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// The verdict's head: is a run worth it, by how much, why, and what would settle it where that can't be told.
+#include <nlohmann/json.hpp>
+
+#include "analysis/compare/judgement.h"
+#include "tests/qt_test.h"
+
+using namespace lockstep;
+using namespace lockstep::core;
+
+namespace {
+
+struct Measured {
+    const char *name;
+    Method method;
+    int devices, workers;
+    double load, compute, exposed; ///< seconds of training
+    double spread = 0.004;         ///< of the three repeats, each side
+    double othersCores = 0;        ///< taken by other programs
+};
+
+RunConfig configOf(const Measured &run) {
+    RunConfig out;
+    out.method = run.method;
+    out.devices.clear();
+    for (int i = 0; i < run.devices; ++i)
+        out.devices.push_back(std::to_string(i));
+    out.workers = run.workers;
+    return out;
+}
+
+RunOutcome repeatOf(const Measured &run, int repeat) {
+    const double factor = 1 + run.spread * (repeat == 1 ? -1 : repeat == 2 ? 0.2 : 1);
+    RunOutcome out;
+    out.run = std::string(run.name) + " " + std::to_string(repeat);
+    out.name = run.name;
+    out.repeat = repeat;
+    out.config = configOf(run);
+    out.processes = processCount(*out.config);
+    out.state = RunState::Done;
+    std::map<std::string, double, std::less<>> phases = {
+        {"load", run.load * factor}, {"forward", run.compute * factor / 2}, {"backward", run.compute * factor / 2}};
+    if (out.processes > 1)
+        phases["exposed"] = run.exposed * factor;
+    for (int rank = 0; rank < out.processes; ++rank)
+        out.rankPhasesS[rank] = phases;
+    out.phasesS = phases;
+    out.totalTrainingTimeS = (run.load + run.compute + run.exposed) * factor;
+    out.runTimeS = *out.totalTrainingTimeS + 1;
+    out.conditions.freeCores = 0;
+    out.conditions.surroundings.emplace();
+    out.conditions.surroundings->measuredS = *out.runTimeS;
+    out.conditions.surroundings->otherCpuS = run.othersCores * *out.runTimeS;
+    return out;
+}
+
+std::vector<RunOutcome> measured(const std::vector<Measured> &all, int repeats = 3) {
+    std::vector<RunOutcome> out;
+    for (const Measured &run : all)
+        for (int repeat = 1; repeat <= repeats; ++repeat)
+            out.push_back(repeatOf(run, repeat));
+    return out;
+}
+
+const Measured baseline = {"baseline", Method::Baseline, 1, 0, 1, 9, 0};
+
+std::vector<VerdictLine> linesOf(const std::vector<RunOutcome> &runs) {
+    return judge(resultTable(runs), runs, {}).lines;
+}
+
+} // namespace
+
+class CoreVerdictLinesTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aFasterRunIsWorthItAndASlowerOneIsNotEachWithItsCause() {
+        const auto lines = linesOf(
+            measured({baseline, {"DP ×2", Method::Dp, 2, 0, 1, 14, 0}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 1}}));
+        QCOMPARE(lines.size(), std::size_t(3));
+        const VerdictLine &dp = lines[0], &ddp = lines[1];
+        QCOMPARE(dp.run, std::string("DP ×2"));
+        QVERIFY(dp.outcome == Outcome::NotWorthIt && !dp.settles);
+        QCOMPARE(dp.reason, std::string("100 % of the extra time is device compute"));
+        QVERIFY(ddp.outcome == Outcome::WorthIt);
+        QCOMPARE(sentenceOf(ddp).substr(0, 28), std::string("DDP ×2: worth it, 1.54× (1"));
+        QVERIFY2(figuresText(ddp).ends_with("), 77 % efficient"), figuresText(ddp).c_str());
+        QCOMPARE(ddp.reason, std::string("saves 4.50 s of training time in device compute and spends 1.00 s more on "
+                                         "communication"));
+    }
+
+    void ddpIsContrastedWithDpOnAsManyDevices() {
+        const auto lines = linesOf(
+            measured({baseline, {"DP ×2", Method::Dp, 2, 0, 1, 14, 0}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 1}}));
+        const VerdictLine &contrast = lines.back();
+        QCOMPARE(contrast.run, std::string("DDP ×2"));
+        QCOMPARE(contrast.against, std::string("DP ×2"));
+        QVERIFY(contrast.outcome == Outcome::Faster);
+        QVERIFY2(sentenceOf(contrast).starts_with("DDP ×2 against DP ×2: faster, 2.31× ("),
+                 sentenceOf(contrast).c_str());
+    }
+
+    void equalRunsAreNotWorthTheirDevices() {
+        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 8, 1}}));
+        QCOMPARE(lines.size(), std::size_t(1));
+        QVERIFY(lines[0].outcome == Outcome::NotWorthIt);
+        QCOMPARE(lines[0].reason, std::string("as fast as baseline within ±3 %"));
+    }
+
+    void scatterLeavesItOpen() {
+        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 7, 1, 0.2}}));
+        QVERIFY(lines[0].outcome == Outcome::CantTell);
+        QCOMPARE(lines[0].reason, std::string("3 repeats each are too few")); // of no experiment: none can be added
+    }
+
+    void otherProgramsAreNamedWithARepeatOfTheRunTheyDisturbed() {
+        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 7, 1, 0.25, 1.2}}));
+        QVERIFY(lines[0].outcome == Outcome::CantTell);
+        QCOMPARE(lines[0].reason, std::string("other programs took 1.2 cores; repeat on a quiet machine"));
+        QVERIFY(lines[0].settles.has_value());
+        QCOMPARE(lines[0].settles->name, std::string("DDP ×2 (close other programs first)"));
+        QCOMPARE(toText(*lines[0].settles), std::string("repeat DDP ×2 (close other programs first)"));
+    }
+
+    void fewerThanThreeRepeatsGiveNoAnswer() {
+        const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 4, 1}}, 1));
+        QVERIFY(lines[0].outcome == Outcome::CantTell && lines[0].speedUp);
+        QCOMPARE(lines[0].reason, std::string("1 repeat each: an interval takes 3"));
+    }
+
+    void aGainThatIsItsLoadingWorkersIsNotTheMethods() {
+        const Measured slow = {"baseline", Method::Baseline, 1, 0, 6, 4, 0};
+        const Measured ddp = {"DDP ×2", Method::Ddp, 2, 4, 1, 3.5, 0.5};
+        const auto without = linesOf(measured({slow, ddp}));
+        QVERIFY(without[0].outcome == Outcome::CantTell);
+        QVERIFY2(without[0].reason.starts_with("not a fair comparison: "), without[0].reason.c_str());
+        QVERIFY2(without[0].settles && without[0].settles->again.empty(), "the control that is missing");
+        const auto with = linesOf(measured({slow, ddp, {"baseline, 4 workers", Method::Baseline, 1, 4, 1, 4, 0}}));
+        QVERIFY(with[0].outcome == Outcome::NotWorthIt);
+        QCOMPARE(with[0].reason, std::string("baseline, 4 workers reaches 2.00× by itself"));
+        QVERIFY(with[1].outcome == Outcome::WorthIt); // the workers are
+        const auto more = linesOf(measured({slow,
+                                            {"DDP ×2", Method::Ddp, 2, 4, 1, 2, 0.5},
+                                            {"baseline, 4 workers", Method::Baseline, 1, 4, 1, 4, 0}}));
+        QVERIFY(more[0].outcome == Outcome::WorthIt);
+        QVERIFY2(more[0].reason.starts_with("1.43× (1.4") && more[0].reason.ends_with(" against baseline, 4 workers"),
+                 more[0].reason.c_str());
+    }
+
+    void aRunThatFailedSaysSoWithTheRunWhoseConsoleTellsMore() {
+        auto runs = measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 4, 1}});
+        for (RunOutcome &run : runs)
+            if (run.name == "DDP ×2") {
+                run.state = RunState::Failed;
+                run.reason = "rank 1 on box1 was killed by SIGKILL";
+                run.totalTrainingTimeS.reset();
+            }
+        const auto lines = linesOf(runs);
+        QVERIFY(lines[0].outcome == Outcome::Failed && !lines[0].speedUp);
+        QCOMPARE(sentenceOf(lines[0]), std::string("DDP ×2: failed; rank 1 on box1 was killed by SIGKILL."));
+        QCOMPARE(lines[0].failed.size(), std::size_t(3));
+        QCOMPARE(lines[0].failed.front().run, std::string("DDP ×2 1"));
+        const Judgement judgement = judge(resultTable(runs), runs, {});
+        const auto json = nlohmann::json::parse(toJson(judgement));
+        QCOMPARE(json["lines"][0]["outcome"].get<std::string>(), std::string("failed"));
+        QVERIFY(json["lines"][0]["speed_up_training"].is_null());
+    }
+
+    void ofManyRunsTheFastestOfEachMethodIsNamed() {
+        std::vector<Measured> all = {baseline};
+        const std::array<const char *, 5> names = {"DDP ×2", "DDP ×4", "DDP ×8", "DP ×2", "DP ×4"};
+        for (std::size_t i = 0; i < names.size(); ++i)
+            all.push_back(
+                {names[i], i < 3 ? Method::Ddp : Method::Dp, i < 3 ? 2 << i : 2 << (i - 3), 0, 1, 4 + double(i), 1});
+        const auto lines = linesOf(measured(all));
+        QCOMPARE(lines.size(), std::size_t(3)); // and DDP against DP
+        QCOMPARE(lines[0].run, std::string("DDP ×2"));
+        QCOMPARE(lines[1].run, std::string("DP ×2"));
+        QCOMPARE(lines[2].against, std::string("DP ×2"));
+    }
+};
+
+QTEST_GUILESS_MAIN(CoreVerdictLinesTest)
+#include "verdict_lines_test.moc"
