@@ -49,7 +49,7 @@ progress_in() { # progress_in LOG
 # Shows that a long command is alive: each second on a terminal, each half minute in a log.
 tick() { # tick NAME TEXT LOG PARENT
     local begun=$SECONDS line
-    while sleep 1 && kill -0 "$4" 2>/dev/null; do
+    while sleep 1 >/dev/null 2>&1 && kill -0 "$4" 2>/dev/null; do # it outlives us by up to a second: it must not hold a pipe
         line="$(progress_in "$3")"
         if [ -t 1 ]; then
             printf '\r\033[K%-10s %s  %ds  %.70s' "$1" "$2" $((SECONDS - begun)) "$line"

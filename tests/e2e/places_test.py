@@ -14,6 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from netns_lab import Lab, run_tests, wait_for  # noqa: E402
+from small_data import write_small_data  # noqa: E402
 
 arguments = None
 
@@ -25,6 +26,7 @@ class Places(unittest.TestCase):
         environment = {"LOCKSTEP_TRAINER": arguments.trainer} if arguments.trainer else {}
         cls.lab = Lab(cls.folder.name, {"hostA": "bond0", "hostB": "eno1", "hostC": "eth0"}, environment)
         cls.lab.__enter__()
+        cls.data = write_small_data(pathlib.Path(cls.folder.name) / "data")
 
     @classmethod
     def tearDownClass(cls):
@@ -52,7 +54,8 @@ class Places(unittest.TestCase):
 
     def recipe(self, devices, **base):
         path = pathlib.Path(self.folder.name) / f"places-{devices}.json"
-        config = {"model": "lenet", "dataset": "fashion-mnist", "device": "cpu", "epochs": 2, "batch_size": 12 * devices}
+        config = {"model": "lenet", "dataset": "fashion-mnist", "data_dir": self.data, "device": "cpu", "epochs": 2,
+                  "batch_size": 12 * devices}
         recipe = {
             "name": "places",
             "title": "Places",
@@ -81,7 +84,7 @@ class Places(unittest.TestCase):
             self.assertEqual(kept, [], f"folders of checks and labs on {name}")
 
     def test_a_pair_that_is_cut_is_named_before_anything_trains(self):
-        recipe = self.recipe(3)
+        recipe = self.recipe(3, epochs=1, train_samples=360)
         self.lab.cut_pair("hostB", "hostC")
         try:
             begun = time.monotonic()

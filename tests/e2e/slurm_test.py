@@ -16,6 +16,7 @@ import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
 from slurm_lab import SlurmLab, why_not  # noqa: E402
+from small_data import write_small_data  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
 BIN, LONG = None, False
@@ -33,6 +34,7 @@ class SlurmTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-slurm-", dir="/var/tmp"))  # each node has a /tmp of its own
+        cls.data = write_small_data(cls.folder / "data")
         cls.lab = SlurmLab(cls.folder / "lab", **cls.lab_options).start()
 
     @classmethod
@@ -74,7 +76,8 @@ class SlurmTest(unittest.TestCase):
 
     def recipe(self, *runs, **base):
         return json.dumps({"name": "slurm-test", "title": "through Slurm", "base": {"device": "cpu", "model": "lenet", "train_samples": 1280,
-                                                                                   "epochs": 2, "batch_size": 64, **base}, "runs": list(runs)})
+                                                                                   "data_dir": self.data, "epochs": 2, "batch_size": 64, **base},
+                           "runs": list(runs)})
 
     DDP = {"method": "ddp", "devices": 2, "name": "DDP ×2"}
 

@@ -12,6 +12,7 @@ import sys
 import unittest
 
 import support
+from small_data import write_small_data
 from support import Case
 
 HOSTILE = ["it's", 'say "no"', "a b", ";touch pwned;", "$(touch pwned)", "`touch pwned`", "new\nline", "\ntouch pwned\n", "tab\there",
@@ -161,7 +162,8 @@ class Jobs(Case):
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         frames = self.home / "frames"
-        text = self.export("torchrun", recipe({"method": "ddp", "devices": 3, "name": "DDP 2+1", "batch_size": 48, "model": "lenet"}),
+        text = self.export("torchrun", recipe({"method": "ddp", "devices": 3, "name": "DDP 2+1", "batch_size": 48, "model": "lenet"},
+                                               data_dir=write_small_data(self.home / "data", train=640)),
                            "--nodes", "2", "--master-addr", "127.0.0.1", "--master-port", str(port), f"--frames={frames}/")
         lines = text.splitlines()
         export = next(line for line in lines if line.startswith("export"))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """./run and ./test on machines that lack things. The machine is faked by small programs at the front of PATH; the
-scripts, Python's venv and pip are real, and the torch that pip installs is a wheel made here."""
+scripts, Python's venv and pip are real, and the torch that pip installs is a wheel made here. Since venv takes three seconds
+to put pip into an environment, it makes one, and where another is wanted, most tests are given a copy of that one."""
 import os
 import pathlib
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 import unittest
 import zipfile
 
+from environments import PYTHON_WITH_COPIES, made_environment
 from source_files import ROOT
 
 NEEDED = [line.split(maxsplit=1)[1] for line in (ROOT / "packaging/setup/packages.txt").read_text().splitlines()
@@ -64,6 +66,7 @@ class Machine:
         self.fake("cmake", CMAKE)
         self.fake("ninja", NINJA)
         self.fake("ctest", CTEST)
+        self.fake("python3", PYTHON_WITH_COPIES.format(made=made_environment()), log=False)
         self.fake("id", "echo 0", log=False)
         self.fake("nproc", "echo 2", log=False)
         self.knows("*")
@@ -196,6 +199,7 @@ class Scripts(unittest.TestCase):
         self.assertFalse((self.machine.project / ".venv").exists())
 
     def test_the_second_time_nothing_is_installed_or_configured(self):
+        (self.machine.fakes / "python3").unlink()  # the environment is made by venv itself
         self.machine.offer_torch()
         self.machine.start(self.run_script, "--setup")
         self.machine.calls.write_text("")

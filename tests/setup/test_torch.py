@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Where the installed trainer finds PyTorch, and lockstepctl setup-torch. Python, its venv and pip are real; the torch is a wheel made
-here, and a script stands in for the trainer behind the launcher."""
+here, and a script stands in for the trainer behind the launcher. venv takes three seconds, so where it isn't killed, setup-torch is
+given a copy of an environment that it made once."""
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import time
 import unittest
 import zipfile
 
+from environments import PYTHON_WITH_COPIES, made_environment
 from source_files import ROOT
 
 BIN = pathlib.Path(sys.argv.pop(1))
@@ -68,6 +70,11 @@ class Torch(unittest.TestCase):
                               env={**self.environment, **environment})
 
     def set_up(self, *words, **environment):
+        python = self.folder / "fakes/python3"
+        python.parent.mkdir(exist_ok=True)
+        python.write_text("#!/bin/bash\n" + PYTHON_WITH_COPIES.format(made=made_environment()))
+        python.chmod(0o755)
+        environment.setdefault("PATH", f"{python.parent}:{self.environment['PATH']}")
         return subprocess.run([BIN / "lockstepctl", "setup-torch", *words], capture_output=True, text=True,
                               env={**self.environment, **environment})
 
@@ -165,7 +172,7 @@ class Torch(unittest.TestCase):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self.assertEqual(self.start().returncode, 2)
-        ran = self.set_up()
+        ran = self.set_up(PATH=self.environment["PATH"])  # by venv itself, like the one that was killed
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(self.start().returncode, 0)
 

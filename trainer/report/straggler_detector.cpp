@@ -91,8 +91,7 @@ StragglerDetector::Window StragglerDetector::ownLagOf(std::size_t rank, std::siz
     return left;
 }
 
-bool StragglerDetector::slowIn(std::size_t rank, std::size_t phase, double othersWhole) const {
-    const double late = medianOf(timesOf(rank, 1 + phase)) - medianOf(othersOf(rank, 1 + phase));
+bool StragglerDetector::slowIn(std::size_t rank, std::size_t phase, double late, double othersWhole) const {
     return late > matters * othersWhole && inOrder(ownLagOf(rank, phase), outliers) > slower;
 }
 
@@ -104,7 +103,7 @@ std::optional<StragglerDetector::Slow> StragglerDetector::slownessOf(std::size_t
     double most = 0;
     for (std::size_t i = 0; i < ownPhases.size(); ++i) {
         const double late = medianOf(timesOf(rank, 1 + i)) - medianOf(othersOf(rank, 1 + i));
-        const bool alone = slowIn(rank, i, othersWhole);
+        const bool alone = slowIn(rank, i, late, othersWhole);
         if ((late > most && alone == slow.alone) || (alone && !slow.alone)) {
             most = late;
             slow.alone = alone;

@@ -67,7 +67,7 @@ private:
     [[nodiscard]] Window othersOf(std::size_t rank, std::size_t what) const;
     /// The rest of a phase's lag in each step of the window, as a logarithm.
     [[nodiscard]] Window ownLagOf(std::size_t rank, std::size_t phase) const;
-    [[nodiscard]] bool slowIn(std::size_t rank, std::size_t phase, double othersWhole) const;
+    [[nodiscard]] bool slowIn(std::size_t rank, std::size_t phase, double late, double othersWhole) const;
     [[nodiscard]] std::optional<Slow> slownessOf(std::size_t rank) const;
     [[nodiscard]] std::optional<Verdict> judge(std::int64_t step);
 

@@ -13,6 +13,9 @@
 #include "store/run_store.h"
 #include "tests/qt_test.h"
 
+#include <QDir>
+#include <QRandomGenerator>
+
 using namespace lockstep;
 using namespace lockstep::core;
 using namespace lockstep::test;
@@ -64,6 +67,28 @@ Cause largest(const Attribution &attribution) {
         return bar.cause == Cause::StartUp ? -1 : std::fabs(bar.seconds);
     });
     return most->cause;
+}
+
+/// Images of noise for the real trainer, no more than it trains on: only time is measured.
+void writeImages(const QString &folder) {
+    QDir().mkpath(folder);
+    QRandomGenerator random(1);
+    for (const auto &[name, count] : {std::pair("train", 4096), std::pair("t10k", 300)}) {
+        QByteArray labels = QByteArray::fromHex("00000801"), images = QByteArray::fromHex("00000803");
+        for (QByteArray *file : {&labels, &images})
+            file->append(char(0)).append(char(0)).append(char(count >> 8)).append(char(count & 0xff));
+        images.append(QByteArray::fromHex("0000001c0000001c"));
+        for (int i = 0; i < count; ++i) {
+            labels.append(char(i % 10));
+            for (int pixel = 0; pixel < 28 * 28; ++pixel)
+                images.append(char(random.bounded(256)));
+        }
+        for (const auto &[kind, bytes] :
+             {std::pair("-labels-idx1-ubyte", labels), std::pair("-images-idx3-ubyte", images)}) {
+            QFile file(folder + u'/' + QString::fromLatin1(name) + QString::fromLatin1(kind));
+            QVERIFY(file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size());
+        }
+    }
 }
 
 } // namespace
@@ -200,8 +225,12 @@ private Q_SLOTS:
         QFETCH(int, cause);
         const QString samples =
             keys.contains(QStringLiteral("train_samples")) ? QString() : QStringLiteral(",\"train_samples\":4096");
+        const QString data = QString::fromStdString(m_home.path()) + QStringLiteral("/images");
+        if (!QFile::exists(data))
+            writeImages(data);
         const QString all =
-            keys + samples + QStringLiteral(",\"epochs\":1,\"augment\":\"affine\",\"loader\":\"batch\"");
+            keys + samples +
+            QStringLiteral(",\"data_dir\":\"%1\",\"epochs\":1,\"augment\":\"affine\",\"loader\":\"batch\"").arg(data);
         const Cell reference = measured(QStringLiteral("plain"), all);
         qputenv("LOCKSTEP_TEST_DELAY", delay);
         const Cell slow = measured(QStringLiteral("slow"), all);
