@@ -99,14 +99,15 @@ int runApp(const AppOptions &options) {
     else if (const auto looked = workspace.history().refresh(); !looked)
         return complain(looked.error());
     MainWindow window(theme, workspace, core::localMachineFacts());
+    const bool attached = options.open.isEmpty() && workspace.attachToRunning();
     if (!options.open.isEmpty()) {
         if (const auto opened = workspace.open(options.open); !opened)
             return complain(opened.error());
+        workspace.lookForRunning(); // the strip speaks of it, the pages of what was asked for
     }
-    const bool attached = workspace.attachToRunning() && options.open.isEmpty();
     if (!options.recipe.isEmpty() && !window.planPage()->choose(options.recipe))
         return complain(Error::badArgument("no recipe is called " + options.recipe.toStdString(),
-                                           "`lockstepctl list --recipes` shows them", "--recipe"));
+                                           "`lockstepctl recipes` lists them", "--recipe"));
     window.planPage()->quickBox()->setChecked(options.quick);
     const bool over = workspace.experiment() && workspace.experiment()->over();
     const Page first = !workspace.isOpen() ? Page::Plan : attached || !over ? Page::Live : Page::Verdict;

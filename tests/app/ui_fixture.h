@@ -2,8 +2,10 @@
 #pragma once
 // Real run folders on disk for the window's tests: an experiment of baseline, DP and DDP whose logs are written by ipc's
 // LogWriter with plausible frames, so that the window reads them exactly as it reads real ones.
+#include <QApplication>
 #include <QDir>
 #include <QTemporaryDir>
+#include <QWheelEvent>
 #include <QWidget>
 
 #include <cmath>
@@ -316,7 +318,14 @@ private:
     std::vector<EpochSummary> m_summary;
 };
 
-/// A machine of two cores, whatever this one has.
+/// Turns the wheel over a widget by so many clicks, as a mouse does: what the widget does not want goes to its parents.
+inline void turnWheel(QWidget *widget, const QPoint &at, int clicks, Qt::KeyboardModifiers keys = Qt::NoModifier) {
+    QWheelEvent event(QPointF(at), QPointF(widget->mapToGlobal(at)), {}, {0, 120 * clicks}, Qt::NoButton, keys,
+                      Qt::NoScrollPhase, false);
+    QSpontaneKeyEvent::setSpontaneous(&event); // Qt hands only what comes from a device on to the parents
+    (void)qApp->notify(widget, &event);        // sendEvent() would take that back
+}
+
 /// Light and dark into the folder LOCKSTEP_SHOTS, to be looked at; without it nothing.
 inline void picture(QWidget &widget, ui::Theme &theme, const char *name) {
     const QString folder = qEnvironmentVariable("LOCKSTEP_SHOTS");
@@ -330,6 +339,7 @@ inline void picture(QWidget &widget, ui::Theme &theme, const char *name) {
     }
 }
 
+/// A machine of two cores, whatever this one has.
 inline MachineFacts twoCores() {
     return {{0, 1}, {}};
 }
@@ -363,6 +373,19 @@ inline std::string writeExperimentOnDisk(const Shape &shape = {}, bool quick = f
     }
     (void)core::writeExperiment(experiment);
     return experiment.id;
+}
+
+/// The same with baseline done, while DP and DDP wait. Whoever holds its lock is its owner.
+inline std::string writeUnfinishedExperiment(const Shape &shape = {}) {
+    const std::string id = writeExperimentOnDisk(shape);
+    auto experiment = core::readExperiment(id);
+    for (std::size_t i = 1; i < experiment->entries.size(); ++i)
+        if (experiment->entries[i].planned.runnable()) {
+            experiment->entries[i].state = core::EntryState::Queued;
+            experiment->entries[i].run.clear();
+        }
+    (void)core::writeExperiment(*experiment);
+    return id;
 }
 
 } // namespace lockstep::uitest

@@ -68,7 +68,7 @@ class Adding(NodesCase):
         self.host("box")
         said = self.lab.ctl("nodes", "add", "box", "--agent", self.agent)
         self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
-        for figure in ("processor", "memory free", "disk free", "clock", "PyTorch 2.11.0", "agent " + self.version):
+        for figure in ("processor", "memory used", "disk free", "clock", "PyTorch 2.11.0", "agent " + self.version):
             self.assertIn(figure, said.stdout)
         self.assertIn("box", self.lab.ctl("nodes").stdout)
         again = self.lab.ctl("nodes", "add", "box", "--agent", self.agent)

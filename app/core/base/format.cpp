@@ -108,13 +108,13 @@ QString speedUp(std::optional<double> factor) {
     return factor ? u'×' + factorText(factor) : unknown;
 }
 
-QString bytes(std::optional<double> value) {
+QString bytes(std::optional<double> value, std::optional<double> like) {
     if (!value)
         return unknown;
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double number = *value;
     int unit = 0;
-    while (number >= 1024 && unit < 4) {
+    for (double rest = like.value_or(number); rest >= 1024 && unit < 4; rest /= 1024) {
         number /= 1024;
         ++unit;
     }

@@ -22,7 +22,8 @@ namespace lockstep::core {
 [[nodiscard]] QString speedUp(std::optional<double> factor); ///< "×1.74"
 /// Three significant digits, and near 1 as many as show on which side of it the factor lies: "1.74", "0.9996"; "1.00" is 1.
 [[nodiscard]] QString factorText(std::optional<double> factor);
-[[nodiscard]] QString bytes(std::optional<double> bytes); ///< "191 MiB"
+/// "191 MiB"; in the unit in which `like` is written, where there is one: "0.186 GiB" beside "20.0 GiB".
+[[nodiscard]] QString bytes(std::optional<double> bytes, std::optional<double> like = {});
 [[nodiscard]] QString messageSize(double bytes); ///< the same, without needless decimals: "4 B", "80 KiB", "1.25 MiB"
 [[nodiscard]] QString wallTime(std::int64_t wallUs);  ///< local "2026-01-02 03:04:05"
 [[nodiscard]] QString clockTime(std::int64_t wallUs); ///< local "03:04:05.678"

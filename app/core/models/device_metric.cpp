@@ -18,7 +18,7 @@ struct DeviceMetricRow {
 
 constexpr DeviceMetricRow deviceMetricRows[] = {
     {DeviceMetric::Utilisation, "utilisation", &DeviceSample::utilization},
-    {DeviceMetric::Memory, "memory", &DeviceSample::memoryUsedBytes},
+    {DeviceMetric::Memory, "memory used", &DeviceSample::memoryUsedBytes},
     {DeviceMetric::Power, "power", &DeviceSample::powerW},
     {DeviceMetric::Temperature, "temperature", &DeviceSample::temperatureC}};
 
@@ -40,12 +40,12 @@ std::optional<double> metricValue(const DeviceSample &sample, DeviceMetric metri
     return sample.*deviceMetricRow(metric).value;
 }
 
-QString metricText(std::optional<double> value, DeviceMetric metric) {
+QString metricText(std::optional<double> value, DeviceMetric metric, std::optional<double> full) {
     switch (metric) {
     case DeviceMetric::Utilisation:
         return percent(value, 0);
     case DeviceMetric::Memory:
-        return bytes(value);
+        return bytes(value, full);
     case DeviceMetric::Power:
         return value ? significant(value) + QStringLiteral(" W") : significant(value);
     case DeviceMetric::Temperature:

@@ -22,7 +22,7 @@ inline constexpr DeviceMetric deviceMetrics[] = {DeviceMetric::Utilisation, Devi
 /// Absent when the device does not report it.
 [[nodiscard]] std::optional<double> metricValue(const DeviceSample &sample, DeviceMetric metric);
 /// "96 %", "1.2 GiB", "210 W", "64 °C", or "-".
-[[nodiscard]] QString metricText(std::optional<double> value, DeviceMetric metric);
+[[nodiscard]] QString metricText(std::optional<double> value, DeviceMetric metric, std::optional<double> full = {});
 /// Why a device of that kind ("cpu", "cuda") does not report it.
 [[nodiscard]] QString whyUnknown(const std::string &kind, DeviceMetric metric);
 

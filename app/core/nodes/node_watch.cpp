@@ -25,6 +25,12 @@ std::string of(const std::optional<double> &used, const std::optional<double> &t
     return used || total ? gigabytes(used) + " of " + gigabytes(total) : "-";
 }
 
+std::optional<double> memoryUsed(const NodeFacts &facts) {
+    if (!facts.memoryTotalBytes || !facts.memoryAvailableBytes)
+        return {};
+    return *facts.memoryTotalBytes - *facts.memoryAvailableBytes;
+}
+
 std::string orDash(const std::string &text) {
     return text.empty() ? "-" : text;
 }
@@ -126,7 +132,7 @@ std::vector<std::pair<std::string, std::string>> nodeFigures(const NodeLook &loo
         orDash(facts.cpuModel) + ", " + std::to_string(facts.allowedCoreCount) + " cores (" + facts.allowedCores + ")");
     add("busy", facts.cpuBusy ? number(*facts.cpuBusy * 100, 0).toStdString() + " %" : "-");
     add("load", facts.load1min ? number(*facts.load1min, 2).toStdString() : "-");
-    add("memory free", of(facts.memoryAvailableBytes, facts.memoryTotalBytes));
+    add("memory used", of(memoryUsed(facts), facts.memoryTotalBytes));
     add("disk free", of(facts.diskFreeBytes, facts.diskTotalBytes) + " in " + facts.home);
     for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
         const NodeFacts::Gpu &gpu = facts.gpus[i];

@@ -70,6 +70,12 @@ int schemaVersion() {
     return version;
 }
 
+/// Changes when another connection commits, and never by this one's own.
+int versionOf(const QSqlDatabase &database) {
+    QSqlQuery query(database);
+    return query.exec(QStringLiteral("PRAGMA data_version")) && query.next() ? query.value(0).toInt() : 0;
+}
+
 bool prepare(const QString &connection) {
     QSqlQuery query(QSqlDatabase::database(connection));
     if (!query.exec(QStringLiteral("PRAGMA quick_check")) || !query.next() || query.value(0).toString() != u"ok")
@@ -158,11 +164,13 @@ RunIndex::~RunIndex() {
 }
 
 RunIndex::RunIndex(RunIndex &&other) noexcept
-    : m_connection(std::exchange(other.m_connection, {})), m_runs(std::move(other.m_runs)) {}
+    : m_connection(std::exchange(other.m_connection, {})), m_runs(std::move(other.m_runs)), m_version(other.m_version) {
+}
 
 RunIndex &RunIndex::operator=(RunIndex &&other) noexcept {
     std::swap(m_connection, other.m_connection);
     std::swap(m_runs, other.m_runs);
+    std::swap(m_version, other.m_version);
     return *this;
 }
 
@@ -179,6 +187,9 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
             state == u"running" || state == u"starting" ? QString() : query.value(1).toString();
     }
     query.finish();
+    const int version = versionOf(database);
+    const bool byOthers = m_version != 0 && version != m_version;
+    m_version = version;
     const std::vector<std::string> folders = runsIn(m_runs);
     database.transaction();
     int changed = 0, done = 0;
@@ -207,7 +218,7 @@ Result<int> RunIndex::refresh(const IndexProgress &progress) {
         changed += int(gone.size());
     }
     database.commit();
-    return changed;
+    return byOthers ? std::max(changed, 1) : changed;
 }
 
 Result<void> RunIndex::refresh(const std::vector<std::string> &runs) {

@@ -68,7 +68,8 @@ public:
     RunIndex(RunIndex &&other) noexcept;
     RunIndex &operator=(RunIndex &&other) noexcept;
 
-    /// Reads what is new or changed on disk and forgets what is gone. Returns how many rows changed.
+    /// Reads what is new or changed on disk and forgets what is gone. Returns how many rows changed; 1 at least if another
+    /// process has changed the index since the last look.
     Result<int> refresh(const IndexProgress &progress = {});
     /// Reads these alone, whatever their files' age.
     Result<void> refresh(const std::vector<std::string> &runs);
@@ -86,6 +87,7 @@ private:
     void forget(const std::vector<std::string> &runs);
     QString m_connection;
     std::string m_runs;
+    int m_version = 0; ///< SQLite's count of what others have committed, at the last look
 };
 
 /// What makes two runs the same work for an estimate: the config's JSON without seed, files and addresses.

@@ -261,7 +261,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
 /// At the crosshair while there is one.
 QString LaneView::valueOf(const Lane &lane) const {
     const auto at = m_crosshair.constFind(lane.runId);
-    return at == m_crosshair.constEnd() ? lane.value : core::metricText(sampleAt(lane.samples, *at), m_metric);
+    return at == m_crosshair.constEnd() ? lane.value : core::metricText(sampleAt(lane.samples, *at), m_metric, m_full);
 }
 
 void LaneView::paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "analysis/curves/curve.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 
@@ -29,6 +30,10 @@ struct LineData {
 
     [[nodiscard]] qsizetype size() const { return curve ? curve->size() : points.size(); }
     [[nodiscard]] QPointF at(qsizetype index) const { return curve ? curve->at(index) : points[index]; }
+    /// What is written at its end.
+    [[nodiscard]] QString textAtEnd() const {
+        return !endText.isEmpty() || size() == 0 ? endText : core::significant(at(size() - 1).y());
+    }
 };
 
 } // namespace lockstep::ui

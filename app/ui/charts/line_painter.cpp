@@ -27,12 +27,6 @@ QPen penOf(const LineData &line, bool dense, const Palette &palette) {
     return pen;
 }
 
-QString endTextOf(const LineData &line) {
-    if (!line.endText.isEmpty() || line.size() == 0)
-        return line.endText;
-    return core::significant(line.at(line.size() - 1).y());
-}
-
 /// A name stands for all repeats of its run: only published lines keep their dots.
 Qt::PenStyle endStyleOf(const LineData &line) {
     return line.style == Qt::DotLine ? Qt::DotLine : Qt::SolidLine;
@@ -43,7 +37,7 @@ bool isNamed(const LineData &line) {
 }
 
 EndLabel endLabel(const LineData &line, double y) {
-    return {y, line.name, endTextOf(line), line.color, endStyleOf(line)};
+    return {y, line.name, line.textAtEnd(), line.color, endStyleOf(line)};
 }
 
 } // namespace

@@ -82,6 +82,10 @@ void paintPart(QPainter *painter, const QRectF &box, const QColor &fill, bool ha
 
 } // namespace
 
+QString phaseKey() {
+    return QObject::tr("pale: loading, solid: compute, hatched: communication");
+}
+
 QString phaseMeaning(const QString &phase) {
     static const QHash<QString, QString> meanings = {
         {"load", QObject::tr("waiting for the next batch from the loader")},
@@ -187,8 +191,7 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
                           Qt::AlignVCenter | Qt::AlignLeft,
                           core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms"));
     }
-    const QString title = tr("time per step / ms"),
-                  legend = title + tr(" · light: loading, full: computing, hatched: communication");
+    const QString title = tr("time per step / ms"), legend = title + QStringLiteral(" · ") + phaseKey();
     const bool room = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(legend) < rows.plot.width();
     paintAxisBelow(painter, p, rows.plot, 0, rows.high,
                    niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 6), false),

@@ -24,7 +24,7 @@ struct PhaseBar {
     bool operator==(const PhaseBar &) const = default;
 };
 
-/// Stacked bars, a rank a row, on one scale of milliseconds a step. Computing is full colour, loading light,
+/// Stacked bars, a rank a row, on one scale of milliseconds a step. Computing is solid, loading pale,
 /// communication hatched, so that a bar reads without a legend; names stand in the parts where they fit.
 class PhaseBars : public RowsChart<PhaseBar> {
     Q_OBJECT
@@ -41,6 +41,8 @@ private:
     void paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const;
 };
 
+/// How the bars tell what a part is: "pale: loading, …".
+[[nodiscard]] QString phaseKey();
 /// What a phase is, in one sentence, for tooltips.
 [[nodiscard]] QString phaseMeaning(const QString &phase);
 

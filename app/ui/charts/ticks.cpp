@@ -113,10 +113,11 @@ Ticks logTicks(double low, double high, int wanted) {
         low = high > 0 && std::isfinite(high) ? high / 10 : 0.1, high = low * 10;
     out.low = std::log10(low);
     out.high = std::log10(high);
-    const int first = int(std::floor(out.low)), last = int(std::ceil(out.high));
-    const bool few = (last - first) * 3 <= wanted * 2;
-    const int every = std::max(1, (last - first) / std::max(1, wanted));
-    for (int decade = first; decade <= last; decade += every)
+    const int first = int(std::ceil(out.low - 1e-9)), last = int(std::floor(out.high + 1e-9));
+    // 1 and 2 stand 0.3 of a decade apart: 16 pixels of the 48 that each wanted tick has.
+    const bool few = out.high - out.low <= 0.9 * wanted || last - first < 1;
+    const int every = few ? 1 : std::max(1, (last - first) / std::max(1, wanted));
+    for (int decade = few ? first - 1 : first; decade <= last; decade += every)
         for (const double factor : few ? QList<double>{1, 2, 5} : QList<double>{1}) {
             const double at = decade + std::log10(factor);
             if (at < out.low - 1e-9 || at > out.high + 1e-9)
@@ -125,6 +126,15 @@ Ticks logTicks(double low, double high, int wanted) {
             const double value = factor * std::pow(10.0, decade);
             out.labels.append(decade < 0 ? QLocale::c().toString(value, 'f', -decade) : core::significant(value, 1));
         }
+    if (out.at.size() > 1)
+        return out;
+    Ticks between; // within a decade the axis is nearly even
+    for (int more = std::max(2, wanted); between.at.size() < 2; ++more)
+        between = niceTicks(low, high, more, false);
+    out.at.clear();
+    out.labels = between.labels;
+    for (const double value : between.at)
+        out.at.append(std::log10(value));
     return out;
 }
 

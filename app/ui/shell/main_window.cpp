@@ -30,6 +30,7 @@
 #include "app/ui/shell/status_strip.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/wheel_guard.h"
 
 namespace lockstep::ui {
 namespace {
@@ -40,6 +41,7 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     : QMainWindow(parent), m_theme(theme), m_workspace(workspace), m_rail(new Rail(theme, this)),
       m_strip(new StatusStrip(theme, workspace, this)), m_pages(new QStackedWidget(this)),
       m_drawer(new ConsoleDrawer(theme, workspace, this)) {
+    new WheelGuard(this);
     setWindowTitle(QStringLiteral("Lockstep"));
     setWindowIcon(QIcon(QStringLiteral(":/icons/lockstep.svg")));
     setMinimumSize(1024, 640);

@@ -67,21 +67,18 @@ void Rail::restyle() {
                                         : dark ? QStringLiteral("theme-dark")
                                                : QStringLiteral("theme-light"),
                                         p.textSecondary));
-    m_themeButton->setToolTip(tr("Colours: %1. Press for the next: system, light, dark (Ctrl+T)")
+    m_themeButton->setToolTip(tr("Colours: %1. Press to change: light, dark, as the system (Ctrl+T)")
                                   .arg(system ? tr("system")
                                        : dark ? tr("dark")
                                               : tr("light")));
 }
 
+/// From the system's colours to the others, so that the first press is seen; then to the system's kept, then to the system.
 void Rail::nextTheme() {
-    switch (m_theme.mode()) {
-    case ThemeMode::System:
-        return m_theme.setMode(ThemeMode::Light);
-    case ThemeMode::Light:
-        return m_theme.setMode(ThemeMode::Dark);
-    case ThemeMode::Dark:
-        return m_theme.setMode(ThemeMode::System);
-    }
+    const bool dark = m_theme.isDark();
+    if (m_theme.mode() == ThemeMode::System || dark != m_theme.systemIsDark())
+        return m_theme.setMode(dark ? ThemeMode::Light : ThemeMode::Dark);
+    m_theme.setMode(ThemeMode::System);
 }
 
 } // namespace lockstep::ui

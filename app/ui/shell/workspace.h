@@ -31,6 +31,7 @@ public:
     [[nodiscard]] Result<void> open(const QString &id) { return m_work.open(id); }
     [[nodiscard]] Result<void> openRun(const QString &runId) { return m_work.openRun(runId); }
     bool attachToRunning() { return m_work.attachToRunning(); }
+    void lookForRunning() { m_work.lookForRunning(); }
 
     [[nodiscard]] bool isOpen() const { return m_work.isOpen(); }
     [[nodiscard]] QString openId() const { return m_work.id(); }

@@ -23,7 +23,7 @@ static void initUiResources() {
 namespace lockstep::ui {
 namespace {
 
-bool systemIsDark() {
+bool looksDark() {
     // Qt before 6.5 has no colour scheme: the palette the platform gives tells it.
     QApplication::setPalette(QPalette());
     const QPalette palette = QApplication::palette();
@@ -91,7 +91,7 @@ QString styleSheet(const Palette &p) {
 Theme::Theme(ThemeMode mode, QObject *parent) : QObject(parent), m_mode(mode) {
     initUiResources();
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-    m_systemDark = systemIsDark();
+    m_systemDark = looksDark();
     apply();
     qApp->installEventFilter(this);
 }
@@ -118,7 +118,7 @@ void Theme::apply() {
 bool Theme::eventFilter(QObject *watched, QEvent *event) {
     if (watched == qApp && event->type() == QEvent::ThemeChange && !m_applying) {
         m_applying = true;
-        m_systemDark = systemIsDark();
+        m_systemDark = looksDark();
         apply();
     }
     return QObject::eventFilter(watched, event);

@@ -28,6 +28,7 @@ public:
 
     [[nodiscard]] const Palette &palette() const { return m_palette; }
     [[nodiscard]] bool isDark() const { return m_palette.dark; }
+    [[nodiscard]] bool systemIsDark() const { return m_systemDark; }
     [[nodiscard]] ThemeMode mode() const { return m_mode; }
     void setMode(ThemeMode mode);
 

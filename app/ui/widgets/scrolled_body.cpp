@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/wheel_guard.h"
 
 namespace lockstep::ui {
 
@@ -23,6 +24,7 @@ ScrolledBody makeScrolledBody(QWidget *parent) {
 }
 
 void fitHeight(QTableView *table) {
+    leaveWheelToPage(table);
     table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     table->setFixedHeight(4 * grid + table->model()->rowCount() * 4 * grid + 14);
 }

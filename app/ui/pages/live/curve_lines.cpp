@@ -21,8 +21,7 @@ LineData lineOf(const RunLook &look) {
     return line;
 }
 
-QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks, const CurveView &view,
-                           const std::function<QString(int run)> &endText) {
+QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks, const CurveView &view) {
     QList<LineData> faint, lines;
     for (const RunLook &look : looks) {
         if (!look.shown)
@@ -31,11 +30,9 @@ QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &
         line.data = curves.curve(look.index, view.axis);
         line.curve = curves.smoothed(look.index, view.axis, view.smoothing);
         line.windowsAPoint = curves.windowsAPoint(look.index);
-        line.endText = endText(look.index);
         if (line.curve != line.data && look.latest) {
             LineData raw = line;
             raw.key += QStringLiteral(" raw");
-            raw.endText.clear();
             raw.curve = line.data;
             raw.faint = true;
             raw.style = Qt::SolidLine;

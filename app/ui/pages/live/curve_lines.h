@@ -29,10 +29,9 @@ struct CurveView {
 
 [[nodiscard]] LineData lineOf(const RunLook &look);
 
-/// A line for each shown run, smoothed lines with the raw one of the newest repeat behind them. `endText`: the value at
-/// a line's end, by the run's place in the set.
+/// A line for each shown run, smoothed lines with the raw one of the newest repeat behind them.
 [[nodiscard]] QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &looks,
-                                         const CurveView &view, const std::function<QString(int run)> &endText);
+                                         const CurveView &view);
 
 /// A publication's curves, dotted; `figure`: its losses, or its epochs' durations. Without a figure no line.
 [[nodiscard]] QList<LineData> publishedLines(const core::Published &published,

@@ -96,6 +96,10 @@ void DevicesCard::drawLanes() {
     for (const RunLook &look : shown().looks())
         if (look.shown && look.latest)
             addLanes(look, lanes, full);
+    for (const RunLook &look : shown().looks()) // all in one unit: that of a full lane
+        for (Lane &lane : lanes)
+            if (lane.runId == look.runId)
+                addWords(lane, shown().storeOf(look), full);
     double end = 1;
     for (const Lane &lane : lanes)
         if (!lane.samples.isEmpty())
@@ -120,7 +124,6 @@ void DevicesCard::addLanes(const RunLook &look, QList<Lane> &lanes, double &full
         Lane lane{look.name, look.runId, QString::fromStdString(device), look.color, {}, {}, tr("not sampled yet"), {}};
         if (const auto *history = run.devices().lane(device); history && !history->empty())
             addSamples(lane, *history, *originUs, full);
-        addWords(lane, run, device);
         lanes.append(lane);
     }
 }
@@ -141,7 +144,8 @@ void DevicesCard::addSamples(Lane &lane, const std::deque<core::LaneSample> &his
     lane.unknown = core::whyUnknown(newest.kind, metric());
 }
 
-void DevicesCard::addWords(Lane &lane, const RunStore &run, const std::string &device) const {
+void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
+    const std::string device = lane.device.toStdString();
     // A finished run's latest sample says nothing: its mean does. Behind a lost link nothing is known of now.
     const bool over = run.over();
     lane.unheard = core::whyUnheard(run, device);
@@ -151,9 +155,9 @@ void DevicesCard::addWords(Lane &lane, const RunStore &run, const std::string &d
         value = meanOf(lane.samples);
     else if (lane.unheard.isEmpty() && history && !history->empty())
         value = core::metricValue(history->back().sample, metric());
-    lane.value = core::metricText(value, metric());
+    lane.value = core::metricText(value, metric(), full);
     lane.hint =
-        tr("<b>%1 %2</b><br>%3").arg(lane.run.toHtmlEscaped(), lane.device) +
+        tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device) +
         (!lane.unheard.isEmpty()  ? lane.unheard.toHtmlEscaped()
          : lane.samples.isEmpty() ? lane.unknown
                                   : (over ? tr("mean over the samples shown: ") : tr("latest sample: ")) + lane.value);

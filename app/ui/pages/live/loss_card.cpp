@@ -21,7 +21,8 @@ LossCard::LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
       m_theme(theme), m_chart(new LineChart(theme, QStringLiteral("loss"), this)) {
     setToolTip(
         tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a line's end "
-           "is the mean over its last complete epoch, as publications print it. Zoom: wheel, drag, + and -. Pan: Shift "
+           "is its last point; the list of runs has the mean over the last complete epoch. Zoom: wheel, drag, + and -. "
+           "Pan: Shift "
            "and drag. Show all: double click. Arrows move the crosshair; a click scrolls the console to that time"));
     body()->addWidget(m_chart, 1);
 }
@@ -44,10 +45,7 @@ void LossCard::draw(Changes what) {
 void LossCard::drawCurves() {
     const CurveView &view = shown().view();
     RunCurves &curves = shown().curves();
-    QList<LineData> lines = curveLines(curves, shown().looks(), view, [&](int run) {
-        const auto epochs = curves.epochPoints(run, view.axis);
-        return epochs.isEmpty() ? QString() : core::significant(epochs.constLast().y());
-    });
+    QList<LineData> lines = curveLines(curves, shown().looks(), view);
     if (const auto *published = shown().published(); published && view.axis == RunCurves::XAxis::Epoch)
         lines += publishedLines(*published, &core::PublishedEpoch::loss);
     setCurveAxes(*m_chart, view, tr("cross-entropy"), shown().epochs());

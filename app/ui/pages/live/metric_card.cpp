@@ -107,10 +107,7 @@ void MetricCard::draw(Changes) {
     m_choice->setToolTip(helpOf(spec));
     m_curves.setMetric(spec.name);
     setCurveAxes(*m_chart, view, QString::fromStdString(spec.head()), shown().epochs());
-    m_chart->setLines(curveLines(m_curves, shown().looks(), view, [&](int run) {
-        const auto curve = m_curves.curve(run, view.axis);
-        return curve->isEmpty() ? QString() : core::significant(curve->last().y());
-    }));
+    m_chart->setLines(curveLines(m_curves, shown().looks(), view));
 }
 
 } // namespace lockstep::ui

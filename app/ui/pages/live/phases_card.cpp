@@ -23,8 +23,10 @@ PhasesCard::PhasesCard(const Theme &theme, const ShownRuns &shown, QWidget *pare
     : LiveCard(tr("Where a step goes"), shown, Changes(core::RunStore::Phases) | core::RunStore::Record, parent,
                pauseOfMeans),
       m_bars(new PhaseBars(theme, QStringLiteral("phases"), this)) {
-    setToolTip(tr("Mean time of each phase of a training step, by rank. Full colour: computing, light: loading, "
-                  "hatched: communicating or waiting; the thin row below shows what is inside"));
+    setToolTip(
+        tr("Mean time of each phase of a training step, by rank (%1). Waiting is hatched too; the thin row below "
+           "shows what is inside")
+            .arg(phaseKey()));
     body()->addWidget(m_bars, 1);
 }
 

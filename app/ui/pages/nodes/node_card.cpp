@@ -144,7 +144,7 @@ void NodeCard::showFigures(const core::NodeLook &look) {
             m_figures->addWidget(value, at, 1);
             m_values.insert(title, value);
             ProgressBar *bar = title == QLatin1String("busy")          ? m_busy
-                               : title == QLatin1String("memory free") ? m_memory
+                               : title == QLatin1String("memory used") ? m_memory
                                                                        : nullptr;
             if (bar) {
                 bar->setFixedWidth(12 * grid);
@@ -158,7 +158,7 @@ void NodeCard::showFigures(const core::NodeLook &look) {
     for (const auto &[title, value] : rows)
         m_values[title]->setText(value);
     m_busy->setVisible(titles.contains(QStringLiteral("busy")));
-    m_memory->setVisible(titles.contains(QStringLiteral("memory free")));
+    m_memory->setVisible(titles.contains(QStringLiteral("memory used")));
     if (!look.facts)
         return;
     const QColor color = m_theme.palette().textSecondary;

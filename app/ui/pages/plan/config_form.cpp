@@ -3,7 +3,6 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -22,19 +21,6 @@ namespace {
 QString text(std::string_view view) {
     return QString::fromUtf8(view.data(), qsizetype(view.size()));
 }
-
-/// A wheel that scrolls the page must not change a choice that lies under the pointer.
-class WheelGuard : public QObject {
-public:
-    using QObject::QObject;
-    bool eventFilter(QObject *watched, QEvent *event) override {
-        if (event->type() == QEvent::Wheel && !static_cast<QWidget *>(watched)->hasFocus()) {
-            event->ignore();
-            return true;
-        }
-        return false;
-    }
-};
 
 } // namespace
 
@@ -147,7 +133,6 @@ QWidget *ConfigForm::makeEditor(const FieldSpec &spec, QWidget *parent) {
         for (const std::string_view choice : spec.choices)
             box->addItem(text(choice));
         box->setPlaceholderText(tr("set by the recipe"));
-        box->installEventFilter(new WheelGuard(box));
         connect(box, &QComboBox::currentIndexChanged, this, [this, key, box](int index) {
             if (!m_showing && index >= 0)
                 Q_EMIT edited(key, box->currentText());

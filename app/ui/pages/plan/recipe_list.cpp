@@ -104,10 +104,10 @@ Result<void> RecipeList::save(const core::Recipe &recipe, const QString &title, 
     return {};
 }
 
-Result<void> RecipeList::openFile(const QString &path) {
+tl::expected<void, std::vector<Error>> RecipeList::openFile(const QString &path) {
     auto recipe = core::loadRecipe(path.toStdString());
     if (!recipe)
-        return fail(Error{core::joinErrors(recipe.error()), {}, ErrorKind::BadArgument, {}});
+        return tl::unexpected(std::move(recipe.error()));
     addAndChoose(PlanDraft(std::move(*recipe)), QFileInfo(path).fileName());
     return {};
 }

@@ -27,8 +27,8 @@ public:
     [[nodiscard]] QString currentName() const;
     /// Saves under a title and chooses it; a name that is taken is refused unless `replace`.
     [[nodiscard]] Result<void> save(const core::Recipe &recipe, const QString &title, bool replace);
-    /// Opens somebody's file as a row of its own; it is not saved yet.
-    [[nodiscard]] Result<void> openFile(const QString &path);
+    /// Opens somebody's file as a row of its own; it is not saved yet. Else every mistake in it.
+    [[nodiscard]] tl::expected<void, std::vector<Error>> openFile(const QString &path);
     /// Whether the chosen one is saved and may be removed.
     [[nodiscard]] bool isSaved() const;
     [[nodiscard]] Result<void> remove();

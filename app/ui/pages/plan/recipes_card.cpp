@@ -70,8 +70,11 @@ void RecipesCard::refresh() {
 
 void RecipesCard::open() {
     const QString path = QFileDialog::getOpenFileName(this, tr("Open a recipe file"), {}, recipeFiles);
-    if (!path.isEmpty())
-        tell(this, tr("Open a recipe file"), m_list->openFile(path));
+    if (path.isEmpty())
+        return;
+    if (const auto opened = m_list->openFile(path); !opened)
+        QMessageBox::warning(this, tr("Open a recipe file"),
+                             QString::fromStdString(core::joinErrors(opened.error()))); // a line each
 }
 
 void RecipesCard::save() {

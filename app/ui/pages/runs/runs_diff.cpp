@@ -228,8 +228,6 @@ void RunsDiff::drawCurves() {
         line.style = look.index == 1 && !lines.isEmpty() && lines.constFirst().color == look.color ? Qt::DashLine
                                                                                                    : Qt::SolidLine;
         line.curve = m_curves.curve(look.index, axis);
-        if (const auto epochs = m_curves.epochPoints(look.index, axis); !epochs.isEmpty())
-            line.endText = core::significant(epochs.constLast().y());
         lines.append(line);
     }
     m_chart->setLines(lines);

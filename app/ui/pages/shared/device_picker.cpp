@@ -17,8 +17,9 @@ constexpr int boxWidth = 22 * grid, boxHeight = 8 * grid, lookAgainMs = 10'000, 
 constexpr double busyFrom = 0.1; ///< a share of others' work that will show in the times
 constexpr qsizetype namesShown = 2;
 
-QString gigabytes(double bytes) {
-    return QString::number(bytes / 1e9, 'f', bytes < 1e10 ? 1 : 0);
+QString gibibytes(double bytes) {
+    constexpr double one = 1024.0 * 1024 * 1024;
+    return QString::number(bytes / one, 'f', bytes < 10 * one ? 1 : 0);
 }
 
 QStringList userNames(const core::SeenDevice &device) {
@@ -41,7 +42,7 @@ QString toolTipOf(const core::SeenDevice &device) {
         if (user.share)
             line += QObject::tr(", %1 % of it").arg(int(*user.share * 100 + 0.5));
         if (user.memoryBytes)
-            line += QObject::tr(", %1 GB").arg(gigabytes(*user.memoryBytes));
+            line += QObject::tr(", %1 GiB").arg(gibibytes(*user.memoryBytes));
         lines << line;
     }
     return lines.join(QLatin1Char('\n'));
@@ -70,7 +71,7 @@ void DeviceBox::show(const core::SeenDevice &device, int number) {
         m_what =
             QString::fromStdString(device.device).left(12) +
             (device.memoryUsedBytes && device.memoryTotalBytes
-                 ? tr(" · %1 of %2 GB").arg(gigabytes(*device.memoryUsedBytes), gigabytes(*device.memoryTotalBytes))
+                 ? tr(" · %1 of %2 GiB").arg(gibibytes(*device.memoryUsedBytes), gibibytes(*device.memoryTotalBytes))
                  : QString());
     m_busy = device.busy.value_or(0) >= busyFrom || (!cpu && !device.users.empty());
     const QStringList names = userNames(device);

@@ -286,6 +286,7 @@ private Q_SLOTS:
         QCOMPARE(timeLeft(185), QStringLiteral("3 min 05 s"));
         QCOMPARE(percent(0.9893), QStringLiteral("98.93 %"));
         QCOMPARE(bytes(200.0 * 1024 * 1024), QStringLiteral("200 MiB"));
+        QCOMPARE(bytes(200.0 * 1024 * 1024, 20.0 * 1024 * 1024 * 1024), QStringLiteral("0.195 GiB")); // on one axis
     }
 };
 

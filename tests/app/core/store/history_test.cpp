@@ -457,6 +457,24 @@ private Q_SLOTS:
         QTRY_COMPARE(failed.count(), 2);
     }
 
+    void whatAnotherProcessReadIntoTheIndexIsListedToo() {
+        const Home home;
+        RunHistory history;
+        QSignalSpy listedRuns(&history, &RunHistory::listed), looked(&history, &RunHistory::looked);
+        finishedRun(1);
+        history.refresh();
+        QTRY_COMPARE(looked.count(), 1);
+        finishedRun(2);
+        QCOMPARE(listed().size(), std::size_t(2)); // by an index of its own, as lockstepctl has
+        history.refresh();
+        QTRY_COMPARE(looked.count(), 2);
+        QCOMPARE(listedRuns.constLast()[0].value<RunList>()->size(), std::size_t(2));
+        const auto times = listedRuns.count();
+        history.refresh(); // nothing is new
+        QTRY_COMPARE(looked.count(), 3);
+        QCOMPARE(listedRuns.count(), times);
+    }
+
     void whatWasAskedIsDoneThoughTheWindowCloses() {
         const Home home;
         const std::string run = finishedRun(1);

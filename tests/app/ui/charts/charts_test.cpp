@@ -100,6 +100,16 @@ private Q_SLOTS:
         const Ticks ticks = logTicks(0.05, 3, 5);
         QVERIFY(ticks.labels.contains("0.1") && ticks.labels.contains("1"));
         QVERIFY(ticks.at.size() >= 3);
+        // Few pixels hold 1, 2 and 5 as long as these stand apart; then decades alone do.
+        QCOMPARE(logTicks(0.05, 3, 2).labels, QStringList({"0.05", "0.1", "0.2", "0.5", "1", "2"}));
+        QCOMPARE(logTicks(0.0009, 1100, 2).labels.size(), 3);
+        for (const auto &[low, high] : {std::pair(0.21, 0.48), {2.1, 2.3}, {0.6, 0.9}, {21.0, 49.0}})
+            for (const int wanted : {2, 6}) {
+                const Ticks narrow = logTicks(low, high, wanted);
+                QVERIFY2(narrow.at.size() >= 2, qPrintable(QString::number(low)));
+                for (qsizetype i = 0; i < narrow.at.size(); ++i)
+                    QVERIFY(std::abs(narrow.labels[i].toDouble() - std::pow(10, narrow.at[i])) < 1e-9);
+            }
     }
 
     void labelsAtTheLinesEndsNeverOverlapAndKeepTheirOrder() {

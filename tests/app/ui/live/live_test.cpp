@@ -10,7 +10,6 @@
 #include <QScrollBar>
 #include <QSlider>
 #include <QTableView>
-#include <QWheelEvent>
 
 #include <cmath>
 
@@ -26,6 +25,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/wrapped_label.h"
+#include "base/format.h"
 #include "ipc/unix_socket.h"
 #include "models/console_model.h"
 #include "models/roles.h"
@@ -58,10 +58,8 @@ class LiveTest : public QObject, uitest::WindowFixture {
         move(chart->viewport(), to, button, keys);
         QTest::mouseRelease(chart->viewport(), button, keys, to);
     }
-    void wheel(LineChart *chart, const QPoint &at, int clicks, Qt::KeyboardModifiers keys = Qt::NoModifier) {
-        QWheelEvent event(QPointF(at), QPointF(chart->viewport()->mapToGlobal(at)), {}, {0, 120 * clicks}, Qt::NoButton,
-                          keys, Qt::NoScrollPhase, false);
-        QApplication::sendEvent(chart->viewport(), &event);
+    static void wheel(LineChart *chart, const QPoint &at, int clicks, Qt::KeyboardModifiers keys = Qt::NoModifier) {
+        uitest::turnWheel(chart->viewport(), at, clicks, keys);
     }
     QStringList shownRuns() {
         QStringList out;
@@ -496,6 +494,24 @@ private Q_SLOTS:
             QVERIFY(lane.unknown.contains("CPU"));
         }
         QVERIFY(live()->lanes()->chartData().startsWith("run\tdevice\ttime_s\tpower_w"));
+    }
+
+    void aLanesTooltipSaysWhatItsValueIsAndNothingElse() {
+        QTRY_VERIFY(!live()->lanes()->lanes().isEmpty());
+        for (const Lane &lane : live()->lanes()->lanes())
+            QCOMPARE(lane.hint, QStringLiteral("<b>%1 %2</b><br>mean over the samples shown: %3")
+                                    .arg(lane.run, lane.device, lane.value));
+    }
+
+    void aLinesEndIsLabelledWithItsLastPoint() {
+        for (const LineData &line : loss()->lines())
+            if (line.labelled && !line.faint)
+                QCOMPARE(line.textAtEnd(), core::significant(line.curve->last().y()));
+    }
+
+    void theKeyOfThePhasesNamesWhatTheBarsShow() {
+        const QString tip = live()->phaseBars()->parentWidget()->toolTip();
+        QVERIFY2(tip.contains(u"pale: loading, solid: compute, hatched: communication"), qPrintable(tip));
     }
 
     void dataParallelsAnatomyIsDrawnWhenSuchARunIsShown() {

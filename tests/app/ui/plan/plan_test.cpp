@@ -3,11 +3,14 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTextBrowser>
+#include <QTimer>
 #include <QToolButton>
 
 #include "app/ui/pages/plan/config_form.h"
@@ -247,6 +250,31 @@ private Q_SLOTS:
         QCOMPARE(m_page->recipes()->count(), before);
         QVERIFY(!m_page->choose(QStringLiteral("four-epochs")));
         QVERIFY(!m_page->recipes()->isSaved()); // another one is chosen
+    }
+
+    void everyMistakeOfARecipeFileHasALineOfItsOwn() {
+        const QString path = m_home.path() + "/wrong.json";
+        QVERIFY(realFileSystem().writeAtomically(path.toStdString(), R"({"name": "wrong", "title": "Wrong", "colour": 1,
+            "runs": [{"method": "ddp", "epochs": "many"}]})"));
+        QString told;
+        QTimer answer; // both boxes wait for a person
+        connect(&answer, &QTimer::timeout, this, [&] {
+            QWidget *box = QApplication::activeModalWidget();
+            if (auto *files = qobject_cast<QFileDialog *>(box)) {
+                files->selectFile(path);
+                QMetaObject::invokeMethod(files, "accept");
+            } else if (auto *message = qobject_cast<QMessageBox *>(box)) {
+                told = message->text();
+                message->accept();
+            }
+        });
+        answer.start(50);
+        QTest::keyClick(m_page.get(), Qt::Key_O, Qt::ControlModifier);
+        QTRY_VERIFY(!told.isEmpty());
+        const QStringList lines = told.split('\n');
+        QVERIFY2(lines.size() >= 2, qPrintable(told));
+        QVERIFY(lines.filter(QStringLiteral("colour")).size() == 1 &&
+                lines.filter(QStringLiteral("epochs")).size() == 1);
     }
 
     void everyBuiltInRecipeHasAPageThatOpensByOneKey() {

@@ -5,8 +5,11 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLineEdit>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSlider>
 #include <QSplitter>
+#include <QTableView>
 
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/lane_view.h"
@@ -14,8 +17,10 @@
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/live/live_side.h"
+#include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/main_window.h"
+#include "app/ui/shell/rail.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/wrapped_label.h"
@@ -150,6 +155,49 @@ private Q_SLOTS:
         QTest::keyClick(live()->verdictLabel(), Qt::Key_Tab); // to the link
         QTest::keyClick(live()->verdictLabel(), Qt::Key_Return);
         QTRY_COMPARE(m_window->page(), Page::Verdict);
+    }
+
+    void theWheelOverAChoiceThatHasNoFocusChangesNothing() {
+        m_window->rail()->setFocusPolicy(Qt::StrongFocus);
+        m_window->rail()->setFocus();
+        int tried = 0;
+        for (QWidget *widget : m_window->findChildren<QWidget *>()) {
+            auto *combo = qobject_cast<QComboBox *>(widget);
+            auto *slider = qobject_cast<QSlider *>(widget);
+            if (!combo && !slider)
+                continue;
+            const auto value = [&] { return combo ? combo->currentIndex() : slider->value(); };
+            const int before = value();
+            for (const int clicks : {-1, 1, 1}) {
+                uitest::turnWheel(widget, widget->rect().center(), clicks);
+                QVERIFY2(value() == before, qPrintable(widget->accessibleName() + widget->toolTip()));
+            }
+            ++tried;
+        }
+        QVERIFY(tried > 12);
+        live()->side()->axisBox()->setFocus(); // it has the focus: somebody is choosing
+        uitest::turnWheel(live()->side()->axisBox(), QPoint(5, 5), -1);
+        QCOMPARE(live()->side()->axisBox()->currentIndex(), 1);
+    }
+
+    void theWheelOverATableOfAPageScrollsThePage() {
+        m_window->resize(1024, 640);
+        m_window->showPage(Page::Verdict);
+        QTableView *table = m_window->verdictPage()->table();
+        QTRY_VERIFY(table->horizontalScrollBar()->maximum() > 0);
+        QScrollArea *area = nullptr;
+        for (QWidget *at = table->parentWidget(); at && !area; at = at->parentWidget())
+            area = qobject_cast<QScrollArea *>(at);
+        QVERIFY(area && area->verticalScrollBar()->maximum() > 0);
+        uitest::turnWheel(table->viewport(), QPoint(20, 20), -1);
+        QCOMPARE(table->horizontalScrollBar()->value(), 0);
+        QVERIFY(area->verticalScrollBar()->value() > 0);
+        uitest::turnWheel(table->horizontalScrollBar(), QPoint(20, 2), -1);
+        QCOMPARE(table->horizontalScrollBar()->value(), 0);
+        const QPointF at(20, 20);
+        QWheelEvent sideways(at, table->viewport()->mapToGlobal(at), {}, {-120, 0}, {}, {}, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(table->viewport(), &sideways);
+        QVERIFY(table->horizontalScrollBar()->value() > 0);
     }
 
     void aLargeWindowIsUsedAndASmallOneKeepsItsChartsReadable() {

@@ -22,23 +22,6 @@ using namespace lockstep;
 using namespace lockstep::ui;
 using Kind = core::QueueRequest::Kind;
 
-namespace {
-
-/// baseline is done, DP and DDP wait; returns its id.
-std::string twoWait() {
-    const std::string id = uitest::writeExperimentOnDisk();
-    auto experiment = core::readExperiment(id);
-    for (std::size_t i = 1; i < experiment->entries.size(); ++i)
-        if (experiment->entries[i].planned.runnable()) {
-            experiment->entries[i].state = core::EntryState::Queued;
-            experiment->entries[i].run.clear();
-        }
-    (void)core::writeExperiment(*experiment);
-    return id;
-}
-
-} // namespace
-
 class QueueTest : public QObject {
     Q_OBJECT
     std::unique_ptr<uitest::Home> m_home;
@@ -77,7 +60,7 @@ class QueueTest : public QObject {
 private Q_SLOTS:
     void init() {
         m_home = std::make_unique<uitest::Home>();
-        m_id = twoWait();
+        m_id = uitest::writeUnfinishedExperiment();
         auto lock = FileLock::acquire(core::experimentFolder(m_id).lock());
         QVERIFY(lock.has_value());
         m_owner.emplace(std::move(*lock));

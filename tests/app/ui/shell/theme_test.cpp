@@ -2,9 +2,11 @@
 #include <QApplication>
 #include <QFontMetricsF>
 #include <QSignalSpy>
+#include <QToolButton>
 
 #include <set>
 
+#include "app/ui/shell/rail.h"
 #include "app/ui/theme/theme.h"
 #include "tests/qt_test.h"
 
@@ -62,6 +64,21 @@ private Q_SLOTS:
         theme.setMode(ThemeMode::System);
         QVERIFY(qApp->styleSheet().contains(theme.palette().surface.name()));
         QVERIFY2(!qApp->styleSheet().contains(QLatin1Char('@')), "a colour token was left in the style sheet");
+    }
+
+    void everyPressOfTheThemesButtonFromTheSystemsColoursIsSeen() {
+        Theme theme(ThemeMode::System);
+        Rail rail(theme);
+        auto *button = rail.findChild<QToolButton *>();
+        QVERIFY(button);
+        const bool system = theme.isDark();
+        button->click();
+        QCOMPARE(theme.isDark(), !system);
+        button->click();
+        QCOMPARE(theme.isDark(), system);
+        QVERIFY(theme.mode() != ThemeMode::System);
+        button->click();
+        QCOMPARE(theme.mode(), ThemeMode::System);
     }
 
     void everyIconDraws() {
