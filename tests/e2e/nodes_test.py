@@ -198,7 +198,7 @@ class ThreeHosts(unittest.TestCase):
         return [" ".join(line.split()[3:5]) for line in listed if "lockstep" in line]
 
     def test_a_link_cut_and_restored_in_the_run_loses_and_doubles_nothing(self):
-        process = self.start(self.recipe(epochs=30), "--set", f"nodes={self.nodes()}")
+        process = self.start(self.recipe(epochs=15), "--set", f"nodes={self.nodes()}")
         run = self.training_run()
         started = time.monotonic()
         self.lab.cut("hostB")
