@@ -7,7 +7,7 @@
 #include "ipc/error.h"
 #include "ipc/run_config.h"
 #include "trainer/comm/rank_environment.h"
-#include "trainer/strategies/dp.h"
+#include "trainer/strategies/compute_device.h"
 
 namespace lockstep::trainer {
 

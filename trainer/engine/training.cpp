@@ -23,6 +23,7 @@
 #include "trainer/engine/process_facts.h"
 #include "trainer/engine/settings_summary.h"
 #include "trainer/engine/stop_flag.h"
+#include "trainer/strategies/dp.h"
 
 namespace lockstep::trainer {
 

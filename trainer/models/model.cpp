@@ -40,17 +40,18 @@ private:
     at::ScalarType m_dtype;
 };
 
-struct Maker {
+struct ModelMaker {
     std::string_view name;
     std::shared_ptr<Model> (*make)(std::optional<double> dropout);
 };
 
 /// A line a model.
-constexpr std::array makers{
-    Maker{"lenet", [](std::optional<double>) -> std::shared_ptr<Model> { return std::make_shared<LeNet>(); }},
-    Maker{"convnet",
-          [](std::optional<double> dropout) -> std::shared_ptr<Model> { return std::make_shared<ConvNet>(dropout); }}};
-static_assert(std::ranges::equal(makers, modelTable, {}, &Maker::name, &ModelSpec::name),
+constexpr std::array modelMakers{
+    ModelMaker{"lenet", [](std::optional<double>) -> std::shared_ptr<Model> { return std::make_shared<LeNet>(); }},
+    ModelMaker{"convnet", [](std::optional<double> dropout) -> std::shared_ptr<Model> {
+                   return std::make_shared<ConvNet>(dropout);
+               }}};
+static_assert(std::ranges::equal(modelMakers, modelTable, {}, &ModelMaker::name, &ModelSpec::name),
               "a maker for each row of ipc/models.h, in its order");
 
 } // namespace
@@ -86,7 +87,7 @@ Result<std::shared_ptr<Model>> makeModel(std::string_view name, std::optional<do
     if (dropout && !(*dropout >= 0 && *dropout < 1))
         return fail(Error::badArgument("dropout " + std::to_string(*dropout) + " is no rate",
                                        "use 0 (off) or more, below 1", "dropout"));
-    for (const Maker &maker : makers)
+    for (const ModelMaker &maker : modelMakers)
         if (maker.name == name)
             return maker.make(dropout);
     return fail(Error::badArgument("no model is named '" + std::string(name) + "'", "use " + modelNames(), "model"));

@@ -4,23 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include <c10/core/Device.h>
-
-#include "ipc/cores.h"
 #include "trainer/engine/optimizer.h"
 #include "trainer/report/phase_clock.h"
 #include "trainer/report/trace.h"
+#include "trainer/strategies/compute_device.h"
 #include "trainer/strategies/device_thread.h"
 #include "trainer/strategies/strategy.h"
 
 namespace lockstep::trainer {
-
-/// One device of a process: a GPU, or a block of cores.
-struct ComputeDevice {
-    c10::Device device{c10::DeviceType::CPU};
-    CoreList cores; ///< CPU devices
-    int threads = 1;
-};
 
 /// Data parallel as torch's DataParallel: one process, one thread a device; scatter → replicate → parallel forward →
 /// gather → loss on device 0 → parallel backward → gradients reduced on device 0. The calling thread is device 0's.

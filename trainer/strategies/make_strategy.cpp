@@ -38,19 +38,19 @@ Made makeDdp(const StrategyParts &parts) {
                                  Ddp::Options{parts.config.bucketMb, parts.bucketOrder, server}, parts.trace);
 }
 
-struct Maker {
+struct StrategyMaker {
     Method method;
     Made (*make)(const StrategyParts &parts);
 };
 
-constexpr std::array makers{Maker{Method::Baseline, makeBaseline}, Maker{Method::Dp, makeDp},
-                            Maker{Method::Ddp, makeDdp}, Maker{Method::PsSync, makeDdp}};
-static_assert(makers.size() == methodTable.size(), "every method has a strategy");
+constexpr std::array strategyMakers{StrategyMaker{Method::Baseline, makeBaseline}, StrategyMaker{Method::Dp, makeDp},
+                                    StrategyMaker{Method::Ddp, makeDdp}, StrategyMaker{Method::PsSync, makeDdp}};
+static_assert(strategyMakers.size() == methodTable.size(), "every method has a strategy");
 
 } // namespace
 
 std::unique_ptr<Strategy> makeStrategy(const StrategyParts &parts) {
-    for (const Maker &maker : makers)
+    for (const StrategyMaker &maker : strategyMakers)
         if (maker.method == parts.config.method)
             return maker.make(parts);
     return nullptr; // can't be: the table is whole

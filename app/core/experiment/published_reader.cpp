@@ -44,9 +44,10 @@ PublishedRun readPublishedRun(KeyReader &keys, const JsonNode &run) {
 std::optional<Published> readPublished(KeyReader &keys, const JsonNode &published) {
     if (!keys.isObject(published, "published"))
         return std::nullopt;
-    keys.refuseUnknown(published, {"machine", "setting", "reference", "runs", "contradictions"});
+    keys.refuseUnknown(published, {"machine", "dataset", "setting", "reference", "runs", "contradictions"});
     Published out;
     out.machine = keys.text(published, "machine", true);
+    out.dataset = keys.text(published, "dataset");
     out.setting = keys.text(published, "setting");
     out.reference = keys.text(published, "reference");
     out.contradictions = keys.texts(published, "contradictions");

@@ -96,6 +96,8 @@ Json publishedRunToJson(const PublishedRun &run) {
 
 Json publishedToJson(const Published &published) {
     Json json = {{"machine", published.machine}};
+    if (!published.dataset.empty())
+        json["dataset"] = published.dataset;
     if (!published.setting.empty())
         json["setting"] = published.setting;
     if (!published.reference.empty())

@@ -63,6 +63,7 @@ struct PublishedRun {
 
 struct Published {
     std::string machine;   ///< "8 × H100"
+    std::string dataset;   ///< a key of the data set table (ipc/models.h); empty: unknown
     std::string setting;   ///< "10 epochs, random affine, batch 32 …"
     std::string reference; ///< name of the run that speed-ups are computed from
     std::vector<PublishedRun> runs;

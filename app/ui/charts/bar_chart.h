@@ -32,6 +32,7 @@ public:
     BarChart(const Theme &theme, QString name, QWidget *parent = nullptr);
 
     void setAxisTitle(const QString &title);
+    [[nodiscard]] const QString &axisTitle() const { return m_title; }
     /// A line drawn across all bars (speed-up 1), with its name under it.
     void setMark(std::optional<double> at);
     void setEmptyText(const QString &text);

@@ -95,6 +95,7 @@ ResultRow publishedRow(const PublishedRun &run, const Published &published) {
     row.backend = run.backend;
     row.workers = run.workers;
     row.state = "published";
+    row.dataset = published.dataset;
     row.publishedTimeS = run.timeS;
     row.printedSpeedUp = run.printedSpeedUp;
     row.testAccuracy = run.testAccuracy;
@@ -196,6 +197,18 @@ std::vector<std::string> metricNames(const ResultTable &table) {
                 out.push_back(name);
     std::ranges::sort(out, metricBefore);
     return out;
+}
+
+std::string publishedOnOtherData(const ResultTable &table) {
+    for (const ResultRow &published : table.rows)
+        if (published.published && !published.dataset.empty() &&
+            std::ranges::any_of(table.rows, [&](const ResultRow &row) {
+                return !row.published && !row.dataset.empty() && row.dataset != published.dataset;
+            })) {
+            const DataSetSpec *dataSet = findDataSet(published.dataset);
+            return dataSet ? std::string(dataSet->title) : published.dataset;
+        }
+    return {};
 }
 
 std::string methodOf(const ResultTable &table, const std::string &name) {

@@ -79,6 +79,9 @@ struct ResultTable {
 /// Metrics that any row knows, in the order of metricBefore().
 [[nodiscard]] std::vector<std::string> metricNames(const ResultTable &table);
 
+/// The title of the data set that the published figures are of, where ours are of another one; else empty.
+[[nodiscard]] std::string publishedOnOtherData(const ResultTable &table);
+
 /// Of our run of that name; empty where there is none.
 [[nodiscard]] std::string methodOf(const ResultTable &table, const std::string &name);
 

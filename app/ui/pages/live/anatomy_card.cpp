@@ -30,7 +30,7 @@ ChartSource *AnatomyCard::picture() const {
 
 void AnatomyCard::draw(Changes) {
     QList<AnatomyRun> all;
-    for (const RunLook &look : shown().looks())
+    for (const RunLook &look : shown().looksByMethod())
         if (look.median)
             if (const auto anatomy = core::dpAnatomy(shown().storeOf(look)))
                 all.append({look.name, look.color, *anatomy});

@@ -6,6 +6,7 @@
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/theme/palette.h"
 #include "experiment/recipe.h"
+#include "ipc/models.h"
 
 namespace lockstep::ui {
 
@@ -45,10 +46,14 @@ QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunLook> &
 
 QList<LineData> publishedLines(const core::Published &published, std::optional<double> core::PublishedEpoch::*figure) {
     QList<LineData> lines;
+    const DataSetSpec *dataSet = findDataSet(published.dataset);
+    const QString of = dataSet ? QString::fromUtf8(dataSet->title.data()) : QString();
     for (const core::PublishedRun &run : published.runs) {
         LineData line;
         line.key = QStringLiteral("published ") + QString::fromStdString(run.name);
-        line.name = QCoreApplication::translate("LivePage", "publ. %1").arg(QString::fromStdString(run.name));
+        const QString name = QString::fromStdString(run.name);
+        line.name = of.isEmpty() ? QCoreApplication::translate("LivePage", "publ. %1").arg(name)
+                                 : QCoreApplication::translate("LivePage", "publ. %1 on %2").arg(name, of);
         line.color = methodColor(QString::fromStdString(run.method));
         line.style = Qt::DotLine;
         for (const core::PublishedEpoch &epoch : run.epochs)

@@ -38,11 +38,14 @@ namespace {
 
 using core::RunStore;
 
-/// Whether an epoch is a whole one: a part of the data takes a part of the time, and stands beside the publication's
-/// times only when asked for.
+/// Whether published curves may stand beside ours unasked: of whole epochs (a part of the data takes a part of the time), and of
+/// the same data set.
 bool comparable(const core::Experiment &experiment) {
-    return std::all_of(experiment.entries.begin(), experiment.entries.end(),
-                       [](const core::ExperimentEntry &entry) { return entry.planned.config.trainSamples == 0; });
+    const std::string &theirs = experiment.recipe.published->dataset;
+    return std::ranges::all_of(experiment.entries, [&](const core::ExperimentEntry &entry) {
+        const RunConfig &config = entry.planned.config;
+        return config.trainSamples == 0 && (theirs.empty() || theirs == config.dataset);
+    });
 }
 
 /// A row of pictures: as high as the highest of them needs, and high enough to say something; less scrolls.

@@ -38,7 +38,7 @@ void PhasesCard::draw(Changes) {
     m_bars->setEmptyText(shown().whyEmpty(tr("The phases of a step arrive with the first steps")));
     QList<PhaseBar> bars;
     QStringList medians;
-    for (const RunLook &look : shown().looks()) {
+    for (const RunLook &look : shown().looksByMethod()) {
         if (!look.median)
             continue;
         if (look.repeats > 1)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/ui/shell/workspace.h"
+#include "ipc/methods.h"
 #include "store/run_progress.h"
 
 namespace lockstep::ui {
@@ -32,6 +33,16 @@ const core::RunStore &ShownRuns::storeOf(const RunLook &look) const {
 
 core::RunCurves &ShownRuns::curves() const {
     return m_workspace.curves();
+}
+
+std::vector<RunLook> ShownRuns::looksByMethod() const {
+    std::vector<RunLook> out = m_looks;
+    const auto place = [](const RunLook &look) {
+        const MethodSpec *method = findMethod(look.method.toStdString()); // null: a script's own word
+        return method ? method - methodTable.data() : std::ptrdiff_t(methodTable.size());
+    };
+    std::ranges::stable_sort(out, {}, place);
+    return out;
 }
 
 const core::Published *ShownRuns::published() const {

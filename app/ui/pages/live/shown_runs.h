@@ -27,6 +27,8 @@ public:
     void setPublishedWanted(bool wanted) { m_publishedWanted = wanted; }
 
     [[nodiscard]] const std::vector<RunLook> &looks() const { return m_looks; }
+    /// The same with the methods in their table's order, baseline first; runs of one method as they came.
+    [[nodiscard]] std::vector<RunLook> looksByMethod() const;
     [[nodiscard]] const RunLook *find(const QString &runId) const; ///< null: no such run
     [[nodiscard]] const core::RunStore &storeOf(const RunLook &look) const;
     [[nodiscard]] core::RunSet &runs() const;

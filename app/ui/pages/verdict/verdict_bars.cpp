@@ -38,10 +38,10 @@ QList<BarData> speedUpBars(const core::ResultTable &table) {
     return out;
 }
 
-QList<BarData> accuracyBars(const core::ResultTable &table) {
+QList<BarData> accuracyBars(const core::ResultTable &table, bool published) {
     QList<BarData> out;
     for (const core::ResultRow &row : table.rows)
-        if (row.testAccuracy)
+        if (row.testAccuracy && (published || !row.published))
             out.append({nameOf(row), methodColor(QString::fromStdString(row.method)), row.published,
                         *row.testAccuracy * 100, core::percent(row.testAccuracy), QString::fromStdString(row.kind)});
     return out;

@@ -10,7 +10,7 @@ namespace lockstep::ui {
 
 /// Speed-up of the total training time of each run that ran, and of each published one.
 [[nodiscard]] QList<BarData> speedUpBars(const core::ResultTable &table);
-/// Test accuracy in percent, where there is one.
-[[nodiscard]] QList<BarData> accuracyBars(const core::ResultTable &table);
+/// Test accuracy in percent, where there is one; the published ones too, or ours alone.
+[[nodiscard]] QList<BarData> accuracyBars(const core::ResultTable &table, bool published);
 
 } // namespace lockstep::ui

@@ -15,6 +15,7 @@
 #include "app/ui/pages/shared/run_nodes_card.h"
 #include "app/ui/pages/shared/run_nodes_view.h"
 #include "app/ui/pages/shared/use_model.h"
+#include "app/ui/pages/verdict/accuracy_card.h"
 #include "app/ui/pages/verdict/verdict_advice.h"
 #include "app/ui/pages/verdict/verdict_anatomy.h"
 #include "app/ui/pages/verdict/verdict_bars.h"
@@ -158,12 +159,8 @@ Card *VerdictPage::buildResults(QWidget *body) {
 }
 
 void VerdictPage::buildFigures() {
-    auto *accuracy = new Card(tr("Test accuracy"), m_figures);
-    accuracy->setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
-    m_accuracy = new BarChart(m_theme, QStringLiteral("test-accuracy"), accuracy);
-    m_accuracy->setAxisTitle(tr("test accuracy / %"));
-    m_accuracy->setEmptyText(tr("Accuracy appears with the first evaluation"));
-    accuracy->body()->addWidget(m_accuracy);
+    m_accuracy = new AccuracyCard(m_theme, m_figures);
+    connect(m_accuracy, &AccuracyCard::asked, this, &VerdictPage::refresh);
     auto *target = new Card(tr("Time to target"), m_figures);
     target->setToolTip(
         tr("Training time until the target was first met, interpolated between the ends of epochs; evaluation and "
@@ -182,7 +179,7 @@ void VerdictPage::buildFigures() {
     m_use = makeTable(m_theme, use, 0);
     m_use->setModel(m_useModel);
     use->body()->addWidget(m_use);
-    for (Card *card : {accuracy, target, m_notesCard})
+    for (Card *card : {static_cast<Card *>(m_accuracy), target, m_notesCard})
         m_figures->addLeft(card);
     for (Card *card : {classes, use})
         m_figures->addRight(card);
@@ -213,7 +210,7 @@ QString VerdictPage::sentence() const {
 }
 
 std::vector<ChartSource *> VerdictPage::charts() const {
-    std::vector<ChartSource *> out{m_speedUps, waterfall(), m_accuracy};
+    std::vector<ChartSource *> out{m_speedUps, waterfall(), m_accuracy->chart()};
     if (!m_anatomy->view()->runs().isEmpty())
         out.push_back(m_anatomy->view());
     if (!m_nodes->nodes()->isEmpty())
@@ -236,7 +233,7 @@ void VerdictPage::refresh() {
     m_fairnessCard->setFinding(fairnessFinding(judgement));
     m_bottlenecksCard->setFinding(boundsFinding(judgement));
     m_speedUps->setBars(speedUpBars(table));
-    m_accuracy->setBars(accuracyBars(table));
+    m_accuracy->show(table, m_workspace.openId());
     const bool published = std::ranges::any_of(table.rows, &core::ResultRow::published);
     for (const int column : {core::ResultModel::PublishedTime, core::ResultModel::PrintedSpeedUp})
         m_table->setColumnHidden(column, !published);
@@ -280,7 +277,7 @@ void VerdictPage::fitHeights() {
     }
     m_speedUps->setFixedHeight(std::max(140, m_speedUps->sizeHint().height()));
     m_difference->fitHeight();
-    m_accuracy->setFixedHeight(std::max(140, m_accuracy->sizeHint().height()));
+    m_accuracy->fitHeight();
 }
 
 } // namespace lockstep::ui

@@ -10,6 +10,7 @@ class QPushButton;
 class QTableView;
 
 namespace lockstep::ui {
+class AccuracyCard;
 class BarChart;
 class Card;
 class ChartSource;
@@ -49,6 +50,7 @@ public:
     [[nodiscard]] VerdictAdvice *fairness() const { return m_fairness; }
     [[nodiscard]] VerdictAdvice *bottlenecks() const { return m_bottlenecks; }
     [[nodiscard]] VerdictAnatomy *anatomy() const { return m_anatomy; }
+    [[nodiscard]] AccuracyCard *accuracy() const { return m_accuracy; }
     [[nodiscard]] VerdictTarget *target() const { return m_target; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
@@ -74,7 +76,8 @@ private:
     OpenResults &m_results;
     PageStack *m_stack;
     VerdictHead *m_head;
-    BarChart *m_speedUps, *m_accuracy;
+    BarChart *m_speedUps;
+    AccuracyCard *m_accuracy;
     VerdictDifference *m_difference;
     VerdictAdvice *m_fairness, *m_bottlenecks;
     Card *m_speedCard, *m_reservationsCard, *m_fairnessCard, *m_bottlenecksCard, *m_notesCard;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Live, Verdict and Runs over a finished experiment that lies on disk as a real one does.
 #include <QApplication>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -18,6 +19,7 @@
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/live/live_side.h"
 #include "app/ui/pages/plan/plan_page.h"
 #include "app/ui/pages/runs/runs_filter_line.h"
 #include "app/ui/pages/runs/runs_page.h"
@@ -85,6 +87,11 @@ private Q_SLOTS:
         openOnLive(m_id);
         QTRY_COMPARE(m_window->livePage()->lossChart()->isVisible(), true);
         QTRY_VERIFY(m_window->livePage()->lossChart()->drawnPoints() > 0);
+        for (const LineData &line : live()->lossChart()->lines())
+            QVERIFY2(line.style != Qt::DotLine,
+                     "published figures of another data set stand beside ours when asked for");
+        live()->side()->publishedBox()->setChecked(true);
+        live()->drawNow();
         QStringList labelled, dotted;
         for (const LineData &line : m_window->livePage()->lossChart()->lines()) {
             if (line.style == Qt::DotLine)
@@ -93,7 +100,8 @@ private Q_SLOTS:
                 labelled.append(line.name);
         }
         QCOMPARE(labelled, QStringList({"baseline", "DP ×2", "DDP ×2"}));
-        QVERIFY2(dotted.contains("publ. DDP ×8") && dotted.contains("publ. DP ×8"), qPrintable(dotted.join(',')));
+        QVERIFY2(dotted.contains("publ. DDP ×8 on MNIST") && dotted.contains("publ. DP ×8 on MNIST"),
+                 qPrintable(dotted.join(',')));
     }
 
     void durationsAreThoseOfTheLog() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Verdict's advice: what it says of an experiment on disk, and that one press asks the queue for the run that would tell more.
 #include <QAbstractItemModelTester>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -12,6 +13,7 @@
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/waterfall.h"
+#include "app/ui/pages/verdict/accuracy_card.h"
 #include "app/ui/pages/verdict/verdict_advice.h"
 #include "app/ui/pages/verdict/verdict_anatomy.h"
 #include "app/ui/pages/verdict/verdict_controls.h"
@@ -347,7 +349,7 @@ private Q_SLOTS:
         OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3, .ddpFactor = 1, .spread = 0.06});
         QVERIFY2(verdict.page.sentence().contains("DDP ×2: can't tell yet"), qPrintable(verdict.page.sentence()));
         QPushButton *button = verdict.page.settleButtons().front();
-        QVERIFY(button->isVisibleTo(&verdict.page) && button->isEnabled());
+        QTRY_VERIFY(button->isVisibleTo(&verdict.page) && button->isEnabled()); // shown in the next turn of the loop
         const QRegularExpressionMatch words =
             QRegularExpression(QStringLiteral("^Add (\\d+) repeats?, about \\d+ .*s$")).match(button->text());
         QVERIFY2(words.hasMatch(), qPrintable(button->text()));
@@ -366,6 +368,24 @@ private Q_SLOTS:
     void whatIsToldApartNeedsNoFurtherRepeats() {
         const OpenVerdict verdict(m_theme, {.epochs = 2, .repeats = 3});
         QVERIFY(verdict.page.settleButtons().isEmpty());
+    }
+
+    void accuraciesOfAnotherDataSetStandBesideOursWhenAskedForAndSaySo() {
+        const OpenVerdict verdict(m_theme, {.epochs = 2});
+        const AccuracyCard *card = verdict.page.accuracy();
+        const auto published = [&] {
+            const auto bars = card->chart()->bars();
+            return std::ranges::any_of(bars, &BarData::outlined);
+        };
+        QVERIFY(card->publishedBox()->isVisibleTo(&verdict.page) && !card->publishedBox()->isChecked());
+        QVERIFY(!card->chart()->bars().isEmpty() && !published());
+        QCOMPARE(card->chart()->axisTitle(), QStringLiteral("test accuracy / %"));
+        card->publishedBox()->click();
+        QVERIFY(published());
+        QCOMPARE(card->chart()->axisTitle(),
+                 QStringLiteral("test accuracy / %; published: of MNIST, another data set"));
+        card->publishedBox()->click();
+        QVERIFY(!published());
     }
 
     void theStepThatIsDrawnIsTheMedianRepeatsAndSaysWhich() {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/pages/verdict/accuracy_card.h"
+
+#include <QCheckBox>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "analysis/compare/result_table.h"
+#include "app/ui/charts/bar_chart.h"
+#include "app/ui/pages/verdict/verdict_bars.h"
+
+namespace lockstep::ui {
+
+AccuracyCard::AccuracyCard(const Theme &theme, QWidget *parent)
+    : Card(tr("Test accuracy"), parent), m_chart(new BarChart(theme, QStringLiteral("test-accuracy"), this)),
+      m_published(new QCheckBox(tr("Published figures"), this)) {
+    setToolTip(tr("Share of the test images classified rightly after the last epoch, each image once"));
+    m_published->setShortcut(QKeySequence(Qt::ALT | Qt::Key_P));
+    m_published->setToolTip(tr("The publication's accuracies beside these, dotted (Alt+P)"));
+    addTool(m_published);
+    m_chart->setEmptyText(tr("Accuracy appears with the first evaluation"));
+    body()->addWidget(m_chart);
+    connect(m_published, &QCheckBox::toggled, this, [this](bool wanted) {
+        m_wanted = wanted;
+        Q_EMIT asked();
+    });
+}
+
+void AccuracyCard::show(const core::ResultTable &table, const QString &open) {
+    if (open != m_open)
+        m_wanted.reset();
+    m_open = open;
+    const QString otherData = QString::fromStdString(core::publishedOnOtherData(table));
+    const bool published = m_wanted.value_or(otherData.isEmpty());
+    const QSignalBlocker quiet(m_published);
+    m_published->setChecked(published);
+    m_published->setVisible(
+        std::ranges::any_of(table.rows, [](const core::ResultRow &row) { return row.published && row.testAccuracy; }));
+    m_chart->setAxisTitle(published && !otherData.isEmpty()
+                              ? tr("test accuracy / %; published: of %1, another data set").arg(otherData)
+                              : tr("test accuracy / %"));
+    m_chart->setBars(accuracyBars(table, published));
+}
+
+void AccuracyCard::fitHeight() {
+    m_chart->setFixedHeight(std::max(140, m_chart->sizeHint().height()));
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/engine/rank_run.h"
+
+#include <iostream>
+#include <memory>
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/util/Exception.h>
+
+#include "ipc/file_system.h"
+#include "trainer/engine/process_facts.h"
+#include "trainer/engine/rank_session.h"
+#include "trainer/engine/stop_flag.h"
+#include "trainer/engine/training.h"
+
+namespace lockstep::trainer {
+namespace {
+
+/// One line out of what torch and c10d throw, whose texts come with backtraces.
+Error fromException(const RankEnvironment &env) {
+    std::string text;
+    try {
+        throw;
+    } catch (const c10::Error &error) {
+        text = error.what_without_backtrace();
+    } catch (const std::exception &error) {
+        text = error.what();
+    }
+    text = text.substr(0, text.find('\n'));
+    if (env.worldSize > 1)
+        return Error::failed("rank " + std::to_string(env.rank) + " lost the others or failed: " + text,
+                             "see what the other ranks say");
+    return Error::failed("training failed: " + text);
+}
+
+Result<void> writeSummary(const RunConfig &config, const Summary &summary) {
+    if (config.summary == "-") {
+        std::cout << toJson(summary) << std::endl;
+        return {};
+    }
+    return realFileSystem().writeAtomically(config.summary, toJson(summary) + "\n");
+}
+
+Result<int> train(const RunConfig &config, const RankEnvironment &env, const Placement &placement, FrameSender &frames,
+                  std::unique_ptr<Session> &session) {
+    auto opened = openSession(config, env, placement, frames);
+    if (!opened)
+        return fail(opened.error());
+    session = std::move(*opened);
+    keepFreedMemory();
+    Training training(*session);
+    const auto outcome = training.run();
+    if (!outcome)
+        return fail(outcome.error());
+    if (*outcome == Outcome::Stopped)
+        return exitStopped;
+    const Summary summary = training.summary();
+    if (env.rank == 0 && !config.summary.empty()) {
+        if (auto written = writeSummary(config, summary); !written)
+            return fail(written.error());
+    }
+    session->communicator->leave(); // rank 0 serves the store: it goes last
+    StateFrame done;
+    done.state = RunState::Done;
+    frames.send(done);
+    return exitDone;
+}
+
+void sendFailure(FrameSender &frames, const Error &error) {
+    StateFrame state;
+    state.state = RunState::Failed;
+    state.detail = error.message();
+    frames.send(state);
+}
+
+} // namespace
+
+Result<int> runRank(const RunConfig &config, const RankEnvironment &env, const Placement &placement,
+                    FrameSender &frames) {
+    Error error;
+    c10::OptionalDeviceGuard onDevice; // outlives the session: what goes with it asks for the thread's device
+    std::unique_ptr<Session> session; // destroyed after the reason is reported: the other ranks then report a lost peer
+    try {
+        if (const c10::Device device = placement.devices.front().device; device.is_cuda())
+            onDevice.reset_device(device);
+        const auto code = train(config, env, placement, frames, session);
+        if (code)
+            return *code;
+        error = code.error();
+    } catch (...) {
+        if (stop_flag::requested()) // the others stopped while this rank was on its way to them
+            return exitStopped;
+        error = fromException(env);
+    }
+    sendFailure(frames, error);
+    return fail(error);
+}
+
+} // namespace lockstep::trainer
