@@ -186,6 +186,29 @@ private Q_SLOTS:
         QCOMPARE(m_page->plan().runAt(0).repeats, 3);
     }
 
+    void quickFillsTheFieldsAndAnEditUnticksIt() {
+        const QString images = line("train_samples")->text(), epochs = line("epochs")->text();
+        m_page->quickBox()->click();
+        QCOMPARE(line("epochs")->text(), QStringLiteral("3"));
+        QCOMPARE(line("train_samples")->text(), QStringLiteral("12800"));
+        m_page->quickBox()->click();
+        QCOMPARE(line("epochs")->text(), epochs);
+        QCOMPARE(line("train_samples")->text(), images);
+        type("epochs", "7");
+        m_page->quickBox()->click();
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 3);
+        QVERIFY(m_page->choose(QStringLiteral("mnist-backends"))); // stays for another recipe
+        QVERIFY(m_page->quickBox()->isChecked());
+        QVERIFY(m_page->choose(QStringLiteral("lenet-dp-vs-ddp")));
+        type("epochs", "8"); // what is typed is what runs
+        QVERIFY(!m_page->quickBox()->isChecked());
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 8);
+        QCOMPARE(m_page->plan().runAt(0).config.trainSamples, 12800);
+        QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
+        m_page->startButton()->click();
+        QVERIFY(!asked.front().front().value<core::StartRequest>().quick);
+    }
+
     void aMistakeIsMarkedAtItsFieldInWordsAndNothingCanStart() {
         type("batch_size", "63");
         const FormField *field = m_page->form()->field("batch_size");
