@@ -112,7 +112,7 @@ void ExperimentFollower::reread() {
     m_runs.follow(m_experiment);
     if (changed)
         Q_EMIT experimentChanged();
-    if (m_experiment.over() && !owned)
+    if (m_experiment.over() && !owned && !m_heldElsewhere) // that its holder has ended shows in no file
         m_poll.stop();
     else if (!m_poll.isActive()) // resumed
         m_poll.start();

@@ -234,6 +234,20 @@ std::vector<QueueRequest> retriesOf(const Experiment &experiment, const std::vec
     return out;
 }
 
+std::vector<QueueRequest> retriesOfDropped(const Experiment &experiment) {
+    std::vector<QueueRequest> out;
+    for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
+        const ExperimentEntry &entry = experiment.entries[i];
+        if (entry.state != EntryState::Stopped || !entry.run.empty() || !entry.planned.runnable())
+            continue;
+        QueueRequest &request = out.emplace_back();
+        request.kind = QueueRequest::Kind::Retry;
+        request.entry = int(i);
+        request.alone = entry.alone;
+    }
+    return out;
+}
+
 std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment) {
     std::vector<int> out = experiment.currents();
     std::erase_if(out, [&](int current) {

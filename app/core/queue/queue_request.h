@@ -50,6 +50,8 @@ struct QueueRequest {
 /// experiment.
 [[nodiscard]] std::vector<QueueRequest> retriesOf(const Experiment &experiment, const std::vector<std::string> &runs,
                                                   bool alone);
+/// The same for the entries that a stop took out of the queue before they began.
+[[nodiscard]] std::vector<QueueRequest> retriesOfDropped(const Experiment &experiment);
 /// The running entries that the request stops.
 [[nodiscard]] std::vector<int> stopsCurrents(const QueueRequest &request, const Experiment &experiment);
 

@@ -67,10 +67,12 @@ ConsoleDrawer::ConsoleDrawer(Theme &theme, Workspace &workspace, QWidget *parent
     m_head->setObjectName(QStringLiteral("drawerHead"));
     m_head->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_head->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_J));
+    m_head->setProperty("verb", tr("Show the console"));
     m_head->setToolTip(tr("What every rank and the agent wrote (Ctrl+J)"));
     connect(m_head, &QToolButton::clicked, this, [this] { setUnfolded(!m_unfolded); });
     m_alertsHead = new QToolButton(this);
     m_alertsHead->setObjectName(QStringLiteral("drawerHead"));
+    m_alertsHead->setProperty("verb", tr("Show the alerts"));
     m_alertsHead->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_alertsHead->setCheckable(true);
     m_alertsHead->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_J));

@@ -76,9 +76,15 @@ void FollowedWork::clearOpen() {
     m_run.reset();
 }
 
+/// Who leaves an experiment gives its control up: another window need not ask for it.
 void FollowedWork::dropUnused() {
-    std::erase_if(m_followers,
-                  [this](const auto &follower) { return follower.get() != m_open && follower.get() != m_running; });
+    std::erase_if(m_followers, [this](const auto &follower) {
+        if (follower.get() == m_open || follower.get() == m_running)
+            return false;
+        if (follower->holder() && follower->holder()->isMe())
+            core::releaseControl(follower->experiment().id);
+        return true;
+    });
 }
 
 Result<void> FollowedWork::open(const QString &id) {

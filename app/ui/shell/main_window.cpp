@@ -24,6 +24,7 @@
 #include "app/ui/pages/verdict/verdict_page.h"
 #include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/console_drawer.h"
+#include "app/ui/shell/earlier_banner.h"
 #include "app/ui/shell/export_menu.h"
 #include "app/ui/shell/rail.h"
 #include "app/ui/shell/shortcut_sheet.h"
@@ -65,7 +66,12 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     auto *middle = new QHBoxLayout;
     middle->setSpacing(0);
     middle->addWidget(m_rail);
-    middle->addWidget(m_pages, 1);
+    m_banner = new EarlierBanner(workspace, m_strip->watchAction(), centre);
+    auto *shown = new QVBoxLayout;
+    shown->setSpacing(0);
+    shown->addWidget(m_banner);
+    shown->addWidget(m_pages, 1);
+    middle->addLayout(shown, 1);
     rows->addLayout(middle, 1);
     rows->addWidget(m_drawer);
     setCentralWidget(centre);
@@ -121,9 +127,13 @@ void MainWindow::connectPages() {
         if (std::exchange(m_startPressed, false))
             showPage(Page::Live);
     });
-    connect(&m_workspace, &Workspace::failed, this, [this](const QString &sentence) {
-        m_startPressed = false;
-        m_strip->showMessage(sentence);
+    connect(&m_workspace, &Workspace::failed, m_strip, &StatusStrip::showMessage);
+    connect(&m_workspace.starter(), &ExperimentStarter::failed, this, [this](const QString &sentence) {
+        const bool planned = std::exchange(m_startPressed, false);
+        if (planned)
+            m_plan->setStartError(sentence);
+        if (!planned || page() != Page::Plan) // where nobody would see it
+            m_strip->showMessage(sentence);
     });
     auto *sheet = new QShortcut(QKeySequence::HelpContents, this);
     connect(sheet, &QShortcut::activated, this, &MainWindow::showShortcuts);
@@ -136,6 +146,7 @@ void MainWindow::connectPages() {
 void MainWindow::showPage(Page page) {
     m_rail->setCurrent(int(page));
     m_pages->setCurrentIndex(int(page));
+    m_banner->setPageShowsOpen(page == Page::Live || page == Page::Verdict);
     if (page == Page::Plan)
         m_plan->startButton()->setFocus();
     else if (page == Page::Runs)

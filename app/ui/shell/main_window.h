@@ -12,6 +12,7 @@ class QStackedWidget;
 namespace lockstep::ui {
 class ChartSource;
 class ConsoleDrawer;
+class EarlierBanner;
 class ExportMenu;
 class LabPage;
 class LivePage;
@@ -61,6 +62,7 @@ private:
     Workspace &m_workspace;
     Rail *m_rail;
     StatusStrip *m_strip;
+    EarlierBanner *m_banner;
     QStackedWidget *m_pages;
     ConsoleDrawer *m_drawer;
     PlanPage *m_plan;

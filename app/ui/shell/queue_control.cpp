@@ -22,6 +22,11 @@ QString QueueControl::me() {
 }
 
 void QueueControl::stop() {
+    if (m_strip.showsLab()) {
+        if (const Result<void> asked = core::stopRunningLab(); !asked)
+            Q_EMIT failed(QString::fromStdString(asked.error().message()));
+        return;
+    }
     core::ExperimentFollower *follower = m_work.onStrip();
     if (follower && !follower->experiment().over())
         m_underWay.ask(Deed::Stop, idOf(*follower), tr("Stopping %1…").arg(currentsOf(*follower)),
@@ -82,6 +87,57 @@ void QueueControl::ask(core::QueueRequest request) {
         request.kind == core::QueueRequest::Kind::Retry || request.kind == core::QueueRequest::Kind::Resume;
     if (goesOn && follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
         takeUp();
+}
+
+core::Asked QueueControl::askAll(core::ExperimentFollower &follower, std::vector<core::QueueRequest> requests,
+                                 const std::function<void(const Error &)> &other) {
+    std::vector<std::unique_ptr<core::Request>> underWay;
+    for (core::QueueRequest &request : requests) {
+        request.by = me().toStdString();
+        core::Asked asked = follower.ask(request);
+        if (!asked && &request == &requests.front())
+            return asked;
+        if (!asked) { // what was taken before it still wants an owner
+            other(asked.error());
+            break;
+        }
+        if (*asked)
+            underWay.push_back(std::move(*asked));
+    }
+    return underWay.empty() ? core::Asked() : std::make_unique<core::RequestGroup>(std::move(underWay));
+}
+
+void QueueControl::skipCurrents() {
+    const core::ExperimentFollower *follower = m_work.onStrip();
+    if (!follower)
+        return;
+    std::vector<core::QueueRequest> requests;
+    for (const int current : follower->experiment().currents()) {
+        core::QueueRequest &request = requests.emplace_back();
+        request.kind = core::QueueRequest::Kind::Skip;
+        request.entry = current;
+    }
+    askInTurn(std::move(requests), tr("Stopping %1…").arg(currentsOf(*follower)));
+}
+
+void QueueControl::bringBack() {
+    const core::ExperimentFollower *follower = m_work.onStrip();
+    if (!follower)
+        return;
+    askInTurn(core::retriesOfDropped(follower->experiment()), tr("Queueing the dropped runs again…"));
+    if (follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
+        takeUp();
+}
+
+void QueueControl::askInTurn(std::vector<core::QueueRequest> requests, const QString &sentence) {
+    core::ExperimentFollower *follower = m_work.onStrip();
+    if (requests.empty() || !follower || asking(Deed::Stop))
+        return;
+    claim();
+    (void)m_underWay.ask(Deed::ChangeQueue, idOf(*follower), sentence, [&] {
+        return askAll(*follower, std::move(requests),
+                      [this](const Error &error) { Q_EMIT failed(QString::fromStdString(error.message())); });
+    });
 }
 
 } // namespace lockstep::ui

@@ -3,9 +3,15 @@
 #include <QObject>
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 #include "app/ui/shell/requests_under_way.h"
 #include "queue/queue_request.h"
+
+namespace lockstep::core {
+class ExperimentFollower;
+}
 
 namespace lockstep::ui {
 class ExperimentStarter;
@@ -20,6 +26,8 @@ public:
     QueueControl(FollowedWork &work, const StripState &strip, ExperimentStarter &starter, QObject *parent = nullptr);
 
     void stop();
+    void skipCurrents(); ///< stops what runs now, and the queue goes on
+    void bringBack();    ///< the runs that a stop has dropped
     /// Has its run record the next steps for Perfetto; where they lie, its console tells.
     void trace(std::int64_t steps);
     /// Sends a request to its queue. Queueing again without an owner also resumes the queue.
@@ -32,12 +40,17 @@ public:
     void setMayControl(bool may) { m_mayControl = may; }
     /// Who asks, as others read it: "lockstep on box".
     [[nodiscard]] static QString me();
+    /// All in their order, as one request; `other` is told of one that is refused after the first was taken.
+    [[nodiscard]] static core::Asked askAll(core::ExperimentFollower &follower,
+                                            std::vector<core::QueueRequest> requests,
+                                            const std::function<void(const Error &)> &other);
 
 Q_SIGNALS:
     void failed(const QString &sentence);
 
 private:
     void claim();
+    void askInTurn(std::vector<core::QueueRequest> requests, const QString &sentence);
 
     FollowedWork &m_work;
     const StripState &m_strip;

@@ -10,9 +10,11 @@
 #include <QToolButton>
 
 #include "app/ui/shell/queue_panel.h"
+#include "app/ui/shell/stop_question.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "app/ui/widgets/elided_label.h"
 #include "app/ui/widgets/progress_bar.h"
 
 namespace lockstep::ui {
@@ -25,9 +27,9 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     auto *layout = new QHBoxLayout(this);
     layout->setContentsMargins(5 * grid, 0, 2 * grid, 0);
     layout->setSpacing(2 * grid);
-    m_title = makeLabel({}, "cardTitle", this);
+    m_title = new ElidedLabel("cardTitle", 16 * grid, this);
     m_run = makeLabel({}, "secondary", this);
-    m_name = makeLabel({}, "cardTitle", this);
+    m_name = new ElidedLabel("cardTitle", 8 * grid, this);
     m_epoch = makeLabel({}, "secondary", this);
     m_bar = new ProgressBar(theme, this);
     m_bar->setFixedWidth(16 * grid);
@@ -35,7 +37,7 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     m_percent->setFont(Theme::figures(Type::Body));
     m_left = makeLabel({}, "secondary", this);
     m_left->setFont(Theme::figures(Type::Body));
-    m_state = makeLabel({}, "secondary", this);
+    m_state = new ElidedLabel("secondary", 8 * grid, this);
     m_message = makeLabel({}, "wrong", this);
     m_message->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_message->setWordWrap(true); // two lines fit
@@ -46,10 +48,10 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
     m_dismiss->setAccessibleName(tr("Dismiss the message"));
     m_dismiss->hide();
     connect(m_dismiss, &QToolButton::clicked, this, [this] { showMessage({}); });
-    for (QLabel *label : {m_title, m_run, m_name, m_epoch})
+    for (QLabel *label : std::initializer_list<QLabel *>{m_title, m_run, m_name, m_epoch})
         layout->addWidget(label);
     layout->addWidget(m_bar);
-    for (QLabel *label : {m_percent, m_left, m_state})
+    for (QLabel *label : std::initializer_list<QLabel *>{m_percent, m_left, m_state})
         layout->addWidget(label);
     layout->addWidget(m_message, 1);
     layout->addWidget(m_dismiss);
@@ -86,13 +88,21 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     connect(m_takeUp, &QPushButton::clicked, &m_control, &QueueControl::takeUp);
     m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
                   tr("Running, waiting and finished runs: move, skip, run again (Ctrl+Shift+Q)"));
+    m_queue->setProperty("verb", tr("Open the queue"));
     connect(m_queue, &QPushButton::clicked, this, &StatusStrip::showQueue);
     m_pause = add(tr("Pause"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P), {});
     connect(m_pause, &QPushButton::clicked, this, &StatusStrip::togglePause);
-    m_stop = add(tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period),
-                 tr("Stops all ranks after the same step and drops the rest of the queue (Ctrl+.)"));
+    m_bringBack = add({}, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_B),
+                      tr("Queues the runs again that a stop has dropped (Ctrl+Shift+B)"));
+    connect(m_bringBack, &QPushButton::clicked, &m_control, &QueueControl::bringBack);
+    m_stop = add(tr("Stop"), QKeySequence(Qt::CTRL | Qt::Key_Period), {});
     m_stop->setObjectName(QStringLiteral("danger"));
-    connect(m_stop, &QPushButton::clicked, &m_control, &QueueControl::stop);
+    connect(m_stop, &QPushButton::clicked, this, [this] { stopOrAsk(this, m_status, m_control); });
+    m_watch = new QAction(tr("Watch the running one"), this);
+    m_watch->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W));
+    m_watch->setToolTip(tr("Opens the experiment that runs now (Ctrl+Shift+W)"));
+    addAction(m_watch);
+    connect(m_watch, &QAction::triggered, this, &StatusStrip::showRunning);
     constexpr int steps = 20;
     m_trace = new QAction(tr("Trace the next %1 steps").arg(steps), this);
     m_trace->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R));
@@ -165,17 +175,25 @@ void StatusStrip::refresh() {
                                                        : QString());
     const QString link = m_status.linkSentence();
     setToolTip(link);
+    m_watch->setEnabled(!elsewhere.isEmpty());
     m_stop->setVisible(strip.active);
+    const bool lab = m_status.showsLab();
+    setWords(m_stop, lab ? tr("Stop the lab") : elsewhere.isEmpty() ? tr("Stop") : tr("Stop the running one"));
+    m_stop->setToolTip(stopTip(strip));
+    const int dropped = strip.active ? 0 : m_status.droppedRuns();
+    m_bringBack->setVisible(dropped > 0 && heldBy.isEmpty() && !m_starter.starting());
+    m_bringBack->setEnabled(!m_control.asking(Deed::ChangeQueue));
+    setWords(m_bringBack, dropped == 1 ? tr("Bring back 1 run") : tr("Bring back %1 runs").arg(dropped));
     const bool stopping = m_control.asking(Deed::Stop);
-    m_trace->setEnabled(running && !m_control.asking(Deed::Trace));
-    m_stop->setEnabled(heldBy.isEmpty() && !stopping);
-    m_pause->setVisible(strip.active && m_status.queue().rowCount() > 1);
+    m_trace->setEnabled(running && !lab && !m_control.asking(Deed::Trace));
+    m_stop->setEnabled((heldBy.isEmpty() || lab) && !stopping);
+    m_pause->setVisible(strip.active && !lab && m_status.queue().rowCount() > 1);
     m_pause->setEnabled(heldBy.isEmpty() && !stopping && !m_control.asking(Deed::ChangeQueue));
     setWords(m_pause, paused ? tr("Resume") : tr("Pause"));
     m_pause->setToolTip(paused ? tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy)
                                : tr("The current run continues, and no further one starts (Ctrl+Shift+P)"));
     m_queue->setVisible(m_status.queue().rowCount() > 1);
-    m_takeOver->setVisible(!heldBy.isEmpty() && (strip.active || strip.orphaned));
+    m_takeOver->setVisible(!heldBy.isEmpty()); // one that is over may be added to
     m_takeOver->setEnabled(!m_control.asking(Deed::TakeOver));
     m_takeOver->setToolTip(
         tr("Read-only here: %1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)")
@@ -190,6 +208,18 @@ void StatusStrip::refresh() {
                                                               : p.textMuted;
     setCursor(elsewhere.isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
     update();
+}
+
+QString StatusStrip::stopTip(const core::ExperimentModel::Strip &strip) const {
+    if (m_status.showsLab())
+        return tr("Stops the lab; what it has measured so far is not kept (Ctrl+.)");
+    const int waiting = m_status.queuedRuns();
+    const QString what =
+        strip.run.isEmpty() ? strip.title : QStringLiteral("%1 (%2, %3)").arg(strip.name, strip.run, strip.title);
+    const QString drops = waiting == 0   ? QString()
+                          : waiting == 1 ? tr("; asks before it drops the queued run")
+                                         : tr("; asks before it drops the %1 queued runs").arg(waiting);
+    return tr("Stops %1 after the same step on all ranks%2 (Ctrl+.)").arg(what, drops);
 }
 
 void StatusStrip::paintEvent(QPaintEvent *event) {

@@ -2,6 +2,8 @@
 #pragma once
 #include <QFrame>
 
+#include "models/experiment_model.h"
+
 class QAction;
 class QHBoxLayout;
 class QLabel;
@@ -9,6 +11,7 @@ class QPushButton;
 class QToolButton;
 
 namespace lockstep::ui {
+class ElidedLabel;
 class ExperimentStarter;
 class ProgressBar;
 class QueueControl;
@@ -27,6 +30,7 @@ public:
     [[nodiscard]] QPushButton *pauseButton() const { return m_pause; }
     [[nodiscard]] QPushButton *queueButton() const { return m_queue; }
     [[nodiscard]] QPushButton *takeOverButton() const { return m_takeOver; }
+    [[nodiscard]] QAction *watchAction() const { return m_watch; } ///< while another experiment runs than is open
     [[nodiscard]] QueuePanel *queuePanel() const { return m_panel; }
     /// A failure in words, until it is dismissed or something starts.
     void showMessage(const QString &sentence);
@@ -43,16 +47,18 @@ private:
     void buildButtons(QHBoxLayout *layout);
     void showQueue();
     void togglePause();
+    [[nodiscard]] QString stopTip(const core::ExperimentModel::Strip &strip) const;
 
     Theme &m_theme;
     StripState &m_status;
     QueueControl &m_control;
     ExperimentStarter &m_starter;
-    QLabel *m_title, *m_run, *m_name, *m_epoch, *m_percent, *m_left, *m_state, *m_message;
+    ElidedLabel *m_title, *m_name, *m_state;
+    QLabel *m_run, *m_epoch, *m_percent, *m_left, *m_message;
     ProgressBar *m_bar;
-    QAction *m_trace;
+    QAction *m_trace, *m_watch;
     QToolButton *m_dismiss;
-    QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver;
+    QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver, *m_bringBack;
     QueuePanel *m_panel;
     QColor m_dot;
 };

@@ -4,6 +4,7 @@
 #include "app/ui/shell/followed_work.h"
 #include "app/ui/shell/request_words.h"
 #include "base/format.h"
+#include "ipc/clock.h"
 #include "store/run_progress.h"
 #include "store/unheard.h"
 
@@ -21,9 +22,40 @@ StripState::StripState(FollowedWork &work, QObject *parent) : QObject(parent), m
             Q_EMIT changed();
     });
     connect(&m_queue, &core::ExperimentModel::changed, this, &StripState::changed);
+    connect(&m_work, &FollowedWork::looked, this, &StripState::lookForLab);
+    lookForLab();
+}
+
+void StripState::lookForLab() {
+    std::optional<core::LabProgress> lab = m_work.running() ? std::nullopt : core::runningLab();
+    if (lab == m_lab)
+        return;
+    m_lab = std::move(lab);
+    Q_EMIT changed();
+}
+
+bool StripState::showsLab() const {
+    return m_lab && !m_work.running() && !ofWork().active;
 }
 
 core::ExperimentModel::Strip StripState::now() const {
+    return showsLab() ? ofLab() : ofWork();
+}
+
+core::ExperimentModel::Strip StripState::ofLab() const {
+    core::ExperimentModel::Strip out;
+    out.title = tr("Lab");
+    out.name = QString::fromStdString(m_lab->what);
+    out.state = tr("measuring");
+    out.fraction = out.overall = m_lab->fraction;
+    out.active = true;
+    const double tookS = double(SystemClock().wallUs() - m_lab->startWallUs) / 1e6;
+    if (m_lab->fraction > 0.02 && m_lab->startWallUs > 0) // before, it is a guess
+        out.left = tr("%1 left").arg(core::timeLeft(tookS * (1 - m_lab->fraction) / m_lab->fraction));
+    return out;
+}
+
+core::ExperimentModel::Strip StripState::ofWork() const {
     if (m_queue.follower())
         return m_queue.strip();
     core::ExperimentModel::Strip out;
@@ -78,6 +110,16 @@ QString StripState::lostNodes() const {
 QString StripState::heldBy() const {
     const core::ExperimentFollower *follower = m_queue.follower();
     return follower && follower->readOnly() ? QString::fromStdString(follower->holder()->title()) : QString();
+}
+
+int StripState::queuedRuns() const {
+    const core::ExperimentFollower *follower = m_queue.follower();
+    return follower ? int(follower->experiment().queued().size()) : 0;
+}
+
+int StripState::droppedRuns() const {
+    const core::ExperimentFollower *follower = m_queue.follower();
+    return follower ? int(core::retriesOfDropped(follower->experiment()).size()) : 0;
 }
 
 QString StripState::runningElsewhere() const {

@@ -2,6 +2,9 @@
 #pragma once
 #include <QObject>
 
+#include <optional>
+
+#include "lab/lab_job.h"
 #include "models/experiment_model.h"
 
 namespace lockstep::ui {
@@ -14,6 +17,8 @@ public:
     explicit StripState(FollowedWork &work, QObject *parent = nullptr);
 
     [[nodiscard]] core::ExperimentModel::Strip now() const;
+    /// It speaks of a lab, since no experiment runs.
+    [[nodiscard]] bool showsLab() const;
     /// The experiment on the strip and its queue.
     [[nodiscard]] core::ExperimentModel &queue() { return m_queue; }
     [[nodiscard]] QString id() const;           ///< of the experiment, or of the run by itself
@@ -22,6 +27,8 @@ public:
     [[nodiscard]] QString lostNodes() const;    ///< of several nodes, while a link between them is lost; else empty
     /// "lockstep on box (pid 123)" while another viewer holds control; empty otherwise.
     [[nodiscard]] QString heldBy() const;
+    [[nodiscard]] int queuedRuns() const;  ///< that wait behind what runs
+    [[nodiscard]] int droppedRuns() const; ///< that a stop took out of the queue before they began
     /// The strip speaks of another experiment than the open one; its id.
     [[nodiscard]] QString runningElsewhere() const;
 
@@ -30,9 +37,13 @@ Q_SIGNALS:
 
 private:
     [[nodiscard]] const core::RunStore *currentRun() const;
+    [[nodiscard]] core::ExperimentModel::Strip ofWork() const;
+    [[nodiscard]] core::ExperimentModel::Strip ofLab() const;
+    void lookForLab();
 
     FollowedWork &m_work;
     core::ExperimentModel m_queue;
+    std::optional<core::LabProgress> m_lab; ///< looked for while no experiment runs
 };
 
 } // namespace lockstep::ui

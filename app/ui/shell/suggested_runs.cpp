@@ -44,14 +44,14 @@ QString SuggestedRuns::whyNotTry() const {
     const core::ExperimentFollower *open = m_work.opened(), *running = m_work.running();
     if (!open)
         return tr("A single run has no queue: open its experiment");
-    if (open->readOnly())
-        return tr("This window is read-only, since %1 controls the experiment: take over first")
-            .arg(QString::fromStdString(open->holder()->title()));
     if (m_underWay.has(Deed::ChangeQueue, idOf(*open)) || m_underWay.has(Deed::Stop, idOf(*open)))
         return tr("The queue hasn't answered the previous request yet");
     if (running && running != open)
         return tr("%1 is running now: both would be slower, and neither would be measured fairly")
             .arg(QString::fromStdString(running->experiment().title));
+    if (open->readOnly())
+        return tr("This window is read-only, since %1 controls the experiment: take over first")
+            .arg(QString::fromStdString(open->holder()->title()));
     return {};
 }
 
@@ -68,21 +68,10 @@ void SuggestedRuns::tryRun(const core::SuggestedRun &run) {
     else if (requests.empty())
         return Q_EMIT failed(tr("%1: its runs are already queued again, or belong to another experiment")
                                  .arg(QString::fromStdString(run.name)));
-    const auto askAll = [&]() -> core::Asked {
-        std::vector<std::unique_ptr<core::Request>> underWay;
-        for (core::QueueRequest &request : requests) {
-            request.by = QueueControl::me().toStdString();
-            core::Asked asked = open->ask(request);
-            if (!asked && &request == &requests.front())
-                return asked;
-            if (!asked) { // what was taken before it still wants an owner
-                Q_EMIT failed(QString::fromStdString(asked.error().message()));
-                break;
-            }
-            if (*asked)
-                underWay.push_back(std::move(*asked));
-        }
-        return underWay.empty() ? core::Asked() : std::make_unique<core::RequestGroup>(std::move(underWay));
+    const auto askAll = [&] {
+        return QueueControl::askAll(*open, std::move(requests), [this](const Error &error) {
+            Q_EMIT failed(QString::fromStdString(error.message()));
+        });
     };
     const QString words = tr("Queueing %1…").arg(namedOn(QString::fromStdString(run.name), open->queueHost()));
     if (!m_underWay.ask(Deed::ChangeQueue, idOf(*open), words, askAll))

@@ -16,7 +16,6 @@ Workspace::Workspace(QObject *parent) : QObject(parent), m_history(std::make_uni
     connect(&m_results, &OpenResults::changed, this, &Workspace::resultsChanged);
     connect(&m_starter, &ExperimentStarter::started, this, &Workspace::follow);
     connect(&m_work, &FollowedWork::refused, this, &Workspace::failed);
-    connect(&m_starter, &ExperimentStarter::failed, this, &Workspace::failed);
     connect(&m_control, &QueueControl::failed, this, &Workspace::failed);
     connect(&m_suggested, &SuggestedRuns::failed, this, &Workspace::failed);
     connect(&m_runHistory, &core::RunHistory::listed, m_history.get(),

@@ -144,6 +144,7 @@ std::vector<std::pair<QString, LiveCard *>> LivePage::optionalCards() const {
 void LivePage::buildTools() {
     m_sideButton = new QToolButton(this);
     m_sideButton->setText(tr("Runs"));
+    m_sideButton->setProperty("verb", tr("Show or hide the runs"));
     m_sideButton->setCheckable(true);
     m_sideButton->setChecked(true);
     m_sideButton->setShortcut(QKeySequence(Qt::ALT | Qt::Key_R));
@@ -152,6 +153,7 @@ void LivePage::buildTools() {
 
     m_chartsButton = new QToolButton(this);
     m_chartsButton->setText(tr("Charts"));
+    m_chartsButton->setProperty("verb", tr("Choose charts"));
     m_chartsButton->setShortcut(QKeySequence(Qt::ALT | Qt::Key_H));
     m_chartsButton->setToolTip(tr("Which charts show (Alt+H)"));
     m_chartsButton->setPopupMode(QToolButton::InstantPopup);

@@ -2,6 +2,7 @@
 #include "app/ui/pages/plan/plan_draft.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "experiment/run_names.h"
@@ -66,6 +67,43 @@ std::optional<std::string> PlanDraft::value(const FieldSpec &field) const {
 }
 
 void PlanDraft::set(const FieldSpec &field, const std::string &value) {
+    change(field, value);
+    if (m_beforeQuick.contains(field.key))
+        endQuick();
+}
+
+void PlanDraft::endQuick() {
+    m_quick = false;
+    m_beforeQuick.clear();
+}
+
+void PlanDraft::setQuick(bool on) {
+    if (on == m_quick)
+        return;
+    m_quick = on;
+    if (on) {
+        fillQuick("train_samples", quickVariant().trainSamples);
+        fillQuick("epochs", quickVariant().epochs);
+        return;
+    }
+    for (const auto &[key, before] : std::exchange(m_beforeQuick, {}))
+        if (before)
+            m_changes[key] = *before;
+        else
+            m_changes.erase(key);
+}
+
+/// Less than that stays as it is; 0 images are all there are.
+void PlanDraft::fillQuick(const char *key, std::int64_t most) {
+    const FieldSpec &field = *findField(key);
+    const auto changed = m_changes.find(key);
+    m_beforeQuick[key] = changed == m_changes.end() ? std::nullopt : std::optional(changed->second);
+    const std::int64_t now = QString::fromStdString(value(field).value_or("")).toLongLong();
+    if (now <= 0 || now > most)
+        change(field, std::to_string(most));
+}
+
+void PlanDraft::change(const FieldSpec &field, const std::string &value) {
     m_changes.erase(std::string(field.key));
     if (this->value(field) != value)
         m_changes[std::string(field.key)] = value;
@@ -74,6 +112,7 @@ void PlanDraft::set(const FieldSpec &field, const std::string &value) {
 void PlanDraft::reset() {
     m_changes.clear();
     m_without.clear();
+    endQuick();
 }
 
 std::vector<Method> PlanDraft::methods() const {
@@ -142,7 +181,7 @@ tl::expected<core::Plan, std::vector<Error>> PlanDraft::plan(const MachineFacts 
     if (recipe.runs.empty())
         errors.push_back(Error::badArgument("no method is chosen", "tick at least one", "method"));
     core::PlanOptions options;
-    options.quick = quick;
+    options.quick = m_quick;
     options.repeats = repeats;
     options.sideBySide = sideBySide;
     options.orderSeed = recipe.orderSeed.value_or(orderSeed);

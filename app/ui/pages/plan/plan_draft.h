@@ -43,7 +43,13 @@ public:
     [[nodiscard]] bool hasMethod(Method method) const { return !m_without.contains(method); }
     void setMethod(Method method, bool on);
 
-    bool quick = false;
+    /// Fills in what the recipe's quick variant says: images and epochs; off puts back what stood there. An edit of one of these
+    /// ends it and keeps the other.
+    void setQuick(bool on);
+    void endQuick(); ///< keeps what it filled in
+    [[nodiscard]] bool isQuick() const { return m_quick; }
+    [[nodiscard]] core::QuickVariant quickVariant() const { return m_recipe.quick.value_or(core::QuickVariant{}); }
+
     std::optional<int> repeats;                ///< absent: the recipe's
     std::optional<core::WidthGoal> untilWidth; ///< absent: the recipe's, unless `repeats` says how many
     int sideBySide = 1;                        ///< runs that may go at once, on devices of their own
@@ -58,10 +64,15 @@ public:
 
 private:
     [[nodiscard]] bool losesReference() const;
+    void change(const FieldSpec &field, const std::string &value);
+    void fillQuick(const char *key, std::int64_t most);
 
     core::Recipe m_recipe;
     std::map<std::string, std::string, std::less<>> m_changes; ///< key → text
     std::set<Method> m_without;
+    bool m_quick = false;
+    std::map<std::string, std::optional<std::string>, std::less<>>
+        m_beforeQuick; ///< key → what was changed to; absent: nothing
 };
 
 /// "8 × H100: baseline 73.0 s, DDP ×8 26.1 s, DP ×8 161 s" as published; empty without published figures.

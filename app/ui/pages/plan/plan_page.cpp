@@ -43,7 +43,10 @@ void PlanPage::connectParts() {
         m_settings->begin(draft);
         m_recipes->refresh();
     });
-    connect(m_settings, &SettingsCard::edited, this, &PlanPage::refresh);
+    connect(m_settings, &SettingsCard::edited, this, [this] {
+        setStartError({}); // mended, perhaps
+        refresh();
+    });
     connect(m_places, &PlanPlaces::changed, this, &PlanPage::restyle);
     connect(m_places, &PlanPlaces::allowed, this, &PlanPage::start);
     connect(m_places, &PlanPlaces::nodesWanted, this, &PlanPage::nodesWanted);
@@ -116,9 +119,10 @@ void PlanPage::showMistakes(std::vector<Error> wrong, const core::Plan *plan) {
 void PlanPage::start() {
     if (!m_valid || m_workspace.starter().starting() || !m_places->mayStart())
         return;
+    setStartError({});
     core::StartRequest request;
     request.recipe = m_draft.effective();
-    request.quick = m_draft.quick;
+    request.quick = m_draft.isQuick();
     request.repeats = m_draft.repeats;
     if (!m_draft.recipe().orderSeed)
         request.orderSeed =
@@ -126,6 +130,10 @@ void PlanPage::start() {
     request.sideBySide = m_draft.sideBySide;
     request.queueOn = queuePlace()->host().toStdString();
     Q_EMIT startRequested(request);
+}
+
+void PlanPage::setStartError(const QString &sentence) {
+    m_planned->setStartError(sentence);
 }
 
 void PlanPage::restyle() {

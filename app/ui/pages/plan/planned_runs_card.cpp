@@ -125,8 +125,21 @@ void PlannedRunsCard::setSummary(const QString &words) {
 }
 
 void PlannedRunsCard::setMistakes(const QStringList &sentences) {
-    m_mistakes->setText(sentences.join(QLatin1Char('\n')));
-    m_mistakes->setVisible(!sentences.isEmpty());
+    m_sentences = sentences;
+    showMistakes();
+}
+
+void PlannedRunsCard::setStartError(const QString &sentence) {
+    m_startError = sentence;
+    showMistakes();
+}
+
+void PlannedRunsCard::showMistakes() {
+    QStringList all = m_sentences;
+    if (!m_startError.isEmpty())
+        all.append(m_startError);
+    m_mistakes->setText(all.join(QLatin1Char('\n')));
+    m_mistakes->setVisible(!all.isEmpty());
 }
 
 QString PlannedRunsCard::mistakes() const {

@@ -21,6 +21,8 @@ public:
     void showNothing();  ///< there is no place to run at
     void showOutdated(); ///< the plan has mistakes: the rows are those of before
     void setMistakes(const QStringList &sentences);
+    /// Why the last start failed; stands with the mistakes until it is called again, empty.
+    void setStartError(const QString &sentence);
     void setStart(const QString &words, bool enabled);
 
     [[nodiscard]] core::PlanModel &model() { return m_model; }
@@ -31,10 +33,13 @@ public:
 private:
     void showCommand();
     void setSummary(const QString &words);
+    void showMistakes();
     void restyle();
 
     const Theme &m_theme;
     core::PlanModel m_model;
+    QStringList m_sentences;
+    QString m_startError;
     QListView *m_rows;
     QLabel *m_notes, *m_mistakes, *m_summary;
     TorchrunBox *m_command;

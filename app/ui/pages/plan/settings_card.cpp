@@ -7,8 +7,10 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/ui/pages/plan/config_form.h"
@@ -35,7 +37,8 @@ SettingsCard::SettingsCard(const Theme &theme, PlanDraft &draft, QWidget *parent
     m_quick = new QCheckBox(tr("Quick"), this);
     m_quick->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Q));
     connect(m_quick, &QCheckBox::toggled, this, [this](bool on) {
-        m_draft.quick = on;
+        m_draft.setQuick(on);
+        m_repeats->setCurrentIndex(on ? std::max(0, m_repeats->findData(m_draft.quickVariant().repeats)) : 0);
         Q_EMIT edited();
     });
     body()->addWidget(m_quick);
@@ -85,6 +88,8 @@ QLayout *SettingsCard::buildOptions() {
         const int count = m_repeats->currentData().toInt();
         m_draft.repeats = count > 0 ? std::optional(count) : std::nullopt;
         m_draft.untilWidth = count == untilWidthItem ? std::optional(core::WidthGoal()) : std::nullopt;
+        if (count != 0 && count != m_draft.quickVariant().repeats && m_draft.isQuick())
+            m_draft.endQuick();
         Q_EMIT edited();
     });
     auto *options = new QHBoxLayout;
@@ -131,6 +136,8 @@ QWidget *SettingsCard::buildScrolled(QWidget *scrolled) {
 }
 
 void SettingsCard::reset() {
+    if (m_draft.isQuick())
+        m_repeats->setCurrentIndex(0);
     m_draft.reset();
     m_places->reset();
     m_form->show(m_draft);
@@ -140,15 +147,15 @@ void SettingsCard::reset() {
 void SettingsCard::begin(PlanDraft draft) {
     const FieldSpec &field = *findField("nodes");
     const std::string nodes = m_draft.value(field).value_or("");
+    const bool quick = m_draft.isQuick();
     m_draft = std::move(draft);
     if (!nodes.empty() && m_draft.value(field).value_or("").empty())
         m_draft.set(field, nodes); // another recipe, the same machines
-    m_draft.quick = m_quick->isChecked();
     m_draft.sideBySide = m_sideBySide->currentData().toInt();
     m_draft.repeats.reset();
     m_draft.untilWidth.reset();
     m_repeats->setCurrentIndex(0);
-    const core::QuickVariant variant = m_draft.recipe().quick.value_or(core::QuickVariant{});
+    const core::QuickVariant variant = m_draft.quickVariant();
     setWords(m_quick, tr("Quick: %L1 images, %2 epochs, %3 repeats")
                           .arg(variant.trainSamples)
                           .arg(variant.epochs)
@@ -156,11 +163,17 @@ void SettingsCard::begin(PlanDraft draft) {
     m_quick->setToolTip(tr("Smaller runs for a first answer within minutes; the whole test set is used (Alt+Q)"));
     m_head->setText(QString::fromStdString(m_draft.recipe().question));
     m_head->setVisible(!m_draft.recipe().question.empty());
+    if (quick) {
+        m_draft.setQuick(true);
+        m_repeats->setCurrentIndex(std::max(0, m_repeats->findData(variant.repeats)));
+    }
     m_form->show(m_draft);
     Q_EMIT edited();
 }
 
 std::vector<Error> SettingsCard::show(const std::vector<Error> &mistakes) {
+    const QSignalBlocker quiet(m_quick); // an edit may have ended it
+    m_quick->setChecked(m_draft.isQuick());
     m_reset->setEnabled(m_draft.isChanged());
     std::vector<Error> rest = m_form->setMistakes(mistakes);
     m_form->show(m_draft);

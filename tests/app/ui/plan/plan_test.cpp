@@ -3,14 +3,11 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
-#include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTextBrowser>
-#include <QTimer>
 #include <QToolButton>
 
 #include "app/ui/pages/plan/config_form.h"
@@ -186,6 +183,29 @@ private Q_SLOTS:
         QCOMPARE(m_page->plan().runAt(0).repeats, 3);
     }
 
+    void quickFillsTheFieldsAndAnEditUnticksIt() {
+        const QString images = line("train_samples")->text(), epochs = line("epochs")->text();
+        m_page->quickBox()->click();
+        QCOMPARE(line("epochs")->text(), QStringLiteral("3"));
+        QCOMPARE(line("train_samples")->text(), QStringLiteral("12800"));
+        m_page->quickBox()->click();
+        QCOMPARE(line("epochs")->text(), epochs);
+        QCOMPARE(line("train_samples")->text(), images);
+        type("epochs", "7");
+        m_page->quickBox()->click();
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 3);
+        QVERIFY(m_page->choose(QStringLiteral("mnist-backends"))); // stays for another recipe
+        QVERIFY(m_page->quickBox()->isChecked());
+        QVERIFY(m_page->choose(QStringLiteral("lenet-dp-vs-ddp")));
+        type("epochs", "8"); // what is typed is what runs
+        QVERIFY(!m_page->quickBox()->isChecked());
+        QCOMPARE(m_page->plan().runAt(0).config.epochs, 8);
+        QCOMPARE(m_page->plan().runAt(0).config.trainSamples, 12800);
+        QSignalSpy asked(m_page.get(), &PlanPage::startRequested);
+        m_page->startButton()->click();
+        QVERIFY(!asked.front().front().value<core::StartRequest>().quick);
+    }
+
     void aMistakeIsMarkedAtItsFieldInWordsAndNothingCanStart() {
         type("batch_size", "63");
         const FormField *field = m_page->form()->field("batch_size");
@@ -256,23 +276,11 @@ private Q_SLOTS:
         const QString path = m_home.path() + "/wrong.json";
         QVERIFY(realFileSystem().writeAtomically(path.toStdString(), R"({"name": "wrong", "title": "Wrong", "colour": 1,
             "runs": [{"method": "ddp", "epochs": "many"}]})"));
-        QString told;
-        QTimer answer; // both boxes wait for a person
-        connect(&answer, &QTimer::timeout, this, [&] {
-            QWidget *box = QApplication::activeModalWidget();
-            if (auto *files = qobject_cast<QFileDialog *>(box)) {
-                files->selectFile(path);
-                QMetaObject::invokeMethod(files, "accept");
-            } else if (auto *message = qobject_cast<QMessageBox *>(box)) {
-                told = message->text();
-                message->accept();
-            }
-        });
-        answer.start(50);
-        QTest::keyClick(m_page.get(), Qt::Key_O, Qt::ControlModifier);
-        QTRY_VERIFY(!told.isEmpty());
-        const QStringList lines = told.split('\n');
-        QVERIFY2(lines.size() >= 2, qPrintable(told));
+        const auto opened = m_page->recipes()->openFile(path);
+        QVERIFY(!opened.has_value());
+        const QStringList lines =
+            QString::fromStdString(core::joinErrors(opened.error())).split('\n'); // as the box tells them
+        QVERIFY2(lines.size() >= 2, qPrintable(lines.join('\n')));
         QVERIFY(lines.filter(QStringLiteral("colour")).size() == 1 &&
                 lines.filter(QStringLiteral("epochs")).size() == 1);
     }

@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
 
@@ -243,6 +244,11 @@ private Q_SLOTS:
         QVERIFY(!shows(u"Pausing "));
         QCOMPARE(failed.size(), 0);
         QTest::mouseClick(strip()->stopButton(), Qt::LeftButton);
+        auto *question = m_window->findChild<QMessageBox *>();
+        QVERIFY(question);
+        for (QAbstractButton *button : question->buttons())
+            if (question->buttonRole(button) == QMessageBox::DestructiveRole) // the queue too
+                QTest::mouseClick(button, Qt::LeftButton);
         QVERIFY(shows(u"Stopping "));
         QVERIFY(!strip()->stopButton()->isEnabled() && !strip()->pauseButton()->isEnabled());
         for (const int pid : living())

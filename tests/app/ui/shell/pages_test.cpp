@@ -29,6 +29,7 @@
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/main_window.h"
 #include "app/ui/shell/rail.h"
+#include "app/ui/shell/shortcut_sheet.h"
 #include "app/ui/shell/status_strip.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
@@ -259,6 +260,40 @@ private Q_SLOTS:
             QVERIFY2(!button->shortcut().isEmpty(), qPrintable(button->text()));
             QVERIFY2(!button->toolTip().isEmpty(), qPrintable(button->text()));
         }
+    }
+
+    void theSheetOfShortcutsIsByPageAndFitsASmallScreen() {
+        openOnLive(m_id);
+        for (const PageSpec &spec : pageTable)
+            m_window->showPage(spec.page);
+        m_window->resize(1280, 800);
+        QTest::keyClick(m_window.get(), Qt::Key_F1);
+        ShortcutSheet *sheet = nullptr;
+        QTRY_VERIFY((sheet = m_window->findChild<ShortcutSheet *>()) && sheet->isVisible());
+        uitest::picture(*sheet, m_theme, "shortcuts");
+        QVERIFY2(sheet->height() <= 760 && sheet->width() <= 1260,
+                 qPrintable(QStringLiteral("%1 x %2").arg(sheet->width()).arg(sheet->height())));
+        const auto place = [&](const QString &text) {
+            QLabel *label = labelWith(sheet, text);
+            return label ? label->mapTo(sheet, QPoint()) : QPoint(-1, -1);
+        };
+        for (const char *head : {"Everywhere", "Go to a page", "Plan", "Live", "Verdict", "Runs", "Nodes", "Lab"})
+            QVERIFY2(place(QString::fromLatin1(head)).y() >= 0, head);
+        QVERIFY(place(QStringLiteral("All commands")).y() < place(QStringLiteral("Go to a page")).y());
+        for (QLabel *label : sheet->findChildren<QLabel *>())
+            QVERIFY2(!label->text().contains(QStringLiteral(" · ")), qPrintable(label->text()));
+    }
+
+    void whyAStartFailedStandsAboveStartUntilSomethingIsChanged() {
+        if (!QFile::exists(QStringLiteral(LOCKSTEP_BIN "/lockstepctl")))
+            QSKIP("lockstepctl is not built");
+        PlanPage *plan = m_window->planPage();
+        QCOMPARE(plan->mistakes(), QString());
+        Q_EMIT plan->startRequested({}); // of no runs: lockstepctl refuses it
+        QTRY_VERIFY(!plan->mistakes().isEmpty());
+        QVERIFY(!labelWith(m_window->strip(), plan->mistakes())); // once is enough
+        plan->quickBox()->click();
+        QCOMPARE(plan->mistakes(), QString());
     }
 
     void anUnknownIdIsToldInOneSentence() {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The queue's panel and the strip's buttons, by mouse and keys; and who may press them.
+#include <QApplication>
 #include <QLabel>
 #include <QListView>
+#include <QMessageBox>
 #include <QProcess>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -55,6 +57,27 @@ class QueueTest : public QObject {
         QVERIFY(realFileSystem()
                     .writeAtomically(core::experimentFolder(m_id).path + "/control.json", json.dump())
                     .has_value());
+    }
+
+    /// Its runs end, as their owner writes it.
+    void finish() {
+        auto experiment = core::readExperiment(m_id);
+        for (core::ExperimentEntry &entry : experiment->entries)
+            if (entry.state == core::EntryState::Queued)
+                entry.state = core::EntryState::Done;
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        m_owner.reset();
+    }
+    static QMessageBox *question() {
+        for (QWidget *widget : QApplication::topLevelWidgets())
+            if (auto *box = qobject_cast<QMessageBox *>(widget); box && box->isVisible())
+                return box;
+        return nullptr;
+    }
+    static QPushButton *buttonOf(QWidget *parent, QStringView text) {
+        const auto buttons = parent->findChildren<QPushButton *>();
+        const auto found = std::ranges::find(buttons, text, &QPushButton::text);
+        return found == buttons.end() ? nullptr : *found;
     }
 
 private Q_SLOTS:
@@ -145,6 +168,107 @@ private Q_SLOTS:
         other.kill();
         other.waitForFinished();
         QTRY_VERIFY(m_strip->stopButton()->isEnabled()); // the seat is free again
+    }
+
+    void anExperimentThatIsOverIsTakenOverToo() {
+        finish();
+        QProcess other;
+        other.start(QStringLiteral("/bin/sleep"), {QStringLiteral("60")});
+        QVERIFY(other.waitForStarted());
+        sitElsewhere(other.processId());
+        openWindow();
+        QTRY_VERIFY(m_strip->takeOverButton()->isVisible());
+        QVERIFY(m_workspace->suggested().whyNotTry().contains(u"take over first"));
+        QTest::mouseClick(m_strip->takeOverButton(), Qt::LeftButton);
+        QVERIFY(!m_strip->takeOverButton()->isVisible());
+        QVERIFY(m_workspace->suggested().mayTry());
+        sitElsewhere(other.processId());
+        QTRY_VERIFY(m_strip->takeOverButton()->isVisible());
+        other.kill(); // its window is gone
+        other.waitForFinished();
+        QTRY_VERIFY(!m_strip->takeOverButton()->isVisible());
+    }
+
+    void controlIsGivenUpOnLeavingAnExperimentThatIsOver() {
+        const std::string next = uitest::writeExperimentOnDisk({.firstRun = 30});
+        openWindow();
+        QTRY_VERIFY(core::controlHolder(m_id) && core::controlHolder(m_id)->isMe());
+        finish();
+        QTRY_VERIFY(!m_workspace->strip().now().active);
+        QVERIFY(m_workspace->open(QString::fromStdString(next)).has_value());
+        QTRY_COMPARE(core::controlHolder(m_id)->pid, 0);
+    }
+
+    void wordsHoweverLongLeaveTheButtonsInTheStrip() {
+        auto experiment = core::readExperiment(m_id);
+        experiment->title = std::string(200, 'T') + " 模型训练比较";
+        for (core::ExperimentEntry &entry : experiment->entries)
+            entry.planned.name = std::string(90, 'n');
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        openWindow();
+        m_strip->resize(1024, m_strip->height());
+        QTRY_VERIFY(m_strip->stopButton()->isVisible());
+        QCoreApplication::processEvents();
+        QCOMPARE(m_strip->width(), 1024);
+        QVERIFY(m_strip->stopButton()->geometry().right() <= 1024);
+        const auto labels = m_strip->findChildren<QLabel *>();
+        const auto title = std::ranges::find_if(
+            labels, [&](const QLabel *label) { return label->text().contains(QStringLiteral("模型训练比较")); });
+        QVERIFY(title != labels.end() && (*title)->width() > 100); // all of it is there to be read by others
+        uitest::picture(*m_strip, m_theme, "strip-long");
+    }
+
+    void stopSaysWhatItStopsAndAsksBeforeItDropsAQueue() {
+        const std::string other = uitest::writeExperimentOnDisk({.firstRun = 30});
+        openWindow();
+        const QString title = QString::fromStdString(core::readExperiment(m_id)->title);
+        QTRY_VERIFY(m_strip->stopButton()->isVisible());
+        QVERIFY2(m_strip->stopButton()->toolTip().contains(title), qPrintable(m_strip->stopButton()->toolTip()));
+        QVERIFY(m_strip->stopButton()->toolTip().contains(QStringLiteral("2 queued runs")));
+        QVERIFY(m_workspace->open(QString::fromStdString(other)).has_value());
+        QTRY_COMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop the running one"));
+        QVERIFY(m_workspace->open(QString::fromStdString(m_id)).has_value());
+        QTRY_COMPARE(m_strip->stopButton()->text(), QStringLiteral("Stop"));
+
+        QTest::mouseClick(m_strip->stopButton(), Qt::LeftButton);
+        QTRY_VERIFY(question());
+        QVERIFY(asked().empty());
+        QVERIFY(question()->defaultButton()->text() == QStringLiteral("Cancel"));
+        QTest::keyClick(question(), Qt::Key_Escape);
+        QTRY_VERIFY(!question());
+        QVERIFY(asked().empty());
+        m_strip->activateWindow();
+        QTest::mouseClick(m_strip->stopButton(), Qt::LeftButton);
+        QTRY_VERIFY(question());
+        uitest::picture(*question(), m_theme, "stop-asks");
+        QTest::mouseClick(buttonOf(question(), u"Drop 2 runs"), Qt::LeftButton);
+        QTRY_VERIFY(!question());
+        const auto requests = asked();
+        QVERIFY(requests.size() == 1 && requests[0].kind == Kind::Stop);
+    }
+
+    void onePressBringsTheDroppedRunsBack() {
+        auto experiment = core::readExperiment(m_id);
+        for (core::ExperimentEntry &entry : experiment->entries)
+            if (entry.state == core::EntryState::Queued) {
+                entry.state = core::EntryState::Stopped; // as a stop leaves what waited
+                entry.reason = "stopped by lockstep on box";
+            }
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        openWindow();
+        QPushButton *back = buttonOf(m_strip.get(), u"Bring back 2 runs");
+        QVERIFY(back && back->isVisible());
+        QVERIFY(!back->shortcut().isEmpty() && !back->toolTip().isEmpty());
+        QTest::mouseClick(back, Qt::LeftButton);
+        const auto requests = asked(); // its owner, this process, has not taken them yet
+        QCOMPARE(requests.size(), std::size_t(2));
+        for (const core::QueueRequest &request : requests) {
+            QVERIFY(request.kind == Kind::Retry);
+            QVERIFY(core::apply(request, *experiment).has_value());
+        }
+        QCOMPARE(experiment->queued().size(), std::size_t(2));
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        QTRY_VERIFY(!back->isVisible());
     }
 
     void aQueueElsewhereSaysWhereItLivesAndThatNobodyKnowsHowItStandsWithoutALink() {

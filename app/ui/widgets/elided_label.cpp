@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/widgets/elided_label.h"
+
+#include <QHelpEvent>
+#include <QPainter>
+#include <QStyle>
+#include <QStyleOption>
+#include <QToolTip>
+
+#include <algorithm>
+
+namespace lockstep::ui {
+
+ElidedLabel::ElidedLabel(const char *role, int leastWidth, QWidget *parent) : QLabel(parent), m_leastWidth(leastWidth) {
+    setProperty("role", role);
+    setTextFormat(Qt::PlainText);
+}
+
+QSize ElidedLabel::minimumSizeHint() const {
+    QSize size = QLabel::minimumSizeHint();
+    size.setWidth(std::min(size.width(), m_leastWidth));
+    return size;
+}
+
+bool ElidedLabel::isElided() const {
+    return fontMetrics().horizontalAdvance(text()) > contentsRect().width();
+}
+
+bool ElidedLabel::event(QEvent *event) {
+    if (event->type() != QEvent::ToolTip || !isElided())
+        return QLabel::event(event);
+    const QString own = toolTip();
+    QToolTip::showText(static_cast<QHelpEvent *>(event)->globalPos(),
+                       own.isEmpty() ? text() : text() + QLatin1Char('\n') + own, this);
+    return true;
+}
+
+void ElidedLabel::paintEvent(QPaintEvent *) {
+    QStyleOption option;
+    option.initFrom(this);
+    QPainter painter(this);
+    style()->drawItemText(&painter, contentsRect(), int(Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine),
+                          option.palette, isEnabled(),
+                          fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()), foregroundRole());
+}
+
+} // namespace lockstep::ui
