@@ -239,6 +239,12 @@ private Q_SLOTS:
         QVERIFY(asked().empty());
         m_strip->activateWindow();
         QTest::mouseClick(m_strip->stopButton(), Qt::LeftButton);
+        QTRY_VERIFY(question() && question()->focusWidget());
+        QTest::keyClick(question()->focusWidget(), Qt::Key_Return); // pressed without reading
+        QTRY_VERIFY(!question());
+        QVERIFY(asked().empty());
+        m_strip->activateWindow();
+        QTest::mouseClick(m_strip->stopButton(), Qt::LeftButton);
         QTRY_VERIFY(question());
         uitest::picture(*question(), m_theme, "stop-asks");
         QTest::mouseClick(buttonOf(question(), u"Drop 2 runs"), Qt::LeftButton);
