@@ -5,6 +5,7 @@
 
 #include "ipc/logging.h"
 #include "queue/queue_bridge.h"
+#include "store/run_store.h"
 
 namespace lockstep::core {
 namespace {

@@ -17,6 +17,7 @@
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
 #include "models/roles.h"
+#include "queue/experiment_follower.h"
 
 namespace lockstep::ui {
 namespace {

@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QLocale>
 #include <QTableView>
+#include <QVBoxLayout>
 
 #include "app/ui/pages/shared/finding_list.h"
 #include "app/ui/theme/theme.h"

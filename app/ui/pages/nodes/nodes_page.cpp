@@ -3,6 +3,7 @@
 
 #include <QLabel>
 #include <QPushButton>
+#include <QVBoxLayout>
 
 #include "app/ui/charts/topology_view.h"
 #include "app/ui/pages/nodes/doctor_card.h"

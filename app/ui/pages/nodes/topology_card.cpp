@@ -3,12 +3,14 @@
 
 #include <QComboBox>
 #include <QLabel>
+#include <QVBoxLayout>
 
 #include <algorithm>
 
 #include "app/ui/charts/topology_view.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
+#include "ipc/models.h"
 #include "models/cells.h"
 
 namespace lockstep::ui {
