@@ -15,6 +15,7 @@ class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
 class QToolButton;
+class QVBoxLayout;
 
 namespace lockstep::ui {
 class Card;
@@ -56,7 +57,7 @@ private:
     QPlainTextEdit *m_note;
     QWidget *m_facts = nullptr;
     QList<std::pair<QString, QString>> m_shownFacts;
-    class QVBoxLayout *m_place;
+    QVBoxLayout *m_place;
     QPushButton *m_duplicate;
     QTimer m_pause;
 };
