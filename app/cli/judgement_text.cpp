@@ -232,11 +232,9 @@ std::string bottlenecksText(const core::Judgement &judgement, const ShownRows &s
 
 std::string verdictText(const core::Judgement &judgement) {
     Rows rows;
-    for (const core::VerdictLine &line : judgement.lines) {
-        const bool usual = line.against == judgement.reference;
-        rows.push_back({usual ? line.run : line.run + " against " + line.against,
-                        std::string(core::toString(line.outcome)), core::figuresText(line), line.reason});
-    }
+    for (const core::VerdictLine &line : judgement.lines)
+        rows.push_back(
+            {core::nameOf(line), std::string(core::toString(line.outcome)), core::figuresText(line), line.reason});
     std::string out = rows.empty() ? std::string() : aligned(rows) + "\n";
     out += judgement.sentence.empty() ? "No verdict yet: the reference and another run must be done.\n"
                                       : judgement.sentence + "\n";

@@ -14,11 +14,6 @@ namespace {
 constexpr double weighty = 0.25;       ///< of the change in training time: a cause of so much is named
 constexpr double readsAsWhole = 1.005; ///< of the change: less than that reads as 100 % of it
 
-const Cell *find(const std::vector<Cell> &cells, const std::string &name) {
-    const auto found = std::ranges::find(cells, name, &Cell::name);
-    return found == cells.end() ? nullptr : &*found;
-}
-
 bool isLoading(const SettingFactor &factor) {
     return factor.key == "workers" || factor.key == "loader" || factor.key == "augment" || factor.key == "pin_memory" ||
            factor.key == "non_blocking";
@@ -106,7 +101,7 @@ std::string atStart(std::string name) {
 
 const PairJudgement *loadingControl(const std::vector<Cell> &cells, const std::vector<PairJudgement> &pairs,
                                     const PairJudgement &pair) {
-    const Cell *reference = find(cells, pair.reference), *run = find(cells, pair.run);
+    const Cell *reference = findCell(cells, pair.reference), *run = findCell(cells, pair.run);
     if (!reference || !run)
         return nullptr;
     const std::vector<SettingFactor> factors = factorsBetween(*reference, *run);
@@ -117,7 +112,7 @@ const PairJudgement *loadingControl(const std::vector<Cell> &cells, const std::v
         return nullptr;
     const RunConfig wanted = configBetween(*reference, *run, factors, mask);
     for (const PairJudgement &other : pairs) {
-        const Cell *cell = find(cells, other.run);
+        const Cell *cell = findCell(cells, other.run);
         if (cell && other.run != pair.run && other.training && cell->runs.front().config &&
             isScript(*cell) == isScript(*reference) && isSameSetting(*cell->runs.front().config, wanted))
             return &other;

@@ -23,6 +23,11 @@ std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome
     return cells;
 }
 
+const Cell *findCell(const std::vector<Cell> &cells, const std::string &name) {
+    const auto found = std::ranges::find(cells, name, &Cell::name);
+    return found == cells.end() ? nullptr : &*found;
+}
+
 std::string roundOf(const RunOutcome &run) {
     return run.experiment.empty() ? std::string() : run.experiment + " " + std::to_string(run.repeat);
 }

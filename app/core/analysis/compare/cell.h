@@ -21,6 +21,9 @@ struct Cell {
 /// The cells of a table's measured rows, in its order; a row without a done run is left out.
 [[nodiscard]] std::vector<Cell> cellsOf(const ResultTable &table, const std::vector<RunOutcome> &outcomes);
 
+/// The cell of that name; null: there is none.
+[[nodiscard]] const Cell *findCell(const std::vector<Cell> &cells, const std::string &name);
+
 /// The round of its experiment in which a run was made, as Repeat has it; empty for a run of no experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);
 

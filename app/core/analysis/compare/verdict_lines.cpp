@@ -35,10 +35,7 @@ struct Known {
     const std::vector<Cell> &cells;
     const Judgement &judgement;
 
-    [[nodiscard]] const Cell *cell(const std::string &name) const {
-        const auto found = std::ranges::find(cells, name, &Cell::name);
-        return found == cells.end() ? nullptr : &*found;
-    }
+    [[nodiscard]] const Cell *cell(const std::string &name) const { return findCell(cells, name); }
     [[nodiscard]] const ResultRow *row(const std::string &name) const {
         const auto found =
             std::ranges::find_if(table.rows, [&](const ResultRow &one) { return !one.published && one.name == name; });
@@ -227,6 +224,7 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     VerdictLine line;
     line.run = ddp->name;
     line.against = dp->name;
+    line.contrast = true;
     line.method = known.row(ddp->name)->method;
     line.speedUp = between(known.row(dp->name), known.row(ddp->name));
     if (!line.speedUp)
@@ -255,6 +253,10 @@ std::string_view keyOf(Outcome outcome) {
     return outcomeWords[std::size_t(outcome)].key;
 }
 
+std::string nameOf(const VerdictLine &line) {
+    return line.contrast ? line.run + " against " + line.against : line.run;
+}
+
 std::string figuresText(const VerdictLine &line) {
     if (!line.speedUp)
         return {};
@@ -267,9 +269,7 @@ std::string figuresText(const VerdictLine &line) {
 }
 
 std::string sentenceOf(const VerdictLine &line) {
-    const bool contrast = line.outcome >= Outcome::Faster;
-    std::string out =
-        atStart(line.run) + (contrast ? " against " + line.against : "") + ": " + std::string(toString(line.outcome));
+    std::string out = atStart(nameOf(line)) + ": " + std::string(toString(line.outcome));
     if (const std::string figures = figuresText(line); !figures.empty())
         out += ", " + figures;
     return out + (line.reason.empty() ? "." : "; " + line.reason + ".");

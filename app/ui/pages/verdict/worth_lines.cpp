@@ -98,10 +98,8 @@ void WorthLines::addLine(const core::VerdictLine &line, int row) {
     word->setProperty("tone", toneOf(line.outcome));
     word->setAlignment(Qt::AlignCenter);
     m_layout->addWidget(word, row, Word, line.reason.empty() ? 1 : 2, 1, Qt::AlignVCenter);
-    const bool usual = line.against == m_lines.front().against;
-    const QString compared = usual ? said(line.run) : tr("%1 against %2").arg(said(line.run), said(line.against));
     QLabel *name = addLabel(QStringLiteral("<span style='color:%1'>●</span>&nbsp;%2")
-                                .arg(methodColor(said(line.method)).name(), compared.toHtmlEscaped()),
+                                .arg(methodColor(said(line.method)).name(), said(core::nameOf(line)).toHtmlEscaped()),
                             "title", row, Name);
     name->setToolTip(tr("%1, compared with %2").arg(said(line.run), said(line.against)));
     addLabel(said(core::figuresText(line)), "title", row, Figures);

@@ -99,6 +99,14 @@ private Q_SLOTS:
                  sentenceOf(contrast).c_str());
     }
 
+    void aContrastThatCantBeToldStillNamesBothRuns() {
+        const auto lines = linesOf(measured(
+            {baseline, {"DP ×2", Method::Dp, 2, 0, 1, 5, 0, 0.2}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 0.4, 0.2}}));
+        QVERIFY(lines.back().outcome == Outcome::CantTell);
+        QVERIFY2(sentenceOf(lines.back()).starts_with("DDP ×2 against DP ×2: can't tell yet, "),
+                 sentenceOf(lines.back()).c_str());
+    }
+
     void equalRunsAreNotWorthTheirDevices() {
         const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 8, 1}}));
         QCOMPARE(lines.size(), std::size_t(1));
