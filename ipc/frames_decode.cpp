@@ -22,7 +22,6 @@ namespace dom = simdjson::dom;
 constexpr std::int64_t maxRank = 1'000'000;
 constexpr std::int64_t maxInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t maxInt64 = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t latestNs = maxInt64 / 2; // so that the longest duration can be added
 constexpr std::size_t maxDepth = 32;
 
 void readPhases(ObjectReader &reader, PhaseTimes &phases) {
@@ -122,7 +121,7 @@ void read(ObjectReader &reader, StateFrame &state) {
     else
         reader.mistake().set("state", "init, training, evaluating, checkpointing, done, failed or stopped");
     reader.text("detail", state.detail);
-    reader.integer("epoch", state.epoch, 1, maxInt);
+    reader.integer("epoch", state.epoch, 1, highestEpoch);
     reader.integer("pid", state.pid, 0, maxInt64);
     reader.text("host", state.host);
     reader.text("device", state.device);
@@ -133,7 +132,7 @@ void read(ObjectReader &reader, StateFrame &state) {
     reader.text("scheduling", state.scheduling);
     reader.integer("total_steps", state.totalSteps, 0, mostCounted);
     reader.integer("steps_per_epoch", state.stepsPerEpoch, 0, mostCounted);
-    reader.integer("epochs", state.epochs, 0, maxInt);
+    reader.integer("epochs", state.epochs, 0, highestEpoch);
     reader.array("replica_batch", [&](const dom::element &item) {
         std::int64_t samples = -1;
         if (item.get_int64().get(samples) || samples < 0)
@@ -144,7 +143,7 @@ void read(ObjectReader &reader, StateFrame &state) {
 }
 
 void read(ObjectReader &reader, StepsFrame &steps) {
-    reader.integer("epoch", steps.epoch, 1, maxInt);
+    reader.integer("epoch", steps.epoch, 1, highestEpoch);
     reader.integer("first_step", steps.firstStep, 0, mostCounted);
     reader.integer("last_step", steps.lastStep, 0, mostCounted);
     reader.integer("count", steps.count, 0, mostCounted);
@@ -164,7 +163,7 @@ void read(ObjectReader &reader, StepsFrame &steps) {
 }
 
 void read(ObjectReader &reader, EpochFrame &epoch) {
-    reader.integer("epoch", epoch.epoch, 1, maxInt);
+    reader.integer("epoch", epoch.epoch, 1, highestEpoch);
     reader.real("loss", epoch.loss);
     reader.duration("duration_s", epoch.durationS);
     reader.integer("samples", epoch.samples, 0, mostCounted);
@@ -172,7 +171,7 @@ void read(ObjectReader &reader, EpochFrame &epoch) {
     if (epoch.steps > 0 && !isTimeOfWork(epoch.durationS))
         reader.mistake().set("duration_s", "a nanosecond or more for an epoch that has steps, but is " +
                                                valueInWords(epoch.durationS));
-    reader.integer("start_mono_ns", epoch.startMonoNs, 0, latestNs);
+    reader.integer("start_mono_ns", epoch.startMonoNs, 0, latestMonoNs);
     reader.integer("ready_batches", epoch.readyBatches, 0, mostCounted);
     readPhases(reader, epoch.phases);
     readReplicas(reader, epoch.replicas);
@@ -188,7 +187,7 @@ void read(ObjectReader &reader, EpochFrame &epoch) {
 }
 
 void read(ObjectReader &reader, EvalFrame &eval) {
-    reader.integer("epoch", eval.epoch, 1, maxInt);
+    reader.integer("epoch", eval.epoch, 1, highestEpoch);
     reader.share("accuracy", eval.accuracy);
     reader.real("loss", eval.loss);
     reader.integer("samples", eval.samples, 0, mostCounted);
@@ -227,7 +226,7 @@ void read(ObjectReader &reader, DeviceFrame &frame) {
 }
 
 void read(ObjectReader &reader, CommFrame &comm) {
-    reader.integer("epoch", comm.epoch, 1, maxInt);
+    reader.integer("epoch", comm.epoch, 1, highestEpoch);
     reader.integer("first_step", comm.firstStep, 0, mostCounted);
     reader.integer("last_step", comm.lastStep, 0, mostCounted);
     reader.duration("exposed_s", comm.exposedS);
@@ -277,6 +276,8 @@ void read(ObjectReader &reader, LinkFrame &link) {
     reader.text("reason", link.reason);
     reader.counter("next_seq", link.nextSeq);
     reader.finite("clock_offset_s", link.clockOffsetS);
+    if (link.clockOffsetS && std::fabs(*link.clockOffsetS) > longestDurationS)
+        reader.mistake().set("clock_offset_s", "at most 31 years, but is " + valueInWords(*link.clockOffsetS));
     reader.duration("round_trip_s", link.roundTripS);
 }
 
@@ -351,8 +352,8 @@ Result<Frame> Decoder::decode(std::string_view line) {
         mistake.set("type", "the name of a frame type");
     reader.integer("rank", frame.rank, 0, maxRank);
     reader.counter("rseq", frame.rseq);
-    reader.integer("mono_ns", frame.monoNs, std::numeric_limits<std::int64_t>::min(), maxInt64);
-    reader.integer("wall_us", frame.wallUs, std::numeric_limits<std::int64_t>::min(), maxInt64);
+    reader.integer("mono_ns", frame.monoNs, 0, latestMonoNs);
+    reader.integer("wall_us", frame.wallUs, 0, latestWallUs);
     reader.integer("node", frame.node, 0, maxRank);
     reader.counter("seq", frame.seq);
     static_cast<void>(reader.find("crc"));

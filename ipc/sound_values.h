@@ -12,6 +12,11 @@
 namespace lockstep {
 
 inline constexpr double longestDurationS = 1e9; ///< 31 years: millions of them still add up to a finite number
+/// Bounds of clocks in a frame: differences and sums of two of them stay within 64 bits. A monotonic clock starts at 0 when the
+/// machine does; a wall clock stays between the years 1970 and 9999.
+inline constexpr std::int64_t latestMonoNs = std::int64_t(longestDurationS) * 1'000'000'000;
+inline constexpr std::int64_t latestWallUs = 253'402'300'799'999'999;
+inline constexpr int highestEpoch = 10'000'000;
 inline constexpr std::int64_t mostCounted = 1'000'000'000'000; ///< samples or steps in a frame: a million add up
 
 /// Seconds: finite, from 0 to longestDurationS.

@@ -165,6 +165,20 @@ private Q_SLOTS:
         row("no mono_ns", R"({"type":"heartbeat","wall_us":2})", "mono_ns");
         row("no wall_us", R"({"type":"heartbeat","mono_ns":2})", "wall_us");
         row("mono_ns is a real", R"({"type":"heartbeat","mono_ns":2.5,"wall_us":2})", "mono_ns");
+        row("a monotonic clock before its start", R"({"type":"heartbeat","mono_ns":-9223372036854775808,"wall_us":2})",
+            "mono_ns");
+        row("a monotonic clock of 292 years", R"({"type":"heartbeat","mono_ns":9223372036854775807,"wall_us":2})",
+            "mono_ns");
+        row("a wall clock before 1970", R"({"type":"heartbeat","mono_ns":1,"wall_us":-9223372036854775808})",
+            "wall_us");
+        row("a wall clock after 9999", R"({"type":"heartbeat","mono_ns":1,"wall_us":9223372036854775807})", "wall_us");
+        row("an epoch that no run reaches",
+            R"({"type":"eval","mono_ns":1,"wall_us":2,"epoch":2147483647,)"
+            R"("accuracy":0.8,"samples":1,"duration_s":1})",
+            "epoch");
+        row("a clock offset of a thousand years",
+            R"({"type":"link","mono_ns":1,"wall_us":2,"of_node":1,"link":"up","clock_offset_s":-4e10})",
+            "clock_offset_s");
         row("negative rank", R"({"type":"heartbeat","rank":-1,"mono_ns":2,"wall_us":2})", "rank");
         row("huge rank", R"({"type":"heartbeat","rank":2000000000,"mono_ns":2,"wall_us":2})", "rank");
         row("rseq without rank", R"({"type":"heartbeat","rseq":1,"mono_ns":2,"wall_us":2})", "rank");

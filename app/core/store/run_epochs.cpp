@@ -28,18 +28,27 @@ void takeLoss(MergedEpoch &epoch, std::optional<double> loss) {
 
 } // namespace
 
-/// A malformed frame may name any epoch; memory must not follow it.
+/// A frame may name any epoch, and memory must not follow it: of all epochs, so many may be skipped over.
 bool RunEpochs::plausible(int epoch) const {
-    return epoch >= 1 && epoch <= int(m_epochs.size()) + 10'000;
+    constexpr int mostSkipped = 10'000;
+    return epoch >= 1 && epoch - 1 - int(m_epochs.size()) <= mostSkipped - m_skipped;
 }
 
 MergedEpoch &RunEpochs::at(int epoch) {
+    m_skipped += std::max(0, epoch - 1 - int(m_epochs.size()));
     while (int(m_epochs.size()) < epoch) {
         MergedEpoch next;
         next.epoch = int(m_epochs.size()) + 1;
         m_epochs.push_back(std::move(next));
     }
     return m_epochs[std::size_t(epoch - 1)];
+}
+
+double RunEpochs::trainingS() const {
+    double sum = 0;
+    for (const MergedEpoch &epoch : m_epochs)
+        sum += epoch.durationS;
+    return sum;
 }
 
 void RunEpochs::take(int rank, const StepsFrame &body) {

@@ -21,6 +21,8 @@ public:
 
     /// By epoch, without gaps from 1 as far as heard.
     [[nodiscard]] const std::vector<MergedEpoch> &merged() const { return m_epochs; }
+    /// Sum of their durations, seconds; of an unfinished epoch, what its first ranks reported.
+    [[nodiscard]] double trainingS() const;
     [[nodiscard]] const std::vector<RankEpoch> &ofRanks() const { return m_rankEpochs; } ///< as they came
 
 private:
@@ -33,6 +35,7 @@ private:
         double sum = 0, samples = 0;
     };
     std::vector<MergedEpoch> m_epochs;
+    int m_skipped = 0; ///< epochs that were made because a later one came first
     std::vector<RankEpoch> m_rankEpochs;
     std::map<int, WindowLosses> m_windows; ///< by rank
 };

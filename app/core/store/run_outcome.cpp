@@ -55,10 +55,8 @@ std::string divergenceOf(const RunStore &store) {
 
 void takeEpochs(const RunStore &store, RunOutcome &out) {
     bool whole = !out.epochs.empty() && !lacksEpochs(store);
-    double sum = 0;
     for (const MergedEpoch &epoch : out.epochs) {
         whole = whole && epoch.complete;
-        sum += epoch.durationS;
         if (epoch.complete && (epoch.loss || epoch.lostLoss))
             out.finalLoss = epoch.loss; // after a divergence it is unknown, and not that of an earlier epoch
         if (epoch.eval) {
@@ -67,7 +65,7 @@ void takeEpochs(const RunStore &store, RunOutcome &out) {
         }
     }
     if (whole && out.state == RunState::Done) // a part of a run has no total
-        out.totalTrainingTimeS = sum;
+        out.totalTrainingTimeS = store.epochs().trainingS();
 }
 
 PhaseSeconds slowestRank(const RunStore &store) {

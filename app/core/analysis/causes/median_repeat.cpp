@@ -9,10 +9,7 @@ namespace lockstep::core {
 namespace {
 
 double trainingSOf(const RunStore *store) {
-    double sum = 0;
-    for (const MergedEpoch &epoch : store->epochs().merged())
-        sum += epoch.durationS;
-    return sum;
+    return store->epochs().trainingS();
 }
 
 } // namespace

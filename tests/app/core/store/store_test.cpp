@@ -71,6 +71,21 @@ private Q_SLOTS:
         QVERIFY(store.state() == std::optional(RunState::Done));
     }
 
+    void epochsThatFramesSkipOverTakeNoMemoryWithoutEnd() {
+        RunStore store(QStringLiteral("r"));
+        for (int i = 1; i <= 40; ++i) {
+            EpochFrame epoch;
+            epoch.epoch = 9'000 * i;
+            epoch.durationS = 1;
+            Frame frame;
+            frame.rank = 0;
+            frame.monoNs = frame.wallUs = i;
+            frame.body = epoch;
+            store.take(frame);
+        }
+        QVERIFY2(store.epochs().merged().size() < 11'000, qPrintable(QString::number(store.epochs().merged().size())));
+    }
+
     void theRanksWindowsMakeOneCurveWeightedBySamples() {
         RunStore store(QStringLiteral("r"));
         store.setRecord(ddpRecord("r"));
