@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "lab/cost_model.h"
+#include "base/moments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -145,13 +146,6 @@ std::vector<std::vector<double>> crossErrors(const Points &points, int most) {
     return out;
 }
 
-double mean(const std::vector<double> &values) {
-    double sum = 0;
-    for (const double value : values)
-        sum += value;
-    return sum / double(values.size());
-}
-
 } // namespace
 
 std::optional<CostModel> CostModel::fit(std::vector<TimePoint> given, std::optional<int> pieces) {
@@ -166,7 +160,7 @@ std::optional<CostModel> CostModel::fit(std::vector<TimePoint> given, std::optio
         const auto tried = crossErrors(points, most);
         chosen = pieces.value_or(1);
         for (int k = 2; !pieces && k <= most; ++k) {
-            const double now = mean(tried[std::size_t(chosen - 1)]), then = mean(tried[std::size_t(k - 1)]);
+            const double now = *meanOf(tried[std::size_t(chosen - 1)]), then = *meanOf(tried[std::size_t(k - 1)]);
             if (then < worthAPiece * now && now - then > leastGain)
                 chosen = k;
         }

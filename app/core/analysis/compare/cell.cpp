@@ -28,6 +28,14 @@ const Cell *findCell(const std::vector<Cell> &cells, const std::string &name) {
     return found == cells.end() ? nullptr : &*found;
 }
 
+std::vector<double> figuresOf(const Cell &cell, const Figure &figure) {
+    std::vector<double> out;
+    for (const RunOutcome &run : cell.runs)
+        if (const auto value = figure(run))
+            out.push_back(*value);
+    return out;
+}
+
 std::string roundOf(const RunOutcome &run) {
     return run.experiment.empty() ? std::string() : run.experiment + " " + std::to_string(run.repeat);
 }

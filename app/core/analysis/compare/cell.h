@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@ struct Cell {
 
 /// The cell of that name; null: there is none.
 [[nodiscard]] const Cell *findCell(const std::vector<Cell> &cells, const std::string &name);
+
+/// A figure of a run; absent where it isn't known.
+using Figure = std::function<std::optional<double>(const RunOutcome &)>;
+/// Of the repeats that know it, oldest first.
+[[nodiscard]] std::vector<double> figuresOf(const Cell &cell, const Figure &figure);
 
 /// The round of its experiment in which a run was made, as Repeat has it; empty for a run of no experiment.
 [[nodiscard]] std::string roundOf(const RunOutcome &run);

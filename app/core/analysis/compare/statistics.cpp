@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 #include <numbers>
-#include <numeric>
 
+#include "base/moments.h"
 #include "ipc/sound_values.h"
 
 namespace lockstep::core {
@@ -29,12 +29,9 @@ Moments momentsOf(std::vector<double> values) {
     std::ranges::sort(values); // sums then do not depend on the repeats' order
     Moments out;
     const double count = double(values.size());
-    out.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-    double squares = 0;
-    for (const double value : values)
-        squares += (value - out.mean) * (value - out.mean);
+    out.mean = meanOf(values).value_or(0);
     out.degrees = count - 1;
-    out.varianceOfMean = count > 1 ? squares / (count - 1) / count : 0;
+    out.varianceOfMean = varianceOf(values).value_or(0) / count;
     return out;
 }
 

@@ -2,7 +2,6 @@
 // What was measured, or recorded of the machines: thresholds and their reasons stand in fairness.h.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
 
 #include "analysis/compare/result_table.h"
@@ -10,6 +9,7 @@
 #include "analysis/fairness/shared_load.h"
 #include "analysis/history/run_facts.h"
 #include "base/format.h"
+#include "base/moments.h"
 #include "experiment/run_names.h"
 #include "ipc/median.h"
 
@@ -18,41 +18,12 @@ namespace {
 
 using enum FairnessWeight;
 using Unlikes = std::vector<Unlike>;
-using Figure = std::function<std::optional<double>(const RunOutcome &)>;
 
 constexpr double namedCores = 0.05, notableCores = 0.1, decisiveCores = 0.5, namedFreeCores = 0.5;
 constexpr double namedBeside = 0.1, notableBeside = 0.25; ///< other runs at the same time, mean over the run
 constexpr double namedThrottle = 0.02, notableThrottle = 0.05, decisiveThrottle = 0.3;
 constexpr double namedAccuracy = 0.01, decisiveAccuracy = 0.03;
 constexpr double namedSamples = 0.0001, notableSamples = 0.005, decisiveSamples = 0.05;
-
-std::vector<double> figures(const Cell &cell, const Figure &figure) {
-    std::vector<double> out;
-    for (const RunOutcome &run : cell.runs)
-        if (const auto value = figure(run))
-            out.push_back(*value);
-    return out;
-}
-
-/// Over the repeats that know it.
-std::optional<double> mean(const std::vector<double> &values) {
-    if (values.empty())
-        return std::nullopt;
-    double sum = 0;
-    for (const double value : values)
-        sum += value;
-    return sum / double(values.size());
-}
-
-double variance(const std::vector<double> &values) {
-    if (values.size() < 2)
-        return 0;
-    const double middle = *mean(values);
-    double squares = 0;
-    for (const double value : values)
-        squares += (value - middle) * (value - middle);
-    return squares / double(values.size() - 1);
-}
 
 FairnessWeight weightOf(double apart, double notable, double decisive) {
     return apart >= decisive ? Decisive : apart >= notable ? Notable : Minor;
@@ -107,8 +78,8 @@ void compareGuest(const Pair &pair, const Guest &guest, bool onFreeCores, Unlike
         const auto taken = guest.cores(run);
         return taken ? std::optional(std::max(0.0, *taken - (onFreeCores ? freeCores(run) : 0))) : std::nullopt;
     };
-    const auto a = mean(figures(pair.reference, guest.cores)), b = mean(figures(pair.run, guest.cores));
-    const auto excessA = mean(figures(pair.reference, excess)), excessB = mean(figures(pair.run, excess));
+    const auto a = meanOf(figuresOf(pair.reference, guest.cores)), b = meanOf(figuresOf(pair.run, guest.cores));
+    const auto excessA = meanOf(figuresOf(pair.reference, excess)), excessB = meanOf(figuresOf(pair.run, excess));
     if (!a || !b)
         return;
     const double apart = std::fabs(*excessA - *excessB);
@@ -184,7 +155,7 @@ std::optional<double> besideOf(const RunOutcome &run, const Pair &pair) {
 
 void compareSideBySide(const Pair &pair, Unlikes &out) {
     const Figure beside = [&](const RunOutcome &run) { return besideOf(run, pair); };
-    const auto a = mean(figures(pair.reference, beside)), b = mean(figures(pair.run, beside));
+    const auto a = meanOf(figuresOf(pair.reference, beside)), b = meanOf(figuresOf(pair.run, beside));
     if (!a || !b || std::fabs(*a - *b) < namedBeside)
         return;
     const auto text = [](double runs) {
@@ -227,7 +198,7 @@ void compareThrottling(const Pair &pair, Unlikes &out) {
         const auto &around = run.conditions.surroundings;
         return around ? shareOfTime(around->throttledS.value_or(0), around->measuredS) : std::nullopt;
     };
-    const auto a = mean(figures(pair.reference, share)), b = mean(figures(pair.run, share));
+    const auto a = meanOf(figuresOf(pair.reference, share)), b = meanOf(figuresOf(pair.run, share));
     if (!a || !b)
         return;
     const double apart = std::fabs(*a - *b);
@@ -260,7 +231,7 @@ void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
             sum += epoch.complete ? double(epoch.samples) : NAN;
         return sum > 0 ? std::optional(sum) : std::nullopt;
     };
-    const auto a = median(figures(pair.reference, seen)), b = median(figures(pair.run, seen));
+    const auto a = median(figuresOf(pair.reference, seen)), b = median(figuresOf(pair.run, seen));
     if (!a || !b)
         return;
     const double apart = std::fabs(*a - *b) / std::max(*a, *b);
@@ -315,11 +286,12 @@ void compareAccuracy(const Pair &pair, const Unlikes &settings, Unlikes &out) {
     if (isAnotherLesson(pair))
         return;
     const Figure accuracy = [](const RunOutcome &run) { return run.testAccuracy; };
-    const auto of = figures(pair.reference, accuracy), other = figures(pair.run, accuracy);
+    const auto of = figuresOf(pair.reference, accuracy), other = figuresOf(pair.run, accuracy);
     const auto a = median(of), b = median(other);
     if (!a || !b)
         return;
-    const double apart = std::fabs(*a - *b), deviation = std::sqrt((variance(of) + variance(other)) / 2);
+    const double apart = std::fabs(*a - *b),
+                 deviation = std::sqrt((varianceOf(of).value_or(0) + varianceOf(other).value_or(0)) / 2);
     const std::string named = lessonsNamed(settings);
     const double moved = std::max(settling(pair.reference), settling(pair.run));
     if (apart < std::max(namedAccuracy, moved) || apart < 3 * deviation)

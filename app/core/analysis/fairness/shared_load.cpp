@@ -6,6 +6,7 @@
 
 #include "analysis/compare/statistics.h"
 #include "base/format.h"
+#include "base/moments.h"
 #include "ipc/sound_values.h"
 
 namespace lockstep::core {
@@ -16,13 +17,6 @@ constexpr int leastDegrees = 4;
 constexpr double boundless = 1e9; ///< cores: of the host beside GPUs
 
 using CoresOf = std::optional<double> (*)(const RunOutcome &);
-
-double meanOf(const std::vector<double> &values) {
-    double sum = 0;
-    for (const double value : values)
-        sum += value;
-    return values.empty() ? 0 : sum / double(values.size());
-}
 
 struct CellLoad {
     double raw = 0, excess = 0;
@@ -38,7 +32,7 @@ std::optional<CellLoad> loadOf(const Cell &cell, CoresOf cores, bool takesFreeCo
         raw.push_back(*taken);
         excess.push_back(std::max(0.0, *taken - (takesFreeCores ? freeCores(run) : 0)));
     }
-    return raw.empty() ? std::nullopt : std::optional(CellLoad{meanOf(raw), meanOf(excess)});
+    return raw.empty() ? std::nullopt : std::optional(CellLoad{*meanOf(raw), *meanOf(excess)});
 }
 
 std::string rangeText(double low, double high) {
@@ -96,7 +90,7 @@ struct Sums {
     void add(const Points &points) {
         if (points.x.size() < 2)
             return;
-        const double middleX = meanOf(points.x), middleY = meanOf(points.y);
+        const double middleX = *meanOf(points.x), middleY = *meanOf(points.y);
         for (std::size_t i = 0; i < points.x.size(); ++i) {
             const double x = points.x[i] - middleX, y = points.y[i] - middleY;
             xx += x * x;
@@ -160,8 +154,8 @@ std::optional<AdjustedFactor> adjustedFactorOf(const Cell &reference, const Cell
     out.perCore = sums.xy / sums.xx;
     out.repeats = sums.repeats;
     out.degrees = degrees;
-    const double apart = meanOf(from.x) - meanOf(to.x);
-    const double logarithm = meanOf(from.y) - meanOf(to.y) - out.perCore * apart;
+    const double apart = *meanOf(from.x) - *meanOf(to.x);
+    const double logarithm = *meanOf(from.y) - *meanOf(to.y) - out.perCore * apart;
     const double variance = std::max(0.0, sums.yy - out.perCore * sums.xy) / degrees;
     const double reach =
         studentQuantile(0.95, degrees) *

@@ -10,6 +10,7 @@
 #include <QStringList>
 
 #include "base/format.h"
+#include "base/moments.h"
 
 namespace lockstep::core {
 namespace {
@@ -100,16 +101,9 @@ GroupFigures figuresOf(const RunColumn &column, const std::vector<IndexedRun> &r
     }
     GroupFigures out;
     out.count = int(values.size());
-    if (values.empty())
-        return out;
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
-    out.mean = mean;
-    if (values.size() > 1) {
-        double squares = 0;
-        for (const double value : values)
-            squares += (value - mean) * (value - mean);
-        out.deviation = std::sqrt(squares / double(values.size() - 1));
-    }
+    out.mean = meanOf(values);
+    if (const std::optional<double> variance = varianceOf(values))
+        out.deviation = std::sqrt(*variance);
     return out;
 }
 
