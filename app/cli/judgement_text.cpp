@@ -34,7 +34,8 @@ std::string told(const std::optional<core::SpeedUp> &speedUp) {
         return "unknown";
     if (speedUp->isDifferent())
         return speedUp->factor > 1 ? "faster" : "slower";
-    return speedUp->isEqual() ? "equal " + core::equalWithinText() : "not distinguishable";
+    return speedUp->isEqual() ? "equal " + core::equalWithinText()
+                              : std::string(core::toString(core::Outcome::CantTell));
 }
 
 std::string methodOf(const std::optional<core::SpeedUp> &speedUp) {

@@ -192,6 +192,8 @@ std::string resultsMarkdown(const Report &report) {
         out += table.datasetNote + ".\n\n";
     if (const VerdictText verdict = verdictText(table); !verdict.sentence.empty())
         out += verdict.sentence + (verdict.spread.empty() ? "" : " " + verdict.spread) + "\n\n";
+    if (const TextTable lines = verdictTable(report.judgement); !lines.rows.empty())
+        out += markdownTable(lines);
     for (const std::string &reservation : table.reservations)
         out += "- **Reservation.** " + reservation + "\n";
     if (!table.reservations.empty())

@@ -20,6 +20,8 @@ struct TextTable {
 };
 /// Paper and Reading leave out what no row knows, and say in its name that a row is published.
 [[nodiscard]] TextTable textTable(const ResultTable &table, TextColumns which);
+/// The verdict's lines, a row each: run, outcome, speed-up with its interval, why. No rows while nothing can be compared.
+[[nodiscard]] TextTable verdictTable(const Judgement &judgement);
 /// A row for each run that knows a metric, a column a metric; no rows without one.
 [[nodiscard]] TextTable metricsTable(const ResultTable &table);
 /// The judgement's reservations, what the rows' own notes say, "DP ×8: not run: needs 8, has 2", then the table's.
@@ -49,7 +51,7 @@ struct ReportPicture {
     std::string title;
     std::string svg; ///< a whole SVG document
 };
-/// One self-contained page: verdict, table, charts inline, sections, notes, all columns. It loads nothing from anywhere and follows the reader's light or dark colours.
+/// One self-contained page: verdict with its lines, table, charts inline, sections, notes, all columns. It loads nothing from anywhere and follows the reader's light or dark colours.
 [[nodiscard]] std::string htmlReport(const Report &report, const std::vector<ReportPicture> &pictures);
 [[nodiscard]] std::string htmlText(std::string_view text); ///< escaped, for text and attributes
 [[nodiscard]] std::string htmlTable(const TextTable &table);

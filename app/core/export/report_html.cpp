@@ -166,6 +166,8 @@ std::string htmlReport(const Report &report, const std::vector<ReportPicture> &p
            "</p>\n";
     if (!verdict.spread.empty())
         out += "<p class=\"quiet\">" + htmlText(verdict.spread) + "</p>\n";
+    if (const TextTable lines = verdictTable(report.judgement); !lines.rows.empty())
+        out += "<div class=\"scroll\">\n" + htmlTable(lines) + "</div>\n";
     for (const std::string &reservation : table.reservations)
         out += "<p class=\"reservation\">" + htmlText(reservation) + "</p>\n";
     out +=

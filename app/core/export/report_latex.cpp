@@ -141,6 +141,8 @@ std::string latexReport(const Report &report) {
                    sentences({table.title, table.datasetNote, verdict.sentence, verdict.spread}), "lockstep",
                    std::size_t(published - table.rows.begin())) +
         "\n" + latexList(noteLines(table)) + "\\end{table}\n";
+    if (const TextTable lines = verdictTable(report.judgement); !lines.rows.empty())
+        out += "\n" + latexTable(lines, "Is it worth it?", "lockstep-verdict", lines.rows.size()) + "\\end{table}\n";
     for (const ReportSection &section : reportSections(report))
         out += latexSection(section);
     return out;

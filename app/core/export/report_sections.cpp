@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/compare/target_columns.h"
+#include "analysis/compare/verdict_lines.h"
 #include "base/format.h"
 #include "export/report.h"
 
@@ -132,6 +133,16 @@ ReportSection metricsSection(const ResultTable &table) {
 }
 
 } // namespace
+
+TextTable verdictTable(const Judgement &judgement) {
+    TextTable out = emptyTable({"Run", "Verdict", "Speed-up (95 %)", "Why"}, 4);
+    for (const VerdictLine &line : judgement.lines) {
+        const std::string figures = figuresText(line);
+        out.rows.push_back({nameOf(line), std::string(toString(line.outcome)), figures.empty() ? "-" : figures,
+                            line.reason.empty() ? "-" : line.reason});
+    }
+    return out;
+}
 
 std::vector<ReportSection> reportSections(const Report &report) {
     const Judgement &judgement = report.judgement;

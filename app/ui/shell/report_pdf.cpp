@@ -93,7 +93,8 @@ QString tableHtml(const core::TextTable &table) {
     return out + QStringLiteral("</table>");
 }
 
-QString headHtml(const core::ResultTable &table) {
+QString headHtml(const core::Report &report) {
+    const core::ResultTable &table = report.table;
     const core::VerdictText verdict = core::verdictText(table);
     const auto text = [](const std::string &words) { return QString::fromStdString(core::htmlText(words)); };
     QString out = QStringLiteral("<p style='font-size:16px;'><b>%1</b></p>").arg(text(table.title));
@@ -101,7 +102,9 @@ QString headHtml(const core::ResultTable &table) {
     out += QStringLiteral("<p style='font-size:20px;'>%1</p>")
                .arg(text(verdict.sentence.empty() ? "No verdict yet: the reference and another run must be done."
                                                   : verdict.sentence));
-    return out + QStringLiteral("<p style='color:#6b7280;'>%1</p>").arg(text(verdict.spread));
+    out += QStringLiteral("<p style='color:#6b7280;'>%1</p>").arg(text(verdict.spread));
+    const core::TextTable lines = core::verdictTable(report.judgement);
+    return lines.rows.empty() ? out : out + tableHtml(lines) + QStringLiteral("<p></p>");
 }
 
 QString titleHtml(const std::string &title) {
@@ -133,7 +136,7 @@ QString sectionsHtml(const core::Report &report) {
 
 void fill(QTextDocument &document, const core::Report &report, std::size_t charts) {
     QTextCursor cursor(&document);
-    cursor.insertHtml(headHtml(report.table) + tableHtml(core::textTable(report.table, core::TextColumns::Reading)) +
+    cursor.insertHtml(headHtml(report) + tableHtml(core::textTable(report.table, core::TextColumns::Reading)) +
                       sectionsHtml(report));
     cursor.movePosition(QTextCursor::End);
     QTextBlockFormat pageBreak;

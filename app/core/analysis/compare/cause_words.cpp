@@ -137,7 +137,7 @@ std::string causeSentence(const std::vector<Cell> &cells, const std::vector<Pair
             out += (within ? ": " : "; ") + control->run + " reaches " + timesText(control->training->factor) +
                    (!control->training->hasInterval() || control->training->isDifferent() ? ""
                     : control->training->isEqual() ? ", equal to " + pair.reference + " " + equalWithinText()
-                                                   : ", not distinguishable from " + pair.reference) +
+                                                   : ", which can't be told from " + pair.reference + " yet,") +
                    " by itself";
     return out + ".";
 }

@@ -76,7 +76,7 @@ struct SpeedUp {
     [[nodiscard]] bool isDifferent() const { return different; }
     /// Whether the interval by itself leaves out 1.
     [[nodiscard]] bool leavesOutOne() const { return hasInterval() && (*low > 1 || *high < 1); }
-    /// Whether the whole interval lies within equalWithin: then "equal" is an answer, while "not distinguishable" is none.
+    /// Whether the whole interval lies within equalWithin: then "equal" is an answer, while "can't tell yet" is none.
     [[nodiscard]] bool isEqual() const {
         return hasInterval() && !different && *low >= 1 / (1 + equalWithin) && *high <= 1 + equalWithin;
     }

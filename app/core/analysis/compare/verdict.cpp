@@ -31,8 +31,8 @@ std::string phrase(const Mention &said, const std::string &reference, bool first
         const std::string range = " (" + rangeText(said.speedUp) + ").";
         if (said.speedUp.isEqual())
             return name + ": equal to " + reference + " " + equalWithinText() + range;
-        return name + ": not distinguishable from " + reference +
-               (said.speedUp.leavesOutOne() ? " among " + std::to_string(said.speedUp.comparisons) + " comparisons"
+        return name + ": " + std::string(toString(Outcome::CantTell)) + " whether it differs from " + reference +
+               (said.speedUp.leavesOutOne() ? ", one of " + std::to_string(said.speedUp.comparisons) + " comparisons"
                                             : "") +
                range;
     }

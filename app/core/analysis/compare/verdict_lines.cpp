@@ -10,6 +10,7 @@
 #include "analysis/compare/row_figures.h"
 #include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
+#include "base/moments.h"
 
 namespace lockstep::core {
 namespace {
@@ -78,26 +79,17 @@ std::string coresText(double cores) {
                          : significant(cores, 2).toStdString() + " cores";
 }
 
-std::optional<double> meanOf(const Cell *cell, std::optional<double> (*get)(const RunOutcome &)) {
-    double sum = 0;
-    int count = 0;
-    if (cell)
-        for (const RunOutcome &run : cell->runs)
-            if (const std::optional<double> value = get(run)) {
-                sum += *value;
-                ++count;
-            }
-    return count > 0 ? std::optional(sum / count) : std::nullopt;
-}
-
 /// "other programs took up to 1.2 cores"; empty: load does not weigh in this comparison.
 std::string loadText(const Known &known, const PairJudgement &pair) {
     const FairnessFinding *finding = firstOf(pair, FairnessWeight::Notable, true);
     if (!finding && known.judgement.sharedLoads.empty())
         return {};
     const bool stolen = (finding ? finding->key : known.judgement.sharedLoads.front().key) == "stolen";
-    const auto get = stolen ? stolenCores : otherCores;
-    const auto a = meanOf(known.cell(pair.reference), get), b = meanOf(known.cell(pair.run), get);
+    const auto coresOf = [&](const std::string &name) {
+        const Cell *cell = known.cell(name);
+        return cell ? meanOf(figuresOf(*cell, stolen ? stolenCores : otherCores)) : std::nullopt;
+    };
+    const auto a = coresOf(pair.reference), b = coresOf(pair.run);
     if (!a && !b)
         return {};
     const std::string most = coresText(std::max(a.value_or(0), b.value_or(0)));
@@ -147,7 +139,7 @@ void judgeAgainst(const PairJudgement &control, VerdictLine &line, const Known &
         line.outcome = Outcome::WorthIt;
         line.reason = timesText(rest->factor) + " (" + rangeText(rest) + ") of it against " + control.run;
     } else
-        cantTell(line, alone + ": not distinguishable", known.judgement.settling);
+        cantTell(line, alone + "; what " + line.run + " adds to it can't be told yet", known.judgement.settling);
 }
 
 void judgeLine(VerdictLine &line, const PairJudgement &pair, const Known &known) {

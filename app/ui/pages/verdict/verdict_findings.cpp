@@ -43,7 +43,7 @@ QString causeFinding(const core::PairJudgement &pair) {
         return words("%1 can't be told from %2").arg(name, QString::fromStdString(pair.reference));
     const double factor = pair.training->factor;
     const QString clause = QString::fromStdString(core::causeClause(*pair.attribution));
-    const QString told = (factor >= 1 ? words("%1 is %2 faster") : words("%1 is %2 slower"))
+    const QString told = (factor >= 1 ? words("%1 is %2 as fast") : words("%1 takes %2 as long"))
                              .arg(name, QString::fromStdString(core::timesText(factor >= 1 ? factor : 1 / factor)));
     return clause.isEmpty() ? told : told + QStringLiteral("; ") + clause;
 }

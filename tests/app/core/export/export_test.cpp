@@ -98,6 +98,13 @@ Report whole() {
     out.judgement.reference = "baseline";
     out.judgement.sentence = "It is twice as fast.";
     out.judgement.pairs = {pair};
+    VerdictLine line;
+    line.run = nasty;
+    line.against = "baseline";
+    line.outcome = Outcome::WorthIt;
+    line.speedUp = pair.training;
+    line.reason = "80 % of the time saved is data loading";
+    out.judgement.lines = {line};
     out.judgement.bottlenecks = {{"baseline", Bound::Input, 0.5, "Loading takes half.", {control}}};
     out.table = judged(table(), out.judgement);
     out.anatomies = {anatomy()};
@@ -278,19 +285,22 @@ private Q_SLOTS:
         QCOMPARE(page["loads"].dump(), std::string("[]"));
         QCOMPARE(page["svg"].get<int>(), 3);
         using Rows = std::vector<std::vector<std::string>>;
-        const auto &tables = page["tables"]; // results, causes, settings, fairness, target, all columns
-        QCOMPARE(tables.size(), std::size_t(6));
+        const auto &tables = page["tables"]; // verdict, results, causes, settings, fairness, target, all columns
+        QCOMPARE(tables.size(), std::size_t(7));
+        QVERIFY((tables[0].get<Rows>() ==
+                 Rows{{"Run", "Verdict", "Speed-up (95 %)", "Why"},
+                      {nasty, "worth it", "2.00× (1.90-2.10)", "80 % of the time saved is data loading"}}));
         QVERIFY(
-            (tables[1].get<Rows>() ==
+            (tables[2].get<Rows>() ==
              Rows{{"Run", "Reference's time", "data loading", "device compute", "communication", "imbalance",
                    "outside training", "unattributed", "Run's time"},
                   {nasty, "12.0 s", "−4.00 ± 0.20 s", "−2.00 s", "+0.50 s", "+0.25 s", "+0.25 s", "0 s", "7.00 s"}}));
-        QVERIFY((tables[2].get<Rows>()[1] == std::vector<std::string>{nasty, "4 loading workers instead of 0",
+        QVERIFY((tables[3].get<Rows>()[1] == std::vector<std::string>{nasty, "4 loading workers instead of 0",
                                                                       "baseline, 4 workers", "−3.00 s", "−3.50 s",
                                                                       "−2.50 s"}));
-        QCOMPARE(tables[3][1][0].get<std::string>(), std::string("decisive")); // heaviest first
-        QCOMPARE(tables[3][2][0].get<std::string>(), std::string("minor"));
-        QVERIFY((tables[4].get<Rows>()[1] == std::vector<std::string>{"baseline", "by the end of epoch 1", "8.00",
+        QCOMPARE(tables[4][1][0].get<std::string>(), std::string("decisive")); // heaviest first
+        QCOMPARE(tables[4][2][0].get<std::string>(), std::string("minor"));
+        QVERIFY((tables[5].get<Rows>()[1] == std::vector<std::string>{"baseline", "by the end of epoch 1", "8.00",
                                                                       "7.50", "9.00", "3 of 3", "-", "-"}));
         const auto notes = page["notes"].get<std::vector<std::string>>();
         QVERIFY(std::ranges::find(notes, nasty + ": DDP ×2, 0 workers. It has the method without the workers.") !=
@@ -300,7 +310,8 @@ private Q_SLOTS:
     void markdownAndLatexHaveTheWholeVerdict() {
         const std::string markdown = exportResults(whole(), ExportFormat::Markdown);
         for (const char *said :
-             {"| 2.00 (1.90-2.10) |", "## Where the differences come from\n",
+             {"| worth it | 2.00× (1.90-2.10) | 80 % of the time saved is data loading |", "| 2.00 (1.90-2.10) |",
+              "## Where the differences come from\n",
               "| −4.00 ± 0.20 s | −2.00 s | +0.50 s | +0.25 s | +0.25 s | 0 s | 7.00 s |", "## One setting at a time\n",
               "| −3.00 s | −3.50 s | −2.50 s |", "## Missing controls\n",
               ": DDP ×2, 0 workers. It has the method without the workers.\n", "## Is the comparison fair?\n",
@@ -312,13 +323,14 @@ private Q_SLOTS:
         QVERIFY(markdown.find("decisive: ") < markdown.find("minor: "));
 
         const QString latex = QString::fromStdString(exportResults(whole(), ExportFormat::Latex));
-        for (const char *said : {"2.00 (1.90-2.10)", "\\caption{Where the differences come from. ",
-                                 "$-$4.00 $\\pm$ 0.20 s & $-$2.00 s & +0.50 s", "\\caption{One setting at a time. ",
-                                 "\\paragraph{Missing controls}", "\\paragraph{Is the comparison fair?}",
-                                 "Loading takes half. Try baseline, 4 workers: ",
-                                 "\\caption{Time to target. Training time to test accuracy 88.00 \\%"})
+        for (const char *said :
+             {"2.00 (1.90-2.10)", "& worth it & 2.00$\\times$ (1.90-2.10) & 80 \\% of the time saved",
+              "\\caption{Where the differences come from. ", "$-$4.00 $\\pm$ 0.20 s & $-$2.00 s & +0.50 s",
+              "\\caption{One setting at a time. ", "\\paragraph{Missing controls}",
+              "\\paragraph{Is the comparison fair?}", "Loading takes half. Try baseline, 4 workers: ",
+              "\\caption{Time to target. Training time to test accuracy 88.00 \\%"})
             QVERIFY2(latex.contains(QString::fromUtf8(said)), (said + ("\n" + latex.toStdString())).c_str());
-        QCOMPARE(latex.count(QLatin1String("\\begin{table}")), 4); // results, causes, settings, target
+        QCOMPARE(latex.count(QLatin1String("\\begin{table}")), 5); // results, verdict, causes, settings, target
         QCOMPARE(latex.count(QLatin1String("\\begin{")), latex.count(QLatin1String("\\end{")));
     }
 
