@@ -379,7 +379,7 @@ private Q_SLOTS:
         QVERIFY((*exportFormatFrom("tex") == ExportFormat::Latex));
         const auto refused = exportFormatFrom("docx");
         QVERIFY(!refused);
-        QVERIFY2(refused.error().message().find("csv, json, md, tex or html") != std::string::npos,
+        QVERIFY2(refused.error().message().find(resultFormatNames()) != std::string::npos,
                  refused.error().message().c_str());
         QVERIFY(!exportCurves({}, ExportFormat::Html).has_value());
     }
