@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Only for .cpp files of ipc, never for a public header. Documents as values of nlohmann's JSON library.
+// Only for .cpp files, never for a public header. Documents as values of nlohmann's JSON library, and how what comes from
+// outside is read: other programs' answers, other machines', files that others may have written. Such text may be anything.
+// It is read without an exception, and no deeper than writing it again could stand.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include <nlohmann/json.hpp>
 
 #include "ipc/run_config.h"
@@ -17,6 +26,48 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] std::string page(const Json &json);
 /// Parses an object. The error says on which line the JSON is wrong; `what` names the text in it, e.g. "config.json".
 [[nodiscard]] Result<Json> parseObject(std::string_view text, std::string_view what);
+/// The same for readers that catch: throws std::runtime_error with that error's sentence, which begins with "it".
+[[nodiscard]] Json objectIn(std::string_view text);
+/// The same for an answer that is ignored unless it is an object: else null.
+[[nodiscard]] Json objectOrNull(std::string_view text);
+
+/// The key's value if it is of the fallback's type (a whole number within that type's range), else the fallback. Never throws.
+template <class Object, class T> [[nodiscard]] T valueIn(const Object &object, const char *key, T fallback) {
+    if (!object.is_object())
+        return fallback;
+    const auto found = object.find(key);
+    if (found == object.end())
+        return fallback;
+    if constexpr (std::is_same_v<T, bool>) {
+        if (found->is_boolean())
+            return found->template get<bool>();
+    } else if constexpr (std::is_integral_v<T>) {
+        if (found->is_number_unsigned()) {
+            if (const auto value = found->template get<std::uint64_t>(); std::in_range<T>(value))
+                return static_cast<T>(value);
+        } else if (found->is_number_integer())
+            if (const auto value = found->template get<std::int64_t>(); std::in_range<T>(value))
+                return static_cast<T>(value);
+    } else if constexpr (std::is_floating_point_v<T>) {
+        if (found->is_number())
+            return found->template get<T>();
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        if (found->is_string())
+            return found->template get<std::string>();
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        if (found->is_array() &&
+            std::all_of(found->begin(), found->end(), [](const Object &one) { return one.is_string(); }))
+            return found->template get<T>();
+    } else {
+        static_assert(std::is_same_v<T, Object>, "a bool, a number, a text, a list of texts, or JSON");
+        if (found->type() == fallback.type())
+            return *found;
+    }
+    return fallback;
+}
+template <class Object> [[nodiscard]] std::string valueIn(const Object &object, const char *key, const char *fallback) {
+    return valueIn(object, key, std::string(fallback));
+}
 
 [[nodiscard]] Json fromConfig(const RunConfig &config);
 

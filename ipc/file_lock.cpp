@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "ipc/file_lock_detail.h"
+#include "ipc/regular_file.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep {
@@ -80,11 +81,11 @@ Result<FileLock> FileLock::acquire(const std::string &path) {
 }
 
 bool FileLock::isHeld(const std::string &path) {
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid())
+    const Result<Fd> fd = openRegular(path);
+    if (!fd)
         return false;
     struct flock lock = wholeFile();
-    return ::fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    return ::fcntl(fd->get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 } // namespace lockstep

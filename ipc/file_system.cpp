@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "ipc/regular_file.h"
 #include "ipc/unix_socket.h"
 
 namespace lockstep {
@@ -93,14 +94,20 @@ public:
         return std::make_unique<RealAppendFile>(std::move(fd), path, static_cast<std::uint64_t>(status.st_size));
     }
 
-    Result<std::string> readAll(const std::string &path) override {
-        const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        if (!fd.valid())
-            return fail(Error::system("can't read " + path, errno));
+    Result<std::string> readAll(const std::string &path, std::uint64_t largest) override {
+        const Result<Fd> file = openRegular(path);
+        if (!file)
+            return fail(file.error());
+        const Fd &fd = *file;
         struct stat status {};
+        if (::fstat(fd.get(), &status) != 0)
+            return fail(Error::system("can't read " + path, errno));
+        const Error tooLarge = Error::failed("can't read " + path + ": it is larger than " +
+                                             std::to_string(largest / (1024 * 1024)) + " MiB, which no such file is");
+        if (static_cast<std::uint64_t>(status.st_size) > largest)
+            return fail(tooLarge);
         std::string text;
-        if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode))
-            text.reserve(static_cast<std::size_t>(status.st_size));
+        text.reserve(static_cast<std::size_t>(status.st_size));
         char buffer[64 * 1024];
         while (true) {
             const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
@@ -111,14 +118,19 @@ public:
             if (got == 0)
                 return text;
             text.append(buffer, static_cast<std::size_t>(got));
+            if (text.size() > largest) // it grew meanwhile, or is one of /proc, whose sizes are 0
+                return fail(tooLarge);
         }
     }
 
     Result<void> writeAtomically(const std::string &path, std::string_view bytes) override {
         static std::atomic<unsigned> serial{0};
-        const std::string temporary =
-            path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
-        Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        std::string temporary;
+        Fd fd;
+        do { // one of that name may be left over from a dead process with this one's number
+            temporary = path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
+            fd = Fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        } while (!fd.valid() && errno == EEXIST);
         if (!fd.valid())
             return fail(Error::system("can't write " + path, errno));
         int error = writeAll(fd.get(), bytes);

@@ -20,12 +20,16 @@ public:
     [[nodiscard]] virtual std::uint64_t size() const = 0;
 };
 
+/// What a document may hold at most; logs, traces and parameters may hold more.
+inline constexpr std::uint64_t largestDocument = 64 * 1024 * 1024, anySize = UINT64_MAX;
+
 /// The file operations whose failures tests must be able to cause (full disk, short write, failed fsync). Thread safe.
 class FileSystem {
 public:
     virtual ~FileSystem() = default;
     virtual Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) = 0; ///< creates it with mode 0600
-    virtual Result<std::string> readAll(const std::string &path) = 0;
+    /// Of a regular file of at most `largest` bytes: a pipe, a device or a folder in its place is an error, and never waited for.
+    virtual Result<std::string> readAll(const std::string &path, std::uint64_t largest = largestDocument) = 0;
     /// Writes a temporary file beside it, syncs and renames it, and syncs the folder: the new content is there in full
     /// or not at all.
     virtual Result<void> writeAtomically(const std::string &path, std::string_view bytes) = 0;

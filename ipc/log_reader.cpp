@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "ipc/log.h"
-#include "ipc/unix_socket.h"
+#include "ipc/regular_file.h"
 
 namespace lockstep {
 
@@ -71,9 +71,9 @@ private:
 
 Result<LogReadReport> readLog(const std::string &path, std::uint64_t fromSeq,
                               const std::function<void(std::string_view line)> &onLine) {
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid())
-        return fail(Error::system("can't read the log " + path, errno));
+    const Result<Fd> fd = openRegular(path);
+    if (!fd)
+        return fail(fd.error());
     constexpr std::size_t block = 256 * 1024;
     Reading reading(fromSeq, onLine);
     std::string buffer; // at most one block and an unfinished line
@@ -81,7 +81,7 @@ Result<LogReadReport> readLog(const std::string &path, std::uint64_t fromSeq,
     while (true) {
         const std::size_t kept = buffer.size();
         buffer.resize(kept + block);
-        const ssize_t got = ::read(fd.get(), buffer.data() + kept, block);
+        const ssize_t got = ::read(fd->get(), buffer.data() + kept, block);
         const int error = errno;
         buffer.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got < 0 && error == EINTR)

@@ -141,7 +141,7 @@ Result<LogWriter> LogWriter::open(FileSystem &fs, const std::string &path, int n
         return fail(std::move(file.error()));
     Recovered recovered;
     if ((*file)->size() > 0) {
-        const auto text = fs.readAll(path);
+        const auto text = fs.readAll(path, anySize);
         if (!text)
             return fail(text.error());
         const auto found = recover(path, *text, node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "ipc/documents.h"
 #include "ipc/json_text.h"
@@ -49,6 +50,17 @@ Result<Json> parseObject(std::string_view text, std::string_view what) {
     } catch (const Json::exception &) { // a number that is too large for any of JSON's types
         return fail(Error::badArgument(std::string(what) + " has a number that is out of range"));
     }
+}
+
+Json objectIn(std::string_view text) {
+    Result<Json> json = parseObject(text, "it");
+    if (!json)
+        throw std::runtime_error(json.error().what);
+    return std::move(*json);
+}
+
+Json objectOrNull(std::string_view text) {
+    return parseObject(text, "it").value_or(nullptr);
 }
 
 Json fromConfig(const RunConfig &config) {

@@ -133,6 +133,9 @@ bool isRunId(std::string_view text) {
 }
 
 RunFolder runFolder(std::string_view runId) {
+    if (!isRunId(
+            runId)) // the last defence: what isn't an id leads to no folder, and nothing can be made below a device
+        return {"/dev/null/no-run"};
     return {runsFolder() + "/" + std::string(runId)};
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/command_prefix.h"
 #include "commands.h"
+#include "ipc/documents.h"
 #include "job_commands.h"
 #include "output.h"
 
@@ -15,9 +16,9 @@ namespace lockstep::cli {
 namespace {
 
 void tellAddress(const nlohmann::json &line) {
-    const std::string address = line.value("address", "");
+    const std::string address = documents::valueIn(line, "address", "");
     print("listening on " + address + "\n");
-    if (const std::string token = line.value("token", ""); !token.empty())
+    if (const std::string token = documents::valueIn(line, "token", ""); !token.empty())
         print("start every rank with LOCKSTEP_FRAMES=" + address + " LOCKSTEP_FRAMES_TOKEN=" + token + "\n");
     else
         print("start every rank with LOCKSTEP_FRAMES=" + address +
@@ -39,13 +40,13 @@ int serve(const QStringList &words) {
     // Ctrl-C reaches the agent too, and it ends the run cleanly.
     while (run.empty() && (process.canReadLine() || process.waitForReadyRead(-1)))
         while (process.canReadLine() && run.empty()) {
-            const auto line = nlohmann::json::parse(process.readLine().toStdString(), nullptr, false);
+            const auto line = documents::objectOrNull(process.readLine().toStdString());
             if (!line.is_object())
                 continue;
-            if (line.value("type", "") == "listening")
+            if (documents::valueIn(line, "type", "") == "listening")
                 tellAddress(line);
-            else if (line.value("type", "") == "ready")
-                run = line.value("run", "");
+            else if (documents::valueIn(line, "type", "") == "ready")
+                run = documents::valueIn(line, "run", "");
         }
     if (!run.empty()) {
         print("run " + run + "\n");

@@ -6,6 +6,7 @@
 #include <QString>
 
 #include "commands.h"
+#include "ipc/documents.h"
 #include "nodes/node_book.h"
 #include "output.h"
 #include "prepared.h"
@@ -83,7 +84,7 @@ Result<std::string> handOver(const core::QueueOrigin &origin, const std::vector<
         error.wayOut = "the queue may or may not have started there: ssh " + host + " " + origin.ctl + " list";
         return fail(error);
     }
-    const auto json = nlohmann::json::parse(said->out, nullptr, false);
+    const auto json = documents::objectOrNull(said->out);
     if (said->code == Done && json.is_object() && json.contains("experiment") && json["experiment"].is_string())
         if (const auto id = json["experiment"].get<std::string>(); isRunId(id))
             return id;

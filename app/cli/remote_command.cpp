@@ -15,6 +15,7 @@
 #include <QTimer>
 
 #include "commands.h"
+#include "ipc/documents.h"
 #include "launch/detached_start.h"
 #include "output.h"
 #include "queue/queue_origin.h"
@@ -81,7 +82,7 @@ private:
         for (qsizetype end = m_bytes.indexOf('\n'); end >= 0; end = m_bytes.indexOf('\n')) {
             const std::string line = m_bytes.left(end).toStdString();
             m_bytes.remove(0, end + 1);
-            m_lines.push_back(Json::parse(line, nullptr, false));
+            m_lines.push_back(documents::objectOrNull(line));
         }
         takeNext();
     }
@@ -97,7 +98,7 @@ private:
     }
 
     void take(const Json &line) {
-        const int number = line.value("number", 0);
+        const int number = documents::valueIn(line, "number", 0);
         const auto request = core::queueRequestFromJson(line["request"].dump());
         if (!request)
             return answer(number, {},

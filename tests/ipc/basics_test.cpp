@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "ipc/clock.h"
 #include "ipc/cores.h"
 #include "ipc/crc32c.h"
 #include "ipc/error.h"
+#include "ipc/file_system.h"
 #include "ipc/json_text.h"
 #include "ipc/json_writer.h"
+#include "tests/ipc/test_folder.h"
 #include "tests/qt_test.h"
 
 namespace lockstep::detail {
@@ -102,6 +106,29 @@ private Q_SLOTS:
         for (const char *text : {"", "{", "[", "{\"a", "{\"a\":", "[1,", "]", "{\"a\" 1}", "[[[[", "\"\\"})
             QVERIFY(findPlaces(text).lines.size() < 10);
         QVERIFY(findPlaces(std::string(100'000, '[')).lines.size() < 100);
+    }
+
+    void aPipeADeviceOrAFolderIsNotReadAsADocument() {
+        const auto folder = test::makeFolder();
+        const std::string pipe = folder->filePath(QStringLiteral("pipe")).toStdString();
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        for (const std::string &path : {pipe, std::string("/dev/zero"), folder->path().toStdString()}) {
+            const auto text = realFileSystem().readAll(path); // a pipe that nobody writes to must not be waited for
+            QVERIFY2(!text && text.error().message().find("is not a regular file") != std::string::npos, path.c_str());
+        }
+        QVERIFY(!realFileSystem().readAll("/proc/self/status")->empty()); // a file though its size is 0
+    }
+
+    void aDocumentLargerThanAnyIsRefused() {
+        const auto folder = test::makeFolder();
+        const std::string path = folder->filePath(QStringLiteral("large")).toStdString();
+        QVERIFY(realFileSystem().writeAtomically(path, "").has_value());
+        QCOMPARE(::truncate(path.c_str(), off_t(largestDocument) + 1), 0);
+        const auto text = realFileSystem().readAll(path);
+        QVERIFY2(!text && text.error().message().find("larger than 64 MiB") != std::string::npos, path.c_str());
+        QCOMPARE(::truncate(path.c_str(), 5), 0);
+        QCOMPARE(realFileSystem().readAll(path, 5)->size(), std::size_t{5});
+        QVERIFY(!realFileSystem().readAll(path, 4));
     }
 
     void invalidUtf8IsReplaced() {

@@ -24,7 +24,9 @@ public:
     void losePower(const std::function<std::size_t(std::size_t below)> &random);
 
     Result<std::unique_ptr<AppendFile>> openAppend(const std::string &path) override;
-    Result<std::string> readAll(const std::string &path) override { return realFileSystem().readAll(path); }
+    Result<std::string> readAll(const std::string &path, std::uint64_t largest) override {
+        return realFileSystem().readAll(path, largest);
+    }
     Result<void> writeAtomically(const std::string &path, std::string_view bytes) override {
         return realFileSystem().writeAtomically(path, bytes);
     }

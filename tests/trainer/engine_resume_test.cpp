@@ -19,6 +19,16 @@ public:
     std::string unbroken() { return toTheEnd({}); }
     std::string resumed() { return toTheEnd({"--resume", m_checkpoints}); }
 
+    /// One bit of the newest checkpoint's tensors is no longer what was written.
+    void flipABitOfTheNewestCheckpoint() {
+        std::string newest;
+        for (const auto &entry : std::filesystem::directory_iterator(m_folder / "c"))
+            newest = std::max(newest, entry.path().string());
+        std::string bytes = readFile(newest);
+        bytes[bytes.size() - 1000] = static_cast<char>(bytes[bytes.size() - 1000] ^ 1);
+        writeFile(newest, bytes);
+    }
+
     /// Goes on from the last checkpoint, if there is one, and gets `number` when the frames say `text`: on the first rank, or
     /// with SIGKILL on the last one or on all. The last step that was told.
     std::int64_t breakAt(const std::string &text, int number, bool everyRank = true) {
@@ -103,6 +113,15 @@ TEST_SUITE("engine_resume") {
             run.breakAt(text, SIGKILL);
             CHECK(run.resumed() == whole);
         }
+    }
+
+    TEST_CASE("a checkpoint in which one bit has changed is passed over for the one before") {
+        const SmallData data(960);
+        const Options options{data.option(), "--epochs=3", "--batch-size=48", "--train-samples=960"};
+        BrokenRun run(0, options);
+        run.breakAt(step(52), SIGKILL); // two epochs are done, each with its checkpoint
+        run.flipABitOfTheNewestCheckpoint();
+        CHECK(run.resumed() == BrokenRun(0, options).unbroken());
     }
 
     TEST_CASE("three ranks stopped after their very first step go on with the buckets that the second would have had") {

@@ -287,6 +287,33 @@ TEST_SUITE("engine_run") {
         }
     }
 
+    TEST_CASE("parameters that are not finite never take a good checkpoint's place") {
+        const TempFolder folder;
+        const std::string checkpoints = "--checkpoint-dir=" + (folder / "c");
+        const auto files = [&] {
+            std::map<std::string, std::string> all;
+            for (const auto &entry : std::filesystem::directory_iterator(folder / "c"))
+                all[entry.path().filename().string()] = readFile(entry.path().string());
+            return all;
+        };
+        Process good(trainerBinary(), withSmallRun({checkpoints}));
+        REQUIRE(good.wait().code == 0);
+        const auto before = files();
+        REQUIRE(before.size() == 1);
+        Process bad(trainerBinary(),
+                    withSmallRun({"--epochs=3", "--lr=100000", checkpoints, "--frames=" + (folder / "f")}));
+        REQUIRE(bad.wait().code == 0);
+        CHECK((files() == before));
+        int skipped = 0;
+        for (const AlertFrame &alert : bodiesOf<AlertFrame>(readFrames(folder / "f")))
+            if (alert.kind == "checkpoint_skipped") {
+                ++skipped;
+                CHECK(alert.message.find("weight is not finite; the last good checkpoint is kept") !=
+                      std::string::npos);
+            }
+        CHECK(skipped == 3);
+    }
+
     TEST_CASE("a diverging run raises an alert and goes on") {
         const TempFolder folder;
         Process run(trainerBinary(), withSmallRun({"--lr=100000", "--frames=" + (folder / "f")}));

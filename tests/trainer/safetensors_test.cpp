@@ -135,6 +135,29 @@ TEST_SUITE("safetensors") {
         }
     }
 
+    TEST_CASE("a sealed file is read as it was, and refused with any one bit changed") {
+        const TempFolder folder;
+        TensorFile file;
+        file.tensors = {{"t", torch::randn({5})}};
+        file.metadata = {{"note", R"("lockstep_sha256":"x")"}}; // no digest, though it reads like one
+        file.sealed = true;
+        REQUIRE(writeTensors(folder / "good", file));
+        const auto read = readTensors(folder / "good");
+        REQUIRE(read);
+        CHECK(read->sealed);
+        CHECK(read->metadata == file.metadata);
+        CHECK(torch::equal(read->tensors[0].second, file.tensors[0].second));
+        const std::string bytes = readFile(folder / "good");
+        for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+            std::string flipped = bytes;
+            flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+            writeFile(folder / "flipped", flipped);
+            const auto bad = readTensors(folder / "flipped");
+            CAPTURE(bit);
+            CHECK((!bad || !bad->sealed)); // a bit of the key's name takes the seal off; who expects one sees it
+        }
+    }
+
     TEST_CASE("a file that can't be written leaves the one before whole and nothing beside it") {
         const TempFolder folder;
         const auto path = folder / "a.safetensors";

@@ -25,7 +25,7 @@ std::string count(std::int64_t n) {
 }
 
 Result<torch::Tensor> readWhole(const std::string &path) {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // a pipe opens at once, and is refused
     struct stat info {};
     if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
         auto error = Error::system("can't read it", errno, "give a readable file");

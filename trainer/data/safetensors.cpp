@@ -138,10 +138,40 @@ std::string_view dtypeName(torch::Dtype dtype) {
     return {};
 }
 
+constexpr const char *digestKey = "lockstep_sha256";
+constexpr std::size_t digestLength = 64;
+
+/// Where the digest stands in the header's text: 0 if nowhere. Within a string the quotes would be escaped, so this is the key.
+std::size_t placeOfDigest(std::string_view header) {
+    const std::string before = std::string("\"") + digestKey + "\":\"";
+    const auto found = header.find(before);
+    return found == std::string_view::npos || header.size() - found - before.size() < digestLength
+               ? 0
+               : found + before.size();
+}
+
+/// Compares the digest in the file with its bytes' own, and takes it out of the metadata.
+Result<void> checkSeal(const std::string &path, std::string &bytes, std::string_view header, TensorFile &file) {
+    const auto told = file.metadata.find(digestKey);
+    if (told == file.metadata.end())
+        return {};
+    const std::size_t at = placeOfDigest(header);
+    if (at == 0 || told->second.size() != digestLength)
+        return damaged(path, "its sha256 is no digest");
+    bytes.replace(8 + at, digestLength, digestLength, '0');
+    const std::string own = sha256Hex(bytes.data(), bytes.size());
+    if (own != told->second)
+        return damaged(path, "its bytes have changed since it was written: it says sha256 " +
+                                 told->second.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
+    file.metadata.erase(told);
+    file.sealed = true;
+    return {};
+}
+
 } // namespace
 
 Result<TensorFile> readTensors(const std::string &path) {
-    const auto bytes = realFileSystem().readAll(path);
+    auto bytes = realFileSystem().readAll(path, anySize);
     if (!bytes) {
         auto error = bytes.error();
         error.kind = ErrorKind::BadArgument;
@@ -175,6 +205,8 @@ Result<TensorFile> readTensors(const std::string &path) {
     }
     if (auto good = checkLayout(path, entries, bytes->size() - 8 - headerBytes); !good)
         return fail(good.error());
+    if (auto good = checkSeal(path, *bytes, std::string_view(*bytes).substr(8, headerBytes), file); !good)
+        return fail(good.error());
     for (const auto &entry : entries) {
         auto tensor = torch::empty(entry.shape, entry.dtype);
         if (entry.end > entry.begin)
@@ -188,6 +220,8 @@ Result<void> writeTensors(const std::string &path, const TensorFile &file) {
     Json header = Json::object();
     if (!file.metadata.empty())
         header["__metadata__"] = file.metadata;
+    if (file.sealed)
+        header["__metadata__"][digestKey] = std::string(digestLength, '0');
     std::vector<torch::Tensor> tensors;
     std::uint64_t at = 0;
     for (const auto &[name, tensor] : file.tensors) {
@@ -209,6 +243,8 @@ Result<void> writeTensors(const std::string &path, const TensorFile &file) {
     bytes += text;
     for (const auto &tensor : tensors)
         bytes.append(static_cast<const char *>(tensor.const_data_ptr()), tensor.nbytes());
+    if (file.sealed)
+        bytes.replace(8 + placeOfDigest(text), digestLength, sha256Hex(bytes.data(), bytes.size()));
     return realFileSystem().writeAtomically(path, bytes);
 }
 

@@ -16,9 +16,12 @@ namespace lockstep::trainer {
 struct TensorFile {
     std::vector<std::pair<std::string, torch::Tensor>> tensors; ///< contiguous CPU tensors; F64 F32 I64 I32 U8 BOOL
     std::map<std::string, std::string> metadata;
+    /// The file carries the SHA-256 of its own bytes, taken with zeros in the digest's place, as one more string of
+    /// `__metadata__`. Whoever does not know it reads the file as ever.
+    bool sealed = false;
 };
 
-/// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB); the error names file and tensor.
+/// Checks bounds, overlaps, dtypes, lengths (header ≤ 100 MB) and, of a sealed file, the digest; the error names file and tensor.
 [[nodiscard]] Result<TensorFile> readTensors(const std::string &path);
 /// Writes all or nothing: to a file beside it, which is synced and renamed.
 [[nodiscard]] Result<void> writeTensors(const std::string &path, const TensorFile &file);

@@ -62,8 +62,11 @@ Error notOurs(const std::string &file, const std::string &why) {
 Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Checkpoint &into) {
     const auto world = wholeNumber(tensors, "world_size"), epochs = wholeNumber(tensors, "epochs_done"),
                step = wholeNumber(tensors, "step_in_epoch");
-    if (wholeNumber(tensors, formatKey) != 1 || !world || !epochs || !step)
+    const auto format = wholeNumber(tensors, formatKey); // 1: before files were sealed
+    if ((format != 1 && format != 2) || !world || !epochs || !step)
         return fail(notOurs(file, "its metadata lack world_size, epochs_done or step_in_epoch"));
+    if (format == 2 && !tensors.sealed)
+        return fail(notOurs(file, "its sha256 is missing"));
     const auto config = tensors.metadata.find("config"), buckets = tensors.metadata.find("bucket_order");
     if (config == tensors.metadata.end())
         return fail(notOurs(file, "its metadata lack the config"));
@@ -80,9 +83,18 @@ Result<void> takeMetadata(const TensorFile &tensors, const std::string &file, Ch
 
 } // namespace
 
+std::string notFiniteIn(const Checkpoint &checkpoint) {
+    for (const auto *list : {&checkpoint.parameters, &checkpoint.optimizer})
+        for (const auto &[name, tensor] : *list)
+            if (tensor.is_floating_point() && !at::isfinite(tensor).all().item<bool>())
+                return name;
+    return {};
+}
+
 Result<void> CheckpointFolder::save(const Checkpoint &checkpoint, std::int64_t step) const {
     TensorFile file;
-    file.metadata = {{formatKey, "1"},
+    file.sealed = true;
+    file.metadata = {{formatKey, "2"},
                      {"format", "pt"},
                      {"world_size", std::to_string(checkpoint.worldSize)},
                      {"epochs_done", std::to_string(checkpoint.epochsDone)},

@@ -29,7 +29,7 @@ struct Checkpoint {
     torch::Tensor replicaRng; ///< U8 [replicas - 1, n]: of the strategy's further generators; undefined without such
 };
 
-/// The folder of a run's checkpoints: safetensors files named by the step they were taken after.
+/// The folder of a run's checkpoints: sealed safetensors files named by the step they were taken after.
 class CheckpointFolder {
 public:
     explicit CheckpointFolder(std::string path) : m_path(std::move(path)) {}
@@ -38,12 +38,16 @@ public:
     Result<void> save(const Checkpoint &checkpoint, std::int64_t step) const;
     /// Newest first.
     [[nodiscard]] std::vector<std::string> files() const;
-    /// The newest file that can be read, or nothing when there is none at all. Unreadable ones are named in `skipped`.
+    /// The newest file that can be read and is as it was written, or nothing when there is none at all. Others are named in
+    /// `skipped`.
     [[nodiscard]] Result<std::optional<std::string>> newestGood(std::vector<std::string> &skipped) const;
 
 private:
     std::string m_path;
 };
+
+/// The first tensor of the parameters, else of the optimizer's state, that holds NaN or an infinity; empty if none does.
+[[nodiscard]] std::string notFiniteIn(const Checkpoint &checkpoint);
 
 [[nodiscard]] Result<Checkpoint> readCheckpoint(const std::string &file);
 

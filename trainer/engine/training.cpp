@@ -337,6 +337,17 @@ Result<void> Training::saveCheckpoint(int epochsDone, std::int64_t stepInEpoch) 
     checkpoint.epochs = m_epochs;
     checkpoint.parameters = s.modelState();
     checkpoint.optimizer = s.optimizer->state();
+    if (const std::string bad = notFiniteIn(checkpoint); !bad.empty()) {
+        AlertFrame alert;
+        alert.severity = "warning";
+        alert.kind = "checkpoint_skipped";
+        alert.step = m_step - 1;
+        alert.message = "no checkpoint after step " + std::to_string(m_step - 1) + ": " + bad +
+                        " is not finite; the last good checkpoint is kept";
+        s.frames->send(alert);
+        logWarning(alert.message);
+        return {};
+    }
     return CheckpointFolder(s.config.checkpointDir).save(checkpoint, m_step);
 }
 

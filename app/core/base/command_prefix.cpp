@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/command_prefix.h"
+#include "ipc/documents.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -100,7 +101,7 @@ Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAg
 }
 
 std::optional<CommandPrefix> prefixOfOrigin(std::string_view originJson) {
-    const auto json = nlohmann::json::parse(originJson, nullptr, false);
+    const auto json = documents::objectOrNull(originJson);
     if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
         return std::nullopt;
     const bool named = json.contains("agent") && json["agent"].is_string();

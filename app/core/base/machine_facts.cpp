@@ -8,6 +8,7 @@
 #include <QProcess>
 
 #include "ipc/cores.h"
+#include "ipc/documents.h"
 
 namespace lockstep::core {
 namespace {
@@ -74,8 +75,8 @@ MachineFacts factsFrom(const nlohmann::json &machine) {
         facts.allowedCores = parseCores(machine["allowed_cores"].get<std::string>()).value_or(CoreList{});
     if (machine.contains("devices") && machine["devices"].is_array())
         for (const auto &device : machine["devices"])
-            if (device.is_object() && device.value("kind", "") == "cuda")
-                facts.gpuUuids.push_back(device.value("uuid", ""));
+            if (device.is_object() && documents::valueIn(device, "kind", "") == "cuda")
+                facts.gpuUuids.push_back(documents::valueIn(device, "uuid", ""));
     return facts;
 }
 
@@ -109,7 +110,7 @@ Result<MachineFacts> machineFacts(const CommandPrefix &prefix) {
                                        started ? tryIt : "install openssh-client", "host"));
     }
     const QByteArray out = process.readAllStandardOutput();
-    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
+    const auto json = documents::objectOrNull({out.constData(), std::size_t(out.size())});
     if (process.exitCode() != 0 || !json.is_object() || !json.contains("allowed_cores")) {
         const std::string said = QString::fromUtf8(process.readAllStandardError()).trimmed().toStdString();
         const std::string lines = QString::fromStdString(said).split(u'\n').join(QStringLiteral("; ")).toStdString();

@@ -9,6 +9,7 @@
 #include <QDir>
 #include <QFile>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
 
@@ -45,6 +46,13 @@ Json entryToJson(const ExperimentEntry &entry) {
     return json;
 }
 
+/// A run's id names its folder, and this text may come from another machine.
+const std::string &checkedId(const std::string &id) {
+    if (!id.empty() && !isRunId(id))
+        throw std::runtime_error("\"" + id.substr(0, 80) + "\" is not the id of a run or an experiment");
+    return id;
+}
+
 ExperimentEntry entryFromJson(const Json &json) {
     ExperimentEntry entry;
     entry.planned.name = json.value("name", "");
@@ -55,10 +63,13 @@ ExperimentEntry entryFromJson(const Json &json) {
     if (json.contains("estimate_s") && json["estimate_s"].is_number())
         entry.planned.estimateS = json["estimate_s"].get<double>();
     entry.state = entryStateFrom(json.value("state", "")).value_or(EntryState::Queued);
-    entry.run = json.value("run", "");
+    entry.run = checkedId(json.value("run", ""));
+    if (entry.run.empty() && (entry.state == EntryState::Launching || entry.state == EntryState::Running))
+        throw std::runtime_error("a run that was started has no id");
     entry.planned.command = json.value("command", std::vector<std::string>());
     entry.reason = json.value("reason", "");
-    entry.earlierRuns = json.value("earlier_runs", std::vector<std::string>());
+    for (const std::string &run : json.value("earlier_runs", std::vector<std::string>()))
+        entry.earlierRuns.push_back(checkedId(run));
     entry.alone = json.value("alone", false);
     if (const auto config = runConfigFromJson(json.at("config").dump()))
         entry.planned.config = *config;
@@ -215,11 +226,11 @@ std::string toJson(const Experiment &experiment) {
 
 Result<Experiment> experimentFromJson(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
+        const Json json = documents::objectIn(text);
         if (json.value("format", 0) > experimentFormat)
             return fail(Error::failed("the experiment was written by a newer Lockstep", "upgrade this one"));
         Experiment experiment;
-        experiment.id = json.value("experiment", "");
+        experiment.id = checkedId(json.value("experiment", ""));
         experiment.title = json.value("title", "");
         experiment.reference = json.value("reference", "");
         experiment.quick = json.value("quick", false);
@@ -303,7 +314,11 @@ Result<Experiment> readExperiment(std::string_view id) {
     const Result<std::string> text = realFileSystem().readAll(path);
     if (!text)
         return fail(text.error());
-    return experimentFromJson(*text);
+    Result<Experiment> experiment = experimentFromJson(*text);
+    if (experiment && experiment->id != id) // what is written and removed goes by the id in it
+        return fail(Error::failed(path + " says that it is experiment \"" + experiment->id + "\"",
+                                  "move it to the folder of that name"));
+    return experiment;
 }
 
 Result<void> writeExperiment(const Experiment &experiment) {

@@ -126,6 +126,9 @@ void fillFolder(Recipe &recipe, const std::string &folder) {
 
 tl::expected<Recipe, std::vector<Error>> readFile(const QString &path, std::string_view shown) {
     QFile file(path);
+    if (QFileInfo::exists(path) && !QFileInfo(path).isFile())
+        return tl::unexpected(
+            std::vector{Error::badArgument("is not a file", "give a recipe file", std::string(shown))});
     if (!file.open(QIODevice::ReadOnly))
         return tl::unexpected(
             std::vector{Error::badArgument("can't be read: " + file.errorString().toStdString(),

@@ -7,6 +7,7 @@
 #include <QSysInfo>
 
 #include "base/command_request.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/log.h"
 #include "ipc/logging.h"
@@ -16,11 +17,11 @@ namespace {
 
 constexpr qint64 largestStatus = 8 << 20;
 
-nlohmann::json readOrigin(const RunFolder &folder) {
+documents::Json readOrigin(const RunFolder &folder) {
     if (!QFile::exists(QString::fromStdString(folder.origin())))
         return {};
     const Result<std::string> text = realFileSystem().readAll(folder.origin());
-    return text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    return text ? documents::objectOrNull(*text) : documents::Json();
 }
 
 std::string hostOfThisMachine() {
@@ -29,8 +30,8 @@ std::string hostOfThisMachine() {
 
 /// The run's own folder on storage that several machines see: the agent wrote the origin itself, for viewers elsewhere.
 bool isSharedFolder(const RunFolder &folder) {
-    const nlohmann::json origin = readOrigin(folder);
-    return origin.is_object() && origin.contains("shared") && origin["shared"] == true;
+    const documents::Json origin = readOrigin(folder);
+    return documents::valueIn(origin, "shared", false);
 }
 
 } // namespace
@@ -85,8 +86,9 @@ QFile *RemoteCopy::logOf(int node) {
 }
 
 void RemoteCopy::append(std::string_view line) {
+    constexpr int mostNodes = 4096; // as many files as another machine may make this one open
     const auto place = m_lock ? placeOfSealedLine(line) : std::nullopt;
-    QFile *log = place ? logOf(place->node) : nullptr;
+    QFile *log = place && place->node >= 0 && place->node < mostNodes ? logOf(place->node) : nullptr;
     if (!log)
         return;
     log->write(line.data(), qint64(line.size()));
@@ -130,7 +132,7 @@ void RemoteCopy::fetchStatus(std::function<void(const Status &)> done) {
 void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
     if (text.size() > largestStatus)
         return;
-    const auto json = nlohmann::ordered_json::parse(text.constData(), text.constData() + text.size(), nullptr, false);
+    const auto json = documents::objectOrNull({text.constData(), std::size_t(text.size())});
     if (!json.is_object() || !json.contains("state") || !json["state"].is_string())
         return;
     status.state = json["state"].get<std::string>();
@@ -149,9 +151,10 @@ void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
 }
 
 std::optional<CommandPrefix> originOf(const RunFolder &folder) {
-    const nlohmann::json json = readOrigin(folder);
+    const documents::Json json = readOrigin(folder);
     // On the machine where a shared folder's agent is, it is reached as ever.
-    if (json.is_object() && json.value("shared", false) && json.value("machine", "") == hostOfThisMachine())
+    if (json.is_object() && documents::valueIn(json, "shared", false) &&
+        documents::valueIn(json, "machine", "") == hostOfThisMachine())
         return std::nullopt;
     return prefixOfOrigin(json.dump());
 }

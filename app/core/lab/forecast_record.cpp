@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiment/recipe.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
@@ -151,7 +152,7 @@ std::string toJson(const ForecastRecord &record) {
 
 Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
+        const Json json = documents::objectIn(text);
         ForecastRecord record;
         record.id = json.at("forecast").get<std::string>();
         record.title = json.at("title").get<std::string>();

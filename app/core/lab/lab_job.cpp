@@ -12,6 +12,7 @@
 #include "base/command_prefix.h"
 #include "base/machine_facts.h"
 #include "ipc/clock.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "launch/attended_run.h"
@@ -115,12 +116,12 @@ std::optional<LabProgress> runningLab() {
         return std::nullopt;
     LabProgress progress;
     if (const auto text = realFileSystem().readAll(progressFile())) {
-        const Json json = Json::parse(*text, nullptr, false);
+        const Json json = documents::objectOrNull(*text);
         if (json.is_object()) {
-            progress.fraction = json.value("fraction", 0.0);
-            progress.what = json.value("what", "");
-            progress.startWallUs = json.value("start_wall_us", std::int64_t{0});
-            progress.nodes = nodesFromText(json.value("nodes", "")).value_or(std::vector<NodePlace>());
+            progress.fraction = documents::valueIn(json, "fraction", 0.0);
+            progress.what = documents::valueIn(json, "what", "");
+            progress.startWallUs = documents::valueIn(json, "start_wall_us", std::int64_t{0});
+            progress.nodes = nodesFromText(documents::valueIn(json, "nodes", "")).value_or(std::vector<NodePlace>());
         }
     }
     return progress;
@@ -264,10 +265,12 @@ void LabJob::tell(double share, const std::string &what) {
 void LabJob::take(const QByteArray &line) {
     if (!line.startsWith('{'))
         return;
-    const Json json = Json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
-    if (json.is_object() && json.value("type", "") == "progress" && json.value("of", 0.0) > 0)
-        return tell(json.value("done", 0.0) / json.value("of", 1.0),
-                    std::to_string(m_ranks[m_current]) + " ranks: " + collectiveTitle(json.value("what", "")));
+    const Json json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
+    if (json.is_object() && documents::valueIn(json, "type", "") == "progress" &&
+        documents::valueIn(json, "of", 0.0) > 0)
+        return tell(documents::valueIn(json, "done", 0.0) / documents::valueIn(json, "of", 1.0),
+                    std::to_string(m_ranks[m_current]) +
+                        " ranks: " + collectiveTitle(documents::valueIn(json, "what", "")));
     if (auto taken = takeLabLine(m_record, line.toStdString()); !taken && !m_badLine)
         m_badLine = taken.error();
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
@@ -105,7 +106,7 @@ std::string toJson(const LabRecord &record) {
 
 Result<LabRecord> labRecordFromJson(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
+        const Json json = documents::objectIn(text);
         LabRecord record;
         record.id = json.at("lab").get<std::string>();
         record.host = json.value("host", "");
@@ -141,7 +142,7 @@ Result<LabRecord> labRecordFromJson(std::string_view text) {
 
 Result<void> takeLabLine(LabRecord &record, std::string_view line) {
     try {
-        const Json json = Json::parse(line);
+        const Json json = documents::objectIn(line);
         const auto type = json.value("type", "");
         if (type == "row")
             record.rows.push_back(labRowFrom(json));

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_prefix.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/frames.h"
 #include "ipc/phase_sums.h"
@@ -180,7 +181,7 @@ Result<std::vector<double>> parameterBytesIn(const std::string &path) {
     const auto damaged = [&path] {
         return fail(Error::failed(path + " is no safetensors file", "see what lockstep-trainer says"));
     };
-    const auto text = realFileSystem().readAll(path);
+    const auto text = realFileSystem().readAll(path, anySize);
     if (!text)
         return fail(text.error());
     std::uint64_t length = 0;
@@ -278,8 +279,8 @@ void ProbeJob::startHere() {
 void ProbeJob::askForParameters(const RunConfig &config) {
     auto run = std::make_unique<AttendedRun>();
     connect(run.get(), &AttendedRun::said, this, [this](int, const QByteArray &line) {
-        const auto json = nlohmann::json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
-        if (json.is_object() && json.value("type", "") == "parameters" && json.contains("bytes"))
+        const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
+        if (json.is_object() && documents::valueIn(json, "type", "") == "parameters" && json.contains("bytes"))
             for (const auto &bytes : json["bytes"])
                 m_parameterBytes.push_back(bytes.is_number() ? bytes.get<double>() : 0);
     });
@@ -335,7 +336,7 @@ void ProbeJob::over() {
                              process.exitCode() == 2 ? ErrorKind::BadArgument : ErrorKind::Failed,
                              {}});
         }
-        frames.push_back(realFileSystem().readAll(file("frames", int(copy))).value_or(std::string()));
+        frames.push_back(realFileSystem().readAll(file("frames", int(copy)), anySize).value_or(std::string()));
         std::filesystem::remove(file("frames", int(copy)));
     }
     if (m_done.empty()) {

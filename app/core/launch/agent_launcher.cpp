@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/agent_launcher.h"
+#include "ipc/documents.h"
 
 #include <nlohmann/json.hpp>
 
@@ -92,8 +93,7 @@ void AgentLauncher::readAnswer() {
     const auto end = m_answer.indexOf('\n');
     if (m_over || (end < 0 && m_answer.size() < largestAnswer))
         return;
-    const auto json =
-        nlohmann::json::parse(m_answer.constData(), m_answer.constData() + std::max<qsizetype>(end, 0), nullptr, false);
+    const auto json = documents::objectOrNull({m_answer.constData(), std::size_t(std::max<qsizetype>(end, 0))});
     const auto text = [&](const char *key) {
         return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
     };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_prefix.h"
+#include "ipc/documents.h"
 
 namespace lockstep::core {
 
@@ -55,7 +56,7 @@ void DetachedStart::run(const QStringList &arguments, const QByteArray &input) {
 
 void DetachedStart::over() {
     const QByteArray out = m_process.readAllStandardOutput();
-    const auto json = nlohmann::json::parse(out.constData(), out.constData() + out.size(), nullptr, false);
+    const auto json = documents::objectOrNull({out.constData(), std::size_t(out.size())});
     if (m_process.exitCode() == 0 && json.is_object() && json.contains("experiment") &&
         json["experiment"].is_string()) {
         Q_EMIT started(QString::fromStdString(json["experiment"].get<std::string>()));

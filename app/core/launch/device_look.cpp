@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_request.h"
+#include "ipc/documents.h"
 
 namespace lockstep::core {
 namespace {
@@ -21,7 +22,7 @@ std::optional<double> numberIn(const Json &json, const char *key) {
 Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
     try {
         std::vector<SeenDevice> devices;
-        const Json root = Json::parse(text);
+        const Json root = documents::objectIn(text);
         for (const Json &json : root.at("devices")) {
             SeenDevice device;
             device.device = json.at("device").get<std::string>();

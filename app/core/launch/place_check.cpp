@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <QCryptographicHash>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 
@@ -43,8 +44,8 @@ std::string placesOfRun(const RunConfig &config, const CommandPrefix &where) {
 /// The places that passed with the current book.
 std::vector<std::string> remembered() {
     const auto text = realFileSystem().readAll(fileOfPlaces());
-    const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-    if (!json.is_object() || json.value("book", "") != bookNow() || !json.contains("places") ||
+    const Json json = text ? documents::objectOrNull(*text) : Json();
+    if (!json.is_object() || documents::valueIn(json, "book", "") != bookNow() || !json.contains("places") ||
         !json["places"].is_array())
         return {};
     std::vector<std::string> places;
@@ -55,18 +56,19 @@ std::vector<std::string> remembered() {
 }
 
 /// "rank 1 on hostB and rank 2 on hostC (Connection refused)"
-std::string pairText(const Json &pair, const Json &names) {
-    const auto name = [&](std::size_t i) {
-        const auto rank = pair.at("ranks").at(i).get<std::size_t>();
-        return rank < names.size() ? names[rank].get<std::string>() : "rank " + std::to_string(rank);
-    };
-    return name(0) + " and " + name(1) + " (" + pair.value("reason", "") + ")";
+std::string pairText(const Json &pair, const std::vector<std::string> &names) {
+    std::string out;
+    for (const Json &rank : documents::valueIn(pair, "ranks", Json::array())) {
+        const bool known = rank.is_number_unsigned() && rank.get<std::size_t>() < names.size();
+        out += (out.empty() ? "" : " and ") + (known ? names[rank.get<std::size_t>()] : "rank " + rank.dump());
+    }
+    return out + " (" + documents::valueIn(pair, "reason", "") + ")";
 }
 
 Error troubleIn(const Json &answer) {
     std::string pairs;
-    const Json names = answer.value("ranks", Json::array());
-    for (const Json &pair : answer.value("pairs", Json::array()))
+    const auto names = documents::valueIn(answer, "ranks", std::vector<std::string>());
+    for (const Json &pair : documents::valueIn(answer, "pairs", Json::array()))
         pairs += (pairs.empty() ? "" : "; ") + pairText(pair, names);
     const std::string wayOut = "examine the network with lockstepctl doctor, or start with --no-check";
     if (!pairs.empty())
@@ -77,7 +79,7 @@ Error troubleIn(const Json &answer) {
     return Error::badArgument(
         "the check before the first run over these devices failed, although each pair of ranks reaches "
         "each other: " +
-            answer.value("reason", ""),
+            documents::valueIn(answer, "reason", ""),
         wayOut);
 }
 
@@ -133,8 +135,9 @@ void PlaceCheck::stop() {
 }
 
 void PlaceCheck::take(const QByteArray &line) {
-    const Json json = Json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
-    if (!json.is_object() || json.value("type", "") != "check" || !json.contains("ok") || !json["ok"].is_boolean())
+    const Json json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
+    if (!json.is_object() || documents::valueIn(json, "type", "") != "check" || !json.contains("ok") ||
+        !json["ok"].is_boolean())
         return;
     m_answered = true;
     if (!json["ok"].get<bool>())

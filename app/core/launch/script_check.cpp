@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/script_check.h"
+#include "ipc/documents.h"
 
 #include <algorithm>
 
@@ -55,12 +56,12 @@ tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const Co
     process.closeWriteChannel();
     const bool answered = process.waitForFinished(patienceMs);
     for (const QByteArray &line : process.readAllStandardOutput().split('\n')) {
-        const auto json = nlohmann::json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
+        const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
         if (!json.is_object())
             continue;
-        if (json.value("type", "") == "error")
-            takeOnce(sentences, json.value("message", std::string()));
-        else if (const std::string python = json.value("python", std::string()); !python.empty())
+        if (documents::valueIn(json, "type", "") == "error")
+            takeOnce(sentences, documents::valueIn(json, "message", std::string()));
+        else if (const std::string python = documents::valueIn(json, "python", std::string()); !python.empty())
             takeOnce(pythons, python);
     }
     if (!answered || (process.exitCode() != 0 && sentences.empty()))

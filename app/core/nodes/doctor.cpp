@@ -9,6 +9,7 @@
 #include <QMetaObject>
 
 #include "data/dataset_source.h"
+#include "ipc/documents.h"
 #include "nodes/local_lines.h"
 
 namespace lockstep::core {
@@ -87,11 +88,16 @@ private:
         m_shells.push_back(shell ? std::move(*shell) : nullptr);
     }
 
+    static std::optional<double> numberIn(const Json &result, const char *key) {
+        const double number = documents::valueIn(result, key, -1.0);
+        return number >= 0 ? std::optional(number) : std::nullopt;
+    }
+
     /// The agent's one line of JSON to a request on stdin.
     Json ask(std::size_t node, const std::vector<std::string> &arguments, const Json &request,
              std::chrono::milliseconds limit) {
         const Said said = m_shells[node]->agent(arguments, request.dump() + "\n", limit);
-        Json json = Json::parse(said.out, nullptr, false);
+        Json json = documents::objectOrNull(said.out);
         return json.is_object() ? json : Json::object();
     }
 
@@ -105,9 +111,10 @@ private:
             if (!m_look.nodes[i].usable())
                 continue;
             const Json answer = ask(i, {"net", "resolve"}, {{"names", names}}, 30s);
-            for (const Json &one : answer.value("names", Json::array()))
-                m_look.names.push_back({i, one.value("name", ""), one.value("addresses", std::vector<std::string>()),
-                                        one.value("error", "")});
+            for (const Json &one : documents::valueIn(answer, "names", Json::array()))
+                m_look.names.push_back({i, documents::valueIn(one, "name", ""),
+                                        documents::valueIn(one, "addresses", std::vector<std::string>()),
+                                        documents::valueIn(one, "error", "")});
         }
     }
 
@@ -126,14 +133,16 @@ private:
             {"token", one.token}, {"addresses", addressesOf(*m_look.nodes[node].facts)}, {"port", port.value_or(0)}};
         one.process->write(QByteArray::fromStdString(request.dump() + "\n"));
         one.process->waitForBytesWritten(3000);
-        const Json said = Json::parse(m_shells[node]->readLine(*one.process, 15s).value_or(""), nullptr, false);
+        const Json said = documents::objectOrNull(m_shells[node]->readLine(*one.process, 15s).value_or(""));
         if (said.is_object() && said.contains("sockets"))
             for (const Json &socket : said["sockets"]) {
                 if (!socket.contains("error"))
-                    one.sockets.push_back({socket.value("address", ""), socket.value("port", 0), port.has_value()});
+                    one.sockets.push_back({documents::valueIn(socket, "address", ""),
+                                           documents::valueIn(socket, "port", 0), port.has_value()});
                 else if (port)
-                    m_look.ports.push_back({node, socket.value("address", ""), socket.value("holder", ""),
-                                            socket.value("error", ""), socket.value("in_use", false)});
+                    m_look.ports.push_back(
+                        {node, documents::valueIn(socket, "address", ""), documents::valueIn(socket, "holder", ""),
+                         documents::valueIn(socket, "error", ""), documents::valueIn(socket, "in_use", false)});
             }
         all.push_back(std::move(one));
     }
@@ -185,13 +194,12 @@ private:
                     tries.push_back(one);
                 }
             const Json answer = ask(from, {"net", "connect"}, {{"targets", targets}}, 30s);
-            const Json results = answer.value("results", Json::array());
+            const Json results = documents::valueIn(answer, "results", Json::array());
             for (std::size_t i = 0; i < tries.size(); ++i) {
                 const Json result = i < results.size() ? results[i] : Json::object();
-                tries[i].ok = result.value("ok", false);
-                tries[i].error = result.value("error", tries[i].ok ? "" : "the agent did not answer");
-                if (result.contains("round_trip_s"))
-                    tries[i].roundTripS = result["round_trip_s"].get<double>();
+                tries[i].ok = documents::valueIn(result, "ok", false);
+                tries[i].error = documents::valueIn(result, "error", tries[i].ok ? "" : "the agent did not answer");
+                tries[i].roundTripS = numberIn(result, "round_trip_s");
                 m_look.tries.push_back(tries[i]);
             }
         }
@@ -239,18 +247,15 @@ private:
             target["source"] = m_look.choices[from].address;
         const Json answer = ask(from, {"net", "connect"}, {{"targets", Json::array({target})}},
                                 std::chrono::milliseconds(30'000 + int(m_options.bandwidthS * 1000)));
-        const Json results = answer.value("results", Json::array());
+        const Json results = documents::valueIn(answer, "results", Json::array());
         const Json result = results.empty() ? Json::object() : results[0];
-        link.ok = result.value("ok", false);
-        link.stalled = result.value("stalled", false);
-        link.error = result.value("error", link.ok ? "" : "the agent did not answer");
-        const auto number = [&](const char *key) {
-            return result.contains(key) ? std::optional(result[key].get<double>()) : std::nullopt;
-        };
-        link.roundTripS = number("round_trip_s");
-        link.bandwidthBytesS = number("bandwidth_bytes_s");
-        if (result.contains("segment_bytes"))
-            link.segmentBytes = result["segment_bytes"].get<int>();
+        link.ok = documents::valueIn(result, "ok", false);
+        link.stalled = documents::valueIn(result, "stalled", false);
+        link.error = documents::valueIn(result, "error", link.ok ? "" : "the agent did not answer");
+        link.roundTripS = numberIn(result, "round_trip_s");
+        link.bandwidthBytesS = numberIn(result, "bandwidth_bytes_s");
+        if (const int bytes = documents::valueIn(result, "segment_bytes", 0); bytes > 0)
+            link.segmentBytes = bytes;
         m_look.links.push_back(link);
     }
 

@@ -8,6 +8,7 @@
 #include <QProcess>
 
 #include "base/command_prefix.h"
+#include "ipc/documents.h"
 #include "nodes/torch_line.h"
 
 namespace lockstep::core {
@@ -26,7 +27,7 @@ std::string factsOf(const std::string &trainer, const QProcessEnvironment &envir
 }
 
 std::string textIn(const std::string &facts, const char *key) {
-    const auto json = nlohmann::json::parse(facts, nullptr, false);
+    const auto json = documents::objectOrNull(facts);
     return json.is_object() ? json.value(key, "") : std::string();
 }
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
@@ -40,7 +41,7 @@ bool hasControl(std::string_view text) {
 Result<std::vector<NodeEntry>> nodesFromJson(std::string_view text) {
     try {
         std::vector<NodeEntry> nodes;
-        const Json root = Json::parse(text);
+        const Json root = documents::objectIn(text);
         for (const Json &json : root.at("nodes")) {
             NodeEntry node;
             node.name = json.at("name").get<std::string>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "nodes/node_facts.h"
+#include "ipc/documents.h"
 
 #include <algorithm>
 
@@ -68,7 +69,7 @@ NodeFacts::Gpu gpu(const Json &json) {
 
 Result<NodeFacts> nodeFactsFromJson(std::string_view line) {
     try {
-        const Json json = Json::parse(line);
+        const Json json = documents::objectIn(line);
         if (text(json, "type") != "node")
             throw std::runtime_error("not a node's line");
         NodeFacts facts;

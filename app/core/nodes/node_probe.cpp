@@ -5,6 +5,7 @@
 #include <QString>
 
 #include "ipc/clock.h"
+#include "ipc/documents.h"
 
 namespace lockstep::core {
 namespace {
@@ -27,8 +28,9 @@ std::optional<ClockView> askClock(const NodeShell &shell, QProcess &agent) {
         agent.waitForBytesWritten(1000);
         const auto line = shell.readLine(agent, 3s);
         const std::int64_t got = clock.wallUs();
-        const auto json = nlohmann::json::parse(line.value_or(""), nullptr, false);
-        if (!json.is_object() || json.value("type", "") != "pong" || !json.contains("wall_us"))
+        const auto json = documents::objectOrNull(line.value_or(""));
+        if (!json.is_object() || documents::valueIn(json, "type", "") != "pong" || !json.contains("wall_us") ||
+            !json["wall_us"].is_number_integer())
             break;
         const ClockView view = clockView(sent, json["wall_us"].get<std::int64_t>(), got);
         if (!best || view.errorS < best->errorS)

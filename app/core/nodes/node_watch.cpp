@@ -9,6 +9,7 @@
 
 #include "base/command_request.h"
 #include "ipc/clock.h"
+#include "ipc/documents.h"
 
 namespace lockstep::core {
 namespace {
@@ -78,8 +79,9 @@ void NodeWatch::read() {
     const std::int64_t nowUs = SystemClock().wallUs();
     while (m_process->canReadLine()) {
         const std::string line = m_process->readLine().trimmed().toStdString();
-        const auto json = nlohmann::json::parse(line, nullptr, false);
-        if (json.is_object() && json.value("type", "") == "pong" && json.contains("wall_us")) {
+        const auto json = documents::objectOrNull(line);
+        if (json.is_object() && documents::valueIn(json, "type", "") == "pong" && json.contains("wall_us") &&
+            json["wall_us"].is_number_integer()) {
             const ClockView view = clockView(m_pingedUs, json["wall_us"].get<std::int64_t>(), nowUs);
             // Keep the most precise measurement, unless it is much older than a new one.
             if (!m_look.clock || view.errorS <= m_look.clock->errorS * 1.5)

@@ -12,6 +12,7 @@
 #include <QRegularExpression>
 
 #include "base/command_prefix.h"
+#include "ipc/documents.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 
@@ -49,7 +50,7 @@ int askSocket(const std::string &path, const std::string &prompt) {
             return 1;
         text.append(buffer, std::size_t(size));
     }
-    const Json json = Json::parse(text.substr(0, text.find('\n')), nullptr, false);
+    const Json json = documents::objectOrNull(text.substr(0, text.find('\n')));
     if (!json.is_object() || !json.contains("answer") || !json["answer"].is_string())
         return 1;
     std::printf("%s\n", json["answer"].get<std::string>().c_str());
@@ -181,7 +182,7 @@ void SshQuestionServer::read(int id) {
     const auto end = asking.text.find('\n');
     if (asking.told || end == std::string::npos)
         return;
-    const Json json = Json::parse(asking.text.substr(0, end), nullptr, false);
+    const Json json = documents::objectOrNull(asking.text.substr(0, end));
     if (!json.is_object() || !json.contains("prompt") || !json["prompt"].is_string())
         return refuse(id);
     asking.told = true;

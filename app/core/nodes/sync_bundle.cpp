@@ -15,6 +15,7 @@
 
 #include "base/command_prefix.h"
 #include "data/dataset_source.h"
+#include "ipc/documents.h"
 #include "ipc/run_folder.h"
 #include "nodes/torch_line.h"
 
@@ -213,19 +214,18 @@ Result<LocalTrainer> localTrainer(const LocalLine &line, bool cuda) {
     const auto told = cuda ? factsWithCuda(program) : Result<std::string>(line.facts);
     if (!told)
         return fail(told.error());
-    const auto json = nlohmann::json::parse(*told, nullptr, false);
+    const auto json = documents::objectOrNull(*told);
     if (!json.is_object() || !json.contains("libraries"))
         return fail(unclear(program, "no libraries are named"));
     LocalTrainer trainer;
     trainer.agent = line.agent;
-    trainer.program = json.value("program", program);
-    trainer.torchVersion = json.value("torch", "");
-    trainer.torchFolder = normal(json.value("torch_folder", ""));
-    for (const auto &one : json["libraries"])
-        trainer.libraries.push_back(normal(one.get<std::string>()));
-    if (json.contains("cuda_libraries"))
-        for (const auto &one : json["cuda_libraries"])
-            trainer.cudaLibraries.push_back(normal(one.get<std::string>()));
+    trainer.program = documents::valueIn(json, "program", program);
+    trainer.torchVersion = documents::valueIn(json, "torch", "");
+    trainer.torchFolder = normal(documents::valueIn(json, "torch_folder", ""));
+    for (const std::string &one : documents::valueIn(json, "libraries", std::vector<std::string>()))
+        trainer.libraries.push_back(normal(one));
+    for (const std::string &one : documents::valueIn(json, "cuda_libraries", std::vector<std::string>()))
+        trainer.cudaLibraries.push_back(normal(one));
     return trainer;
 }
 

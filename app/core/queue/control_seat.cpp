@@ -11,6 +11,7 @@
 #include <QTimer>
 
 #include "experiment/experiment.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
 
@@ -117,7 +118,7 @@ std::optional<ControlHolder> controlHolder(std::string_view id) {
     if (!text)
         return std::nullopt;
     try {
-        const Json json = Json::parse(*text);
+        const Json json = documents::objectIn(*text);
         return ControlHolder{json.value("generation", std::uint64_t(0)), json.value("by", ""), json.value("host", ""),
                              json.value("pid", 0), json.value("started", "")};
     } catch (const std::exception &) {

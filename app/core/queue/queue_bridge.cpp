@@ -9,6 +9,7 @@
 #include "base/backoff_detail.h"
 #include "base/command_request.h"
 #include "follow/agent_control.h"
+#include "ipc/documents.h"
 #include "ipc/logging.h"
 
 namespace lockstep::core {
@@ -92,11 +93,11 @@ void QueueBridge::readyRead() {
 }
 
 void QueueBridge::takeLine(const QByteArray &line) {
-    const auto json = nlohmann::json::parse(line.constData(), line.constData() + line.size(), nullptr, false);
+    const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
     if (!json.is_object())
         return;
-    if (json.value("type", "") == "answer") {
-        return takeAnswer(json.value("number", 0), json.value("error", ""));
+    if (documents::valueIn(json, "type", "") == "answer") {
+        return takeAnswer(documents::valueIn(json, "number", 0), documents::valueIn(json, "error", ""));
     }
     const Result<QueueSnapshot> snapshot = snapshotFromJson({line.constData(), std::size_t(line.size())}, m_origin);
     if (!snapshot || snapshot->experiment.id != m_id) {

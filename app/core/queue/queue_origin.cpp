@@ -5,6 +5,7 @@
 #include <QFile>
 
 #include "base/command_request.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
 
@@ -43,9 +44,7 @@ std::optional<QueueOrigin> queueOriginOf(std::string_view experimentId) {
     const auto prefix = text ? prefixOfOrigin(*text) : std::nullopt;
     if (!prefix)
         return std::nullopt;
-    const Json json = Json::parse(*text);
-    const bool named = json.contains("ctl") && json["ctl"].is_string();
-    return QueueOrigin{*prefix, named ? json["ctl"].get<std::string>() : "lockstepctl"};
+    return QueueOrigin{*prefix, documents::valueIn(documents::objectOrNull(*text), "ctl", "lockstepctl")};
 }
 
 Result<void> writeQueueOrigin(std::string_view experimentId, const QueueOrigin &origin) {
@@ -114,9 +113,9 @@ Result<QueueOrigin> queueHostAt(const CommandPrefix &prefix) {
     if (said->code == shellFoundNothing || said->code == shellCouldNotRun)
         return fail(Error::badArgument(
             host + " has no lockstepctl at " + origin.ctl + ", which would run the queue there", wayOut, "--queue-on"));
-    const Json json = Json::parse(said->out, nullptr, false);
-    if (said->code != 0 || !json.is_object() || json.value("queues", 0) != queueProtocol || !json.contains("agent") ||
-        !json["agent"].is_string()) {
+    const Json json = documents::objectOrNull(said->out);
+    if (said->code != 0 || !json.is_object() || documents::valueIn(json, "queues", 0) != queueProtocol ||
+        !json.contains("agent") || !json["agent"].is_string()) {
         const std::string words = complaintOf(*said);
         return fail(Error::badArgument("lockstepctl on " + host + " can't run a queue for this machine" +
                                            (words.empty() ? "" : " (" + words + ")"),
@@ -134,8 +133,8 @@ std::string toJson(const QueueSnapshot &snapshot) {
 }
 
 Result<QueueSnapshot> snapshotFromJson(std::string_view line, const QueueOrigin &origin) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || json.value("type", "") != "queue" || !json.contains("experiment"))
+    const Json json = documents::objectOrNull(line);
+    if (!json.is_object() || documents::valueIn(json, "type", "") != "queue" || !json.contains("experiment"))
         return fail(Error::failed("lockstepctl on " + origin.prefix.host + "'s answer is not a queue",
                                   "update it: lockstepctl nodes sync " + origin.prefix.host));
     Result<Experiment> experiment = experimentFromJson(json["experiment"].dump());
@@ -143,7 +142,7 @@ Result<QueueSnapshot> snapshotFromJson(std::string_view line, const QueueOrigin 
         return fail(experiment.error());
     experiment->host = origin.prefix.host;
     experiment->remoteAgent = origin.prefix.agent;
-    return QueueSnapshot{std::move(*experiment), json.value("owned", false)};
+    return QueueSnapshot{std::move(*experiment), documents::valueIn(json, "owned", false)};
 }
 
 Result<void> keepCopy(const QueueSnapshot &snapshot) {

@@ -12,6 +12,7 @@
 
 #include "experiment/more_rounds.h"
 #include "follow/agent_control.h"
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "ipc/unix_socket.h"
@@ -189,7 +190,7 @@ std::string toJson(const QueueRequest &request) {
 
 std::optional<QueueRequest> queueRequestFromJson(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
+        const Json json = documents::objectIn(text);
         const auto kind = queueRequestKindFrom(json.value("kind", ""));
         if (!kind)
             return std::nullopt;

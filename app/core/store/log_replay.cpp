@@ -2,6 +2,7 @@
 #include "store/log_replay.h"
 
 #include "ipc/frames.h"
+#include "ipc/regular_file.h"
 
 namespace lockstep::core {
 namespace {
@@ -14,8 +15,8 @@ void LogReplay::open(const QString &path) {
     if (m_file.isOpen())
         return;
     m_file.setFileName(path);
-    if (!m_file.open(QIODevice::ReadOnly | QIODevice::Unbuffered))
-        return;
+    if (Result<Fd> fd = openRegular(path.toStdString()))
+        m_file.open(fd->release(), QIODevice::ReadOnly | QIODevice::Unbuffered, QFileDevice::AutoCloseHandle);
 }
 
 bool LogReplay::slice(const std::function<void(std::string_view)> &onLine) {

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
 
@@ -31,7 +32,7 @@ Result<Json> readObject(const RunFolder &folder) {
     const Result<std::string> text = realFileSystem().readAll(folder.notes());
     if (!text)
         return fail(text.error());
-    Json json = Json::parse(*text, nullptr, false);
+    Json json = documents::objectOrNull(*text);
     if (!json.is_object())
         return fail(damaged(folder));
     return json;

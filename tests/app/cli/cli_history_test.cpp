@@ -5,6 +5,9 @@
 #include <QJsonObject>
 #include <QProcess>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "core_support.h"
 #include "experiment/experiment.h"
 #include "ipc/unix_socket.h"
@@ -230,6 +233,36 @@ private Q_SLOTS:
         QCOMPARE(control({"delete", id(third)}).code, 0);
         QCOMPARE(control({"trash", "--empty", "--json"}).json()["removed"].toInt(), 1);
         QCOMPARE(control({"restore"}).code, 1);
+    }
+
+    void whatOthersPutIntoRunFoldersHangsAndEndsNothing() {
+        const std::string good = madeRun(1, 4), deep(100'000, '[');
+        for (const char *origin :
+             {R"({"host":5,"shared":1,"machine":[]})", R"({"shared":"yes","host":{}})", "[]", ""}) {
+            const std::string run = madeRun(2, 4);
+            write(runFolder(run).origin(), origin);
+            QCOMPARE(control({"list"}).code, 0);
+            QCOMPARE(control({"attach", id(run)}).code, 0);
+        }
+        for (const auto place : {&RunFolder::origin, &RunFolder::config, &RunFolder::result, &RunFolder::notes}) {
+            const std::string run = madeRun(3, 4);
+            write((runFolder(run).*place)(), deep);
+            QCOMPARE(control({"list"}).code, 0);
+            QVERIFY(control({"attach", id(run)}).code >= 0);
+        }
+        const auto pipes = [](std::uint32_t number, auto pathOf) {
+            const std::string run = madeRun(number, 4);
+            const std::string path = pathOf(runFolder(run));
+            ::unlink(path.c_str());
+            QCOMPARE(::mkfifo(path.c_str(), 0600), 0);
+            const Said all = control({"list"}), one = control({"attach", id(run)}), shown = control({"show", id(run)});
+            QVERIFY2(all.code == 0 && one.code >= 0 && shown.code >= 0, path.c_str());
+        };
+        pipes(4, [](const RunFolder &folder) { return folder.config(); });
+        pipes(5, [](const RunFolder &folder) { return folder.result(); });
+        pipes(6, [](const RunFolder &folder) { return folder.log(0); });
+        pipes(7, [](const RunFolder &folder) { return folder.lock(0); });
+        QVERIFY(listed({}).contains(id(good)));
     }
 
     void aRunningRunIsRefusedWithASentence() {

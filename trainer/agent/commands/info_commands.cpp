@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/commands/attach_target.h"
@@ -23,7 +24,7 @@ std::string oneLine(const Json &json) {
 /// The document in a file; null if the file is missing or not JSON.
 Json documentIn(const std::string &path) {
     const auto text = realFileSystem().readAll(path);
-    Json document = text ? Json::parse(*text, nullptr, false) : Json();
+    Json document = text ? documents::objectOrNull(*text) : Json();
     return document.is_discarded() ? Json() : document;
 }
 
@@ -68,7 +69,7 @@ int machineCommand(int coresPerDevice) {
     const auto nvml = Nvml::load();
     RunRecord record;
     record.machines = {takeMachineRecord(0, coresPerDevice, nvml.get())};
-    const Json json = Json::parse(toJson(record), nullptr, false);
+    const Json json = documents::objectOrNull(toJson(record));
     if (json.is_discarded() || !json.contains("machines"))
         return 1;
     std::printf("%s\n", oneLine(json["machines"].front()).c_str());

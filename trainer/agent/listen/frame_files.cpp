@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "ipc/frames.h"
-#include "ipc/unix_socket.h"
+#include "ipc/regular_file.h"
 
 namespace lockstep::agent {
 
@@ -48,9 +48,9 @@ bool FrameFiles::look() {
 
 bool FrameFiles::readFile(const std::string &file, Place &place) {
     // Opened for every read: over NFS that makes new data visible.
-    const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    const Result<Fd> fd = openRegular(file);
     struct stat info {};
-    if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    if (!fd || ::fstat(fd->get(), &info) != 0)
         return false;
     if (static_cast<std::uint64_t>(info.st_size) < place.offset) {
         place = {};
@@ -60,7 +60,7 @@ bool FrameFiles::readFile(const std::string &file, Place &place) {
     std::string chunk;
     for (int i = 0; i < mostChunksALook; ++i) {
         chunk.resize(chunkBytes);
-        const ssize_t n = ::pread(fd.get(), chunk.data(), chunk.size(), static_cast<off_t>(place.offset));
+        const ssize_t n = ::pread(fd->get(), chunk.data(), chunk.size(), static_cast<off_t>(place.offset));
         if (n <= 0)
             return any;
         std::string_view left(chunk.data(), static_cast<std::size_t>(n));

@@ -22,6 +22,7 @@
 
 #include "ipc/clock.h"
 #include "ipc/cores.h"
+#include "ipc/documents.h"
 #include "ipc/json_or_null.h"
 #include "ipc/run_folder.h"
 #include "trainer/agent/devices/machine.h"
@@ -208,15 +209,15 @@ TrainerFacts TrainerQuestion::answer() {
         said.append(buffer, size);
     }
     ::pclose(std::exchange(m_pipe, nullptr));
-    const auto json = Json::parse(said, nullptr, false);
+    const auto json = documents::objectOrNull(said);
     if (!json.is_object()) {
         facts.problem = said.empty() ? m_trainer + " printed nothing" : said.substr(0, said.find('\n'));
         return facts;
     }
-    facts.version = json.value("version", "");
-    facts.torch = json.value("torch", "");
-    facts.torchFolder = json.value("torch_folder", "");
-    facts.nccl = json.value("nccl", "");
+    facts.version = documents::valueIn(json, "version", "");
+    facts.torch = documents::valueIn(json, "torch", "");
+    facts.torchFolder = documents::valueIn(json, "torch_folder", "");
+    facts.nccl = documents::valueIn(json, "nccl", "");
     return facts;
 }
 

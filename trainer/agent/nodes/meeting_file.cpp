@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/run_folder.h"
 
@@ -13,7 +14,7 @@ std::string encodeMeetingLine(const MeetingJson &json) {
 }
 
 MeetingJson decodeMeetingLine(std::string_view line) {
-    MeetingJson json = MeetingJson::parse(line, nullptr, false);
+    MeetingJson json = documents::objectOrNull(line);
     return json.is_object() ? json : MeetingJson::object();
 }
 

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/unix_socket.h"
 #include "trainer/agent/net/resolve.h"
@@ -46,7 +47,7 @@ bool known(NodesPlan &nodes, const std::string &run) {
     if (!nodes.join.empty() && !nodes.token.empty())
         return true;
     const auto text = realFileSystem().readAll(runFolder(run).join());
-    const auto json = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    const auto json = text ? documents::objectOrNull(*text) : documents::Json();
     const auto take = [&](const char *key, std::string &value) {
         if (value.empty() && json.is_object() && json.contains(key) && json[key].is_string())
             value = json[key].get<std::string>();

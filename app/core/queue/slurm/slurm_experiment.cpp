@@ -7,6 +7,7 @@
 #include <QDir>
 #include <QFile>
 
+#include "ipc/documents.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
 #include "queue/queue_request.h"
@@ -83,7 +84,7 @@ std::string toJson(const SlurmRecord &record) {
 
 Result<SlurmRecord> slurmRecordFromJson(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
+        const Json json = documents::objectIn(text);
         SlurmRecord record;
         record.job = json.value("job", "");
         record.entries = json.at("entries").get<std::vector<int>>();

@@ -159,6 +159,38 @@ private Q_SLOTS:
         }
     }
 
+    void aQueueThatCallsAPathARunIsRefused() {
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const Recipe recipe = loadRecipe("lenet-dp-vs-ddp").value();
+        const QueueOrigin origin{prefixFor("hostA", "lockstep-agent").value(), "lockstepctl"};
+        QueueSnapshot good{makeExperiment(*expand(recipe, facts), recipe, false, {}), true};
+        QVERIFY(snapshotFromJson(toJson(good), origin).has_value());
+        QueueSnapshot run = good, earlier = good, whole = good, nameless = good;
+        run.experiment.entries[0].run = "../../x";
+        earlier.experiment.entries[0].earlierRuns = {makeRunId(), "/etc"};
+        whole.experiment.id = "..";
+        nameless.experiment.entries[0].state = EntryState::Running; // its folder would be that of all runs
+        for (const QueueSnapshot &bad : {run, earlier, whole, nameless})
+            QVERIFY(!snapshotFromJson(toJson(bad), origin));
+        QVERIFY(!isRunId("../../x"));
+        QVERIFY(!realFileSystem().makeFolders(runFolder("../../x").path)); // nothing can be made there
+    }
+
+    void anExperimentInAnothersFolderIsRefused() {
+        MachineFacts facts;
+        facts.allowedCores = {0, 1};
+        const Recipe recipe = loadRecipe("lenet-dp-vs-ddp").value();
+        const Experiment mine = makeExperiment(*expand(recipe, facts), recipe, false, {});
+        QVERIFY(writeExperiment(mine).has_value());
+        const std::string folder = makeRunId();
+        QVERIFY(realFileSystem().makeFolders(experimentFolder(folder).path).has_value());
+        QVERIFY(realFileSystem().writeAtomically(experimentFolder(folder).json(), toJson(mine)).has_value());
+        const auto read = readExperiment(folder);
+        QVERIFY2(!read && read.error().message().find(mine.id) != std::string::npos,
+                 "what is removed goes by the id in it");
+    }
+
     void aQueueElsewhereIsFollowedThroughALostLinkAndAskedOnlyWhileItIsThere() {
         if (!useFakeRanks())
             QSKIP("the programs are not built");
