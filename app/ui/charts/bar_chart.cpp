@@ -27,7 +27,6 @@ BarChart::BarChart(const Theme &theme, QString name, QWidget *parent)
       m_values(new QCategoryAxis(this)) {
     setFrameShape(QFrame::NoFrame);
     setRenderHint(QPainter::Antialiasing);
-    setAccessibleName(m_name);
     chart()->legend()->hide();
     chart()->setAnimationOptions(QChart::NoAnimation);
     chart()->setDropShadowEnabled(false);

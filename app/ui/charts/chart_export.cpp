@@ -62,37 +62,35 @@ QString toCsv(const QString &tabbed) {
     return out;
 }
 
-Result<void> writeText(const QString &path, const QString &text) {
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(text.toUtf8()) < 0 || !file.commit())
-        return cannotWrite(path, file.errorString());
-    return {};
-}
-
-Result<void> writeSvg(ChartSource &chart, const QSize &size, const QString &path) {
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly))
-        return cannotWrite(path, file.errorString());
-    if (file.write(chartSvg(chart, size)) < 0 || !file.commit())
-        return cannotWrite(path, file.errorString());
-    return {};
+QByteArray pngOf(const QImage &image) {
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    (void)image.save(&buffer, "PNG"); // into memory
+    return buffer.data();
 }
 
 } // namespace
 
+Result<std::function<QByteArray()>> chartBytes(ChartSource &chart, const QSize &size, const QString &format) {
+    const auto ready = [](QByteArray bytes) { return [bytes = std::move(bytes)] { return bytes; }; };
+    if (format == QLatin1String("png"))
+        return [image = chartImage(chart, size)] { return pngOf(image); };
+    if (format == QLatin1String("svg"))
+        return ready(chartSvg(chart, size));
+    if (format == QLatin1String("csv"))
+        return ready(toCsv(chart.chartData()).toUtf8());
+    if (format == QLatin1String("tsv"))
+        return ready(chart.chartData().toUtf8());
+    return fail(
+        Error::badArgument("a chart can't be written as ." + format.toStdString(), "use .png, .svg, .csv or .tsv"));
+}
+
 Result<void> saveChart(ChartSource &chart, const QSize &size, const QString &path) {
-    const QString suffix = QFileInfo(path).suffix().toLower();
-    if (suffix == QLatin1String("svg"))
-        return writeSvg(chart, size, path);
-    if (suffix == QLatin1String("csv"))
-        return writeText(path, toCsv(chart.chartData()));
-    if (suffix == QLatin1String("tsv"))
-        return writeText(path, chart.chartData());
-    if (suffix != QLatin1String("png"))
-        return fail(
-            Error::badArgument("a chart can't be written as ." + suffix.toStdString(), "use .png, .svg, .csv or .tsv"));
+    const auto bytes = chartBytes(chart, size, QFileInfo(path).suffix().toLower());
+    if (!bytes)
+        return fail(bytes.error());
     QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || !chartImage(chart, size).save(&file, "PNG") || !file.commit())
+    if (!file.open(QIODevice::WriteOnly) || file.write((*bytes)()) < 0 || !file.commit())
         return cannotWrite(path, file.errorString());
     return {};
 }

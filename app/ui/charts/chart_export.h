@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <QByteArray>
 #include <QSize>
+
+#include <functional>
 
 #include "ipc/error.h"
 
-class QByteArray;
 class QImage;
 class QString;
 
@@ -17,7 +19,10 @@ class ChartSource;
 [[nodiscard]] QImage chartImage(ChartSource &chart, const QSize &size);
 /// The drawing as a whole SVG document.
 [[nodiscard]] QByteArray chartSvg(ChartSource &chart, const QSize &size);
-/// Format by the file's suffix: .png, .svg, .tsv (the data), .csv (the data).
+/// Draws it now; what is returned makes the file's bytes, on any thread. Format: png, svg, tsv (the data), csv (the data).
+[[nodiscard]] Result<std::function<QByteArray()>> chartBytes(ChartSource &chart, const QSize &size,
+                                                             const QString &format);
+/// Format by the file's suffix.
 [[nodiscard]] Result<void> saveChart(ChartSource &chart, const QSize &size, const QString &path);
 
 } // namespace lockstep::ui

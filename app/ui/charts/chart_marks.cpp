@@ -6,9 +6,27 @@
 #include "app/ui/theme/palette.h"
 
 namespace lockstep::ui {
+namespace {
 
-void paintMarkLine(QPainter *painter, const ChartMark &mark, double x, double top, double bottom) {
-    QColor thin = mark.color;
+QColor colorOf(const ChartMark &mark, const Palette &palette) {
+    switch (mark.ink) {
+    case ChartMark::Ink::Text:
+        return palette.text;
+    case ChartMark::Ink::Secondary:
+        return palette.textSecondary;
+    case ChartMark::Ink::Wrong:
+        return palette.wrong;
+    case ChartMark::Ink::Own:
+        break;
+    }
+    return mark.color;
+}
+
+} // namespace
+
+void paintMarkLine(QPainter *painter, const ChartMark &mark, double x, double top, double bottom,
+                   const Palette &palette) {
+    QColor thin = colorOf(mark, palette);
     thin.setAlphaF(0.45F);
     painter->setPen(QPen(thin, 1, mark.kind == ChartMark::Kind::Alert ? Qt::SolidLine : Qt::DotLine));
     painter->drawLine(QPointF(x, top), QPointF(x, bottom));
@@ -18,7 +36,7 @@ void paintMarkSign(QPainter *painter, const ChartMark &mark, double x, double fo
     using Kind = ChartMark::Kind;
     constexpr double s = markSize;
     painter->setPen(QPen(palette.surface, 1));
-    painter->setBrush(mark.color);
+    painter->setBrush(colorOf(mark, palette));
     switch (mark.kind) {
     case Kind::Checkpoint: // a flag that was put down
         painter->drawPolygon(QPolygonF({{x, foot - s}, {x + s * 0.8, foot - s * 0.65}, {x, foot - s * 0.3}}));

@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QClipboard>
+#include <QCoreApplication>
 #include <QFileDialog>
 #include <QGuiApplication>
 #include <QImage>
@@ -10,6 +11,7 @@
 #include <QMimeData>
 #include <QWidget>
 
+#include "app/ui/charts/chart_access.h"
 #include "app/ui/charts/chart_export.h"
 #include "app/ui/charts/chart_source.h"
 #include "app/ui/widgets/clipboard_table.h"
@@ -22,6 +24,10 @@ void exportByDialog(QWidget *widget, ChartSource *chart) {
         widget, QObject::tr("Export chart"), chart->chartName() + QStringLiteral(".png"),
         QObject::tr("PNG picture (*.png);;SVG drawing (*.svg);;CSV data (*.csv);;Tab-separated data (*.tsv)"));
     if (path.isEmpty())
+        return;
+    ChartExportEvent wanted(*chart, widget->size(), path);
+    QCoreApplication::sendEvent(widget->window(), &wanted);
+    if (wanted.isAccepted())
         return;
     if (const auto saved = saveChart(*chart, widget->size(), path); !saved)
         QMessageBox::warning(widget, QObject::tr("Export chart"), QString::fromStdString(saved.error().message()));
@@ -45,9 +51,15 @@ QAction *addAction(QWidget *widget, const QString &text, const QKeySequence &key
 
 } // namespace
 
+QEvent::Type ChartExportEvent::kind() {
+    static const auto registered = QEvent::Type(QEvent::registerEventType());
+    return registered;
+}
+
 void installChartMenu(QWidget *widget, ChartSource *chart) {
     widget->setContextMenuPolicy(Qt::ActionsContextMenu);
     widget->setFocusPolicy(Qt::StrongFocus);
+    makeReadable(widget, chart);
 
     QAction *image = addAction(widget, QObject::tr("Copy image"), QKeySequence::Copy);
     QObject::connect(image, &QAction::triggered, widget, [widget, chart] { copyImage(*chart, widget->size()); });

@@ -18,6 +18,8 @@ public:
     [[nodiscard]] virtual QString chartName() const = 0;
     /// Tab-separated, heads with units.
     [[nodiscard]] virtual QString chartData() const = 0;
+    /// What a screen reader reads: its values in words, units in their names. Unless a chart says it shorter, chartData().
+    [[nodiscard]] virtual QString chartWords() const;
     /// The size it is exported in when none is asked for.
     [[nodiscard]] virtual QSize exportSize() const { return {960, 540}; }
     /// Paints the picture (background and margins included) into `size`.

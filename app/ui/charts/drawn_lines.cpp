@@ -2,6 +2,7 @@
 #include "app/ui/charts/drawn_lines.h"
 
 #include <QLocale>
+#include <QStringList>
 
 #include <algorithm>
 #include <cmath>
@@ -113,6 +114,21 @@ QString DrawnLines::table(const QString &xTitle, const QString &yTitle) const {
                             QString::number(measured.at(at).y(), 'g', 12));
     }
     return out;
+}
+
+QString DrawnLines::words(const QString &xTitle, const QString &yTitle) const {
+    QStringList out;
+    for (qsizetype i = 0; i < m_lines.size(); ++i) {
+        const LineData &line = m_lines[i];
+        if (line.faint || curve(i).isEmpty())
+            continue;
+        QString one = tr("%1: %2 %3 at %4 %5")
+                          .arg(line.name, yTitle, line.textAtEnd(), xTitle, core::significant(curve(i).last().x()));
+        if (const auto range = curve(i).extremes(-INFINITY, INFINITY))
+            one += tr(", between %1 and %2").arg(core::significant(range->low), core::significant(range->high));
+        out.append(one + u'.');
+    }
+    return out.isEmpty() ? tr("No values yet.") : out.join(u' ');
 }
 
 } // namespace lockstep::ui

@@ -288,7 +288,7 @@ void LaneView::paintMarks(QPainter *painter, const Columns &columns) const {
         }
         const double top = columns.strip.top() + double(first) * columns.laneHeight + laneGap / 2;
         const double foot = columns.strip.top() + double(first + count) * columns.laneHeight - laneGap / 2;
-        paintMarkLine(painter, mark, x, top, foot);
+        paintMarkLine(painter, mark, x, top, foot, theme().palette());
         paintMarkSign(painter, mark, x, foot, theme().palette());
     }
 }
@@ -335,6 +335,17 @@ QString LaneView::hint(const QPointF &position) const {
     const Lane *lane = laneAt(position.y());
     const ChartMark *mark = markAt(position);
     return mark ? mark->text.toHtmlEscaped() : lane ? lane->hint : QString();
+}
+
+QString LaneView::chartWords() const {
+    QStringList out;
+    for (const Lane &lane : m_lanes) {
+        const QString value = !lane.unheard.isEmpty()  ? lane.unheard
+                              : lane.samples.isEmpty() ? lane.unknown
+                                                       : lane.value;
+        out.append(QStringLiteral("%1, %2: %3.").arg(lane.run, lane.device, value));
+    }
+    return out.isEmpty() ? tr("No values yet.") : out.join(u' ');
 }
 
 QString LaneView::chartData() const {

@@ -51,6 +51,7 @@ public:
     [[nodiscard]] const QHash<QString, double> &crosshair() const { return m_crosshair; }
 
     [[nodiscard]] QString chartData() const override;
+    [[nodiscard]] QString chartWords() const override;
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override; ///< every lane readable, the axis whole
 

@@ -24,7 +24,6 @@ LineChart::LineChart(const Theme &theme, QString name, QWidget *parent)
     setMouseTracking(true);
     viewport()->setMouseTracking(true);
     viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
-    setAccessibleName(m_name);
     chart()->legend()->hide();
     chart()->setAnimationOptions(QChart::NoAnimation);
     chart()->setDropShadowEnabled(false);
@@ -216,11 +215,6 @@ void LineChart::paintEvent(QPaintEvent *event) {
     painter.setRenderHint(QPainter::Antialiasing);
     if (const auto x = crosshair())
         painterOf().paintCrosshair(&painter, *x);
-    if (hasFocus()) {
-        painter.setPen(QPen(mix(m_theme.palette().border, m_theme.palette().text, 0.22), 1));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRoundedRect(QRectF(viewport()->rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-    }
 }
 
 /// Exports come through here; the picture on screen paints its axes alone first.
@@ -279,14 +273,8 @@ void LineChart::leaveEvent(QEvent *event) {
     QChartView::leaveEvent(event);
 }
 
-void LineChart::focusInEvent(QFocusEvent *event) {
-    QChartView::focusInEvent(event);
-    viewport()->update();
-}
-
-void LineChart::focusOutEvent(QFocusEvent *event) {
-    QChartView::focusOutEvent(event);
-    viewport()->update();
+QString LineChart::chartWords() const {
+    return m_content.lines.words(m_content.xTitle, m_content.yTitle);
 }
 
 QString LineChart::chartData() const {

@@ -64,6 +64,7 @@ public:
 
     [[nodiscard]] QString chartName() const override { return m_name; }
     [[nodiscard]] QString chartData() const override;
+    [[nodiscard]] QString chartWords() const override;
     void renderChart(QPainter *painter, const QSize &size) override;
     [[nodiscard]] bool hasLogAxis() const override { return true; }
     [[nodiscard]] bool isLogAxis() const override { return scale().isLog(); }
@@ -90,8 +91,6 @@ protected:
     void wheelEvent(QWheelEvent *event) override;
     void keyPressEvent(QKeyEvent *event) override;
     void leaveEvent(QEvent *event) override;
-    void focusInEvent(QFocusEvent *event) override;
-    void focusOutEvent(QFocusEvent *event) override;
 
 private:
     void addZoomActions();

@@ -79,7 +79,7 @@ void LinePainter::paintMarks(QPainter *painter) const {
         if (mark.x < m_content.scale.xFrom() || mark.x > m_content.scale.xTo())
             continue;
         const double x = placeOf({mark.x, 1}).x();
-        paintMarkLine(painter, mark, x, m_plot.top(), m_plot.bottom());
+        paintMarkLine(painter, mark, x, m_plot.top(), m_plot.bottom(), m_palette);
         paintMarkSign(painter, mark, x, m_plot.bottom(), m_palette);
     }
 }

@@ -12,7 +12,6 @@ namespace lockstep::ui {
 
 PaintedChart::PaintedChart(const Theme &theme, QString name, QWidget *parent)
     : QWidget(parent), m_theme(theme), m_name(std::move(name)) {
-    setAccessibleName(m_name);
     connect(&m_theme, &Theme::changed, this, [this] { update(); });
     installChartMenu(this, this);
 }

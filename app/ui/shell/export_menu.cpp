@@ -5,12 +5,10 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
-#include <QMessageBox>
 #include <QMimeData>
 
-#include "app/ui/shell/exporter.h"
+#include "app/ui/shell/export_job.h"
 #include "app/ui/shell/workspace.h"
-#include "app/ui/theme/theme.h"
 #include "app/ui/widgets/clipboard_table.h"
 #include "export/export.h"
 #include "export/report.h"
@@ -18,30 +16,15 @@
 #include "models/cells.h"
 
 namespace lockstep::ui {
-namespace {
-
-/// The window's colours come back as they were.
-class LightColours {
-public:
-    explicit LightColours(Theme &theme) : m_theme(theme), m_before(theme.mode()) { theme.setMode(ThemeMode::Light); }
-    ~LightColours() { m_theme.setMode(m_before); }
-    LightColours(const LightColours &) = delete;
-    LightColours &operator=(const LightColours &) = delete;
-
-private:
-    Theme &m_theme;
-    ThemeMode m_before;
-};
-
-} // namespace
 
 ExportMenu::ExportMenu(Theme &theme, Workspace &workspace, std::function<std::vector<ChartSource *>()> charts,
                        QWidget *parent)
     : QMenu(parent), m_theme(theme), m_workspace(workspace), m_charts(std::move(charts)) {
-    addAction(tr("Everything into a folder…"), this, &ExportMenu::exportIntoFolder);
+    m_writing.append(addAction(tr("Everything into a folder…"), this, &ExportMenu::chooseFolder));
     addSeparator();
     const auto add = [this](const QString &suffix, const QString &kind) {
-        addAction(kind + QStringLiteral("…"), this, [this, suffix, kind] { saveByDialog(suffix, kind); });
+        m_writing.append(
+            addAction(kind + QStringLiteral("…"), this, [this, suffix, kind] { saveByDialog(suffix, kind); }));
     };
     for (const core::ExportFormatSpec &spec : core::resultFormats())
         add(core::qs(spec.suffix), core::qs(spec.title));
@@ -61,24 +44,46 @@ ExportMenu::~ExportMenu() {
     writeEventFiles({});
 }
 
-void ExportMenu::exportIntoFolder() {
-    const QString folder = QFileDialog::getExistingDirectory(parentWidget(), tr("Export into a folder"));
-    if (folder.isEmpty())
-        return;
-    const auto written = [&] {
-        const LightColours light(m_theme);
-        return exportAll(m_workspace, m_charts(), folder);
-    }();
-    if (!written)
-        QMessageBox::warning(parentWidget(), tr("Export"), QString::fromStdString(written.error().message()));
-    else
-        QMessageBox::information(parentWidget(), tr("Export"),
-                                 tr("%1 files written into %2").arg(written->size()).arg(folder));
+ExportSource ExportMenu::source() const {
+    return {m_workspace, m_charts(), &m_theme};
 }
 
-Result<void> ExportMenu::save(const QString &path) {
-    const LightColours light(m_theme);
-    return saveResults(m_workspace, m_charts(), path);
+void ExportMenu::chooseFolder() {
+    if (const QString folder = QFileDialog::getExistingDirectory(parentWidget(), tr("Export into a folder"));
+        !folder.isEmpty())
+        saveAll(folder);
+}
+
+void ExportMenu::saveAll(const QString &folder) {
+    begin(folderJob(source(), folder));
+}
+
+void ExportMenu::save(const QString &path) {
+    begin(resultsJob(source(), path));
+}
+
+void ExportMenu::saveChart(ChartSource &chart, const QSize &size, const QString &path) {
+    begin(chartJob(chart, size, path));
+}
+
+void ExportMenu::begin(Result<std::unique_ptr<ExportJob>> job) {
+    if (!job)
+        return Q_EMIT failed(QString::fromStdString(job.error().message()));
+    if (m_job)
+        return Q_EMIT failed(tr("An export is under way: cancel it, or wait for its end"));
+    m_job = std::move(*job);
+    for (QAction *action : m_writing)
+        action->setEnabled(false);
+    const auto over = [this] {
+        m_job.release()->deleteLater();
+        for (QAction *action : m_writing)
+            action->setEnabled(true);
+    };
+    connect(m_job.get(), &ExportJob::finished, this, over);
+    connect(m_job.get(), &ExportJob::failed, this, over);
+    connect(m_job.get(), &ExportJob::cancelled, this, over);
+    Q_EMIT began(m_job.get());
+    m_job->start();
 }
 
 void ExportMenu::saveByDialog(const QString &suffix, const QString &kind) {
@@ -88,8 +93,7 @@ void ExportMenu::saveByDialog(const QString &suffix, const QString &kind) {
         return;
     if (QFileInfo(path).suffix().toLower() != suffix)
         path += QLatin1Char('.') + suffix;
-    if (const auto saved = save(path); !saved)
-        QMessageBox::warning(parentWidget(), kind, QString::fromStdString(saved.error().message()));
+    save(path);
 }
 
 void ExportMenu::copyTable() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/ui/shell/exporter.h"
 #include "ipc/error.h"
 
 namespace lockstep::core {
@@ -13,9 +14,7 @@ class TensorBoardFeed;
 }
 
 namespace lockstep::ui {
-class ChartSource;
-class Theme;
-class Workspace;
+class ExportJob;
 
 /// What the Export button opens: everything into a folder, the results as one file, the table to the clipboard, event files
 /// for TensorBoard that go on while the runs do.
@@ -26,18 +25,24 @@ public:
     ExportMenu(Theme &theme, Workspace &workspace, std::function<std::vector<ChartSource *>()> charts, QWidget *parent);
     ~ExportMenu() override;
 
-    /// Writes the results, a page in light colours whatever the window's are: it is read on paper and by others.
-    [[nodiscard]] Result<void> save(const QString &path);
+    /// Each begins an export, `began` or `failed` follows. Charts are in light colours whatever the window's are: they are read
+    /// on paper and by others.
+    void saveAll(const QString &folder);
+    void save(const QString &path); ///< the results
+    void saveChart(ChartSource &chart, const QSize &size, const QString &path);
     void copyTable();
     /// Event files of all runs that are open, from their first frame on; an empty folder ends it.
     void writeEventFiles(const QString &folder);
     [[nodiscard]] bool writesEventFiles() const { return m_feed != nullptr; }
 
 Q_SIGNALS:
+    void began(lockstep::ui::ExportJob *job); ///< which says itself how it goes
     void failed(const QString &sentence);
 
 private:
-    void exportIntoFolder();
+    [[nodiscard]] ExportSource source() const;
+    void begin(Result<std::unique_ptr<ExportJob>> job);
+    void chooseFolder();
     void saveByDialog(const QString &suffix, const QString &kind);
     void toggleEventFiles(bool on);
     void followOpenRuns();
@@ -46,6 +51,8 @@ private:
     Workspace &m_workspace;
     std::function<std::vector<ChartSource *>()> m_charts;
     std::unique_ptr<core::TensorBoardFeed> m_feed;
+    std::unique_ptr<ExportJob> m_job; ///< under way
+    QList<QAction *> m_writing;       ///< what can't be asked meanwhile
     QAction *m_eventFiles;
 };
 

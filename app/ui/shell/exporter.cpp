@@ -2,11 +2,18 @@
 #include "app/ui/shell/exporter.h"
 
 #include <QFileInfo>
+#include <QPointer>
+#include <QWidget>
+
+#include <algorithm>
+#include <optional>
 
 #include "app/ui/charts/chart_export.h"
 #include "app/ui/charts/chart_source.h"
+#include "app/ui/shell/export_job.h"
 #include "app/ui/shell/report_pdf.h"
 #include "app/ui/shell/workspace.h"
+#include "app/ui/theme/theme.h"
 #include "export/export.h"
 #include "export/report.h"
 #include "models/cells.h"
@@ -14,37 +21,133 @@
 namespace lockstep::ui {
 namespace {
 
-std::vector<core::ExportedCurve> curvesOf(Workspace &workspace) {
-    std::vector<core::ExportedCurve> out;
-    for (int i = 0; i < workspace.runs().count(); ++i) {
-        core::ExportedCurve curve = core::exportedCurve(*workspace.runs().at(i));
-        curve.name = workspace.runs().label(i).toStdString();
-        out.push_back(std::move(curve));
-    }
-    return out;
-}
-
-core::Report reportOf(Workspace &workspace) {
-    return {workspace.results().table(),
-            workspace.results().judgement().judgement(),
-            curvesOf(workspace),
-            core::stepAnatomies({workspace.runs().stores().begin(), workspace.runs().stores().end()}),
-            workspace.results().targets().target().value > 0 ? std::optional(workspace.results().targets().target())
-                                                             : std::nullopt,
-            workspace.results().targets().times()};
-}
-
-std::vector<core::ReportPicture> picturesOf(const std::vector<ChartSource *> &charts) {
+/// Of `charts`, those that the HTML page doesn't draw from the report itself.
+std::vector<ChartSource *> besidesTheReports(std::vector<ChartSource *> charts) {
     static const QStringList drawnByTheReport = {"speed-up",           "waterfall",    "loss",
                                                  "duration-per-epoch", "step-anatomy", "dp-anatomy"};
-    std::vector<core::ReportPicture> out;
-    for (ChartSource *chart : charts) { // two stand beside each other on a page
-        if (drawnByTheReport.contains(chart->chartName()))
-            continue;
-        const QSize size(640, chart->exportSize() == QSize(960, 540) ? 360 : chart->exportSize().height());
-        out.push_back({chartTitle(*chart).toStdString(), chartSvg(*chart, size).toStdString()});
+    std::erase_if(charts, [](const ChartSource *chart) { return drawnByTheReport.contains(chart->chartName()); });
+    return charts;
+}
+
+/// Cuts an export into steps: a run's curves each, a chart's picture each, then the files that are made of them.
+class Steps {
+public:
+    explicit Steps(const ExportSource &source) : m_source(source), m_open(source.workspace.openId()) { addReport(); }
+
+    void addResults(const QString &format, const QString &file) {
+        if (format == QLatin1String("pdf"))
+            return addPdf(file);
+        if (format == QLatin1String("html"))
+            return addPage(file);
+        add(file, [report = m_report, inCore = core::exportFormatFrom(format.toStdString())] {
+            return [report, inCore]() -> Result<QByteArray> {
+                return QByteArray::fromStdString(core::exportResults(*report, *inCore));
+            };
+        });
     }
-    return out;
+    void addCurves(const QString &format, const QString &file) {
+        const auto inCore = core::exportFormatFrom(format.toStdString());
+        if (!inCore || !core::carriesCurves(*inCore))
+            return;
+        add(file, [report = m_report, format = *inCore] {
+            return [report, format]() -> Result<QByteArray> {
+                const auto text = core::exportCurves(report->curves, format);
+                return text ? Result<QByteArray>(QByteArray::fromStdString(*text)) : fail(text.error());
+            };
+        });
+    }
+    /// A file each, named after its chart.
+    void addCharts(const QString &format, const QSize &size) {
+        for (ChartSource *chart : m_source.charts)
+            addDrawing(*chart, chart->chartName() + u'.' + format, [format, size](ChartSource &drawn) -> MakeBytes {
+                const auto bytes = chartBytes(drawn, size.isEmpty() ? drawn.exportSize() : size, format);
+                return bytes ? MakeBytes(*bytes) : [error = bytes.error()] { return fail(error); };
+            });
+    }
+    [[nodiscard]] std::vector<ExportStep> take() { return std::move(m_steps); }
+
+private:
+    static MakeBytes refuse() {
+        return [] {
+            return fail(Error::failed("another experiment was opened while this one was exported",
+                                      "export the open one again"));
+        };
+    }
+    void add(const QString &file, std::function<MakeBytes()> take) {
+        const auto same = [&workspace = m_source.workspace, open = m_open] { return workspace.openId() == open; };
+        m_steps.push_back({file, [take = std::move(take), same] { return same() ? take() : refuse(); }});
+    }
+    /// `draw` is not called when the chart has gone meanwhile.
+    void addDrawing(ChartSource &chart, const QString &file, std::function<MakeBytes(ChartSource &)> draw) {
+        add(file,
+            [&chart, draw = std::move(draw), paper = m_source.paper,
+             widget = QPointer<QWidget>(dynamic_cast<QWidget *>(&chart))]() -> MakeBytes {
+                if (!widget)
+                    return {};
+                std::optional<PaperColours> light;
+                if (paper)
+                    light.emplace(*paper);
+                return draw(chart);
+            });
+    }
+    void addReport() {
+        add({}, [report = m_report, &workspace = m_source.workspace]() -> MakeBytes {
+            OpenResults &results = workspace.results();
+            report->table = results.table();
+            report->judgement = results.judgement().judgement();
+            report->anatomies =
+                core::stepAnatomies({workspace.runs().stores().begin(), workspace.runs().stores().end()});
+            if (results.targets().target().value > 0)
+                report->target = results.targets().target();
+            report->times = results.targets().times();
+            return {};
+        });
+        for (int i = 0; i < m_source.workspace.runs().count(); ++i)
+            add({}, [report = m_report, &workspace = m_source.workspace, i]() -> MakeBytes {
+                if (i >= workspace.runs().count())
+                    return {};
+                report->curves.push_back(core::exportedCurve(*workspace.runs().at(i)));
+                report->curves.back().name = workspace.runs().label(i).toStdString();
+                return {};
+            });
+    }
+    void addPdf(const QString &file) {
+        const auto charts = std::make_shared<std::vector<PdfChart>>();
+        for (ChartSource *chart : m_source.charts)
+            addDrawing(*chart, {}, [charts](ChartSource &drawn) -> MakeBytes {
+                charts->push_back(pdfChart(drawn));
+                return {};
+            });
+        add(file, [report = m_report, charts] {
+            return [report, charts]() -> Result<QByteArray> { return pdfReport(*report, *charts); };
+        });
+    }
+    void addPage(const QString &file) {
+        const auto pictures = std::make_shared<std::vector<core::ReportPicture>>();
+        for (ChartSource *chart : besidesTheReports(m_source.charts))
+            addDrawing(*chart, {}, [pictures](ChartSource &drawn) -> MakeBytes {
+                // Two stand beside each other on a page.
+                const QSize own = drawn.exportSize();
+                const QSize size(640, own == QSize(960, 540) ? 360 : own.height());
+                pictures->push_back({chartTitle(drawn).toStdString(), chartSvg(drawn, size).toStdString()});
+                return {};
+            });
+        add(file, [report = m_report, pictures] {
+            return [report, pictures]() -> Result<QByteArray> {
+                return QByteArray::fromStdString(core::htmlReport(*report, *pictures));
+            };
+        });
+    }
+
+    const ExportSource m_source;
+    const QString m_open;
+    /// Filled by steps on the GUI thread, then read by those who make files.
+    const std::shared_ptr<core::Report> m_report = std::make_shared<core::Report>();
+    std::vector<ExportStep> m_steps;
+};
+
+bool isOfCharts(const QString &format) {
+    return format == QLatin1String("png") || format == QLatin1String("svg");
 }
 
 } // namespace
@@ -56,59 +159,56 @@ QStringList exportFormats() {
     return out + QStringList{"pdf", "png", "svg"};
 }
 
-Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &path) {
-    const QString suffix = QFileInfo(path).suffix().toLower();
-    if (suffix == QLatin1String("pdf"))
-        return writePdf(path, reportOf(workspace), charts);
-    if (suffix == QLatin1String("html"))
-        return core::writeExport(path.toStdString(), core::htmlReport(reportOf(workspace), picturesOf(charts)));
-    const auto format = core::exportFormatFrom(suffix.toStdString());
-    if (!format)
+Result<std::unique_ptr<ExportJob>> resultsJob(const ExportSource &source, const QString &path) {
+    const QFileInfo file(path);
+    const QString suffix = file.suffix().toLower();
+    if (!exportFormats().contains(suffix) || isOfCharts(suffix))
         return fail(Error::badArgument("results can't be written as ." + suffix.toStdString(),
                                        "use the suffix " + core::resultFormatNames({"pdf"})));
-    return core::writeExport(path.toStdString(), core::exportResults(reportOf(workspace), *format));
+    Steps steps(source);
+    steps.addResults(suffix, file.fileName());
+    return std::make_unique<ExportJob>(steps.take(), ExportTarget{file.path(), true});
 }
 
-Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &folder,
-                              const QStringList &formats, const QSize &chartSize) {
-    const QStringList wanted = formats.isEmpty() ? exportFormats() : formats;
-    if (const auto writable = core::checkWritableFolder(folder.toStdString()); !writable)
-        return fail(writable.error());
-    QStringList written;
-    const auto keep = [&](const QString &path, const Result<void> &done) {
-        if (done)
-            written.append(path);
-        return done;
-    };
-    for (const QString &format : wanted) {
+Result<std::unique_ptr<ExportJob>> folderJob(const ExportSource &source, const QString &folder,
+                                             const QStringList &formats, const QSize &chartSize) {
+    Steps steps(source);
+    for (const QString &format : formats.isEmpty() ? exportFormats() : formats) {
         if (!exportFormats().contains(format))
             return fail(Error::badArgument("\"" + format.toStdString() + "\" is not an export format",
                                            "use " + exportFormats().join(QStringLiteral(", ")).toStdString(),
                                            "--format"));
-        const auto name = [&](const QString &what) { return QStringLiteral("%1/%2.%3").arg(folder, what, format); };
-        if (format == QLatin1String("png") || format == QLatin1String("svg")) {
-            for (ChartSource *chart : charts) {
-                const QString path = name(chart->chartName());
-                const QSize size = chartSize.isEmpty() ? chart->exportSize() : chartSize;
-                if (const auto done = keep(path, saveChart(*chart, size, path)); !done)
-                    return fail(done.error());
-            }
-            continue;
+        if (isOfCharts(format)) {
+            steps.addCharts(format, chartSize);
+        } else {
+            steps.addResults(format, QStringLiteral("results.") + format);
+            steps.addCurves(format, QStringLiteral("curves.") + format);
         }
-        const QString results = name(QStringLiteral("results"));
-        if (const auto done = keep(results, saveResults(workspace, charts, results)); !done)
-            return fail(done.error());
-        const auto inCore = core::exportFormatFrom(format.toStdString());
-        if (!inCore || !core::carriesCurves(*inCore))
-            continue;
-        const auto text = core::exportCurves(curvesOf(workspace), *inCore);
-        if (!text)
-            return fail(text.error());
-        const QString curves = name(QStringLiteral("curves"));
-        if (const auto done = keep(curves, core::writeExport(curves.toStdString(), *text)); !done)
-            return fail(done.error());
     }
-    return written;
+    return std::make_unique<ExportJob>(steps.take(), ExportTarget{folder});
+}
+
+Result<std::unique_ptr<ExportJob>> chartJob(ChartSource &chart, const QSize &size, const QString &path) {
+    const QFileInfo file(path);
+    auto bytes = chartBytes(chart, size, file.suffix().toLower()); // before the chart changes
+    if (!bytes)
+        return fail(bytes.error());
+    std::vector<ExportStep> steps{{file.fileName(), [make = *bytes]() -> MakeBytes { return make; }}};
+    return std::make_unique<ExportJob>(std::move(steps), ExportTarget{file.path(), true});
+}
+
+Result<void> saveResults(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &path) {
+    const auto job = resultsJob({workspace, charts}, path);
+    if (!job)
+        return fail(job.error());
+    const auto written = waitFor(**job);
+    return written ? Result<void>() : fail(written.error());
+}
+
+Result<QStringList> exportAll(Workspace &workspace, const std::vector<ChartSource *> &charts, const QString &folder,
+                              const QStringList &formats, const QSize &chartSize) {
+    const auto job = folderJob({workspace, charts}, folder, formats, chartSize);
+    return job ? waitFor(**job) : fail(job.error());
 }
 
 } // namespace lockstep::ui

@@ -16,6 +16,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/ui/charts/chart_menu.h"
 #include "app/ui/pages/lab/lab_page.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/nodes/nodes_page.h"
@@ -25,12 +26,14 @@
 #include "app/ui/shell/command_palette.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/earlier_banner.h"
+#include "app/ui/shell/export_banner.h"
 #include "app/ui/shell/export_menu.h"
 #include "app/ui/shell/rail.h"
 #include "app/ui/shell/shortcut_sheet.h"
 #include "app/ui/shell/status_strip.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/focus_ring.h"
 #include "app/ui/widgets/wheel_guard.h"
 
 namespace lockstep::ui {
@@ -43,6 +46,7 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
       m_strip(new StatusStrip(theme, workspace, this)), m_pages(new QStackedWidget(this)),
       m_drawer(new ConsoleDrawer(theme, workspace, this)) {
     new WheelGuard(this);
+    new FocusRing(theme, this);
     setWindowTitle(QStringLiteral("Lockstep"));
     setWindowIcon(QIcon(QStringLiteral(":/icons/lockstep.svg")));
     setMinimumSize(1024, 640);
@@ -70,6 +74,8 @@ MainWindow::MainWindow(Theme &theme, Workspace &workspace, MachineFacts facts, Q
     auto *shown = new QVBoxLayout;
     shown->setSpacing(0);
     shown->addWidget(m_banner);
+    m_exporting = new ExportBanner(theme, centre);
+    shown->addWidget(m_exporting);
     shown->addWidget(m_pages, 1);
     middle->addLayout(shown, 1);
     rows->addLayout(middle, 1);
@@ -115,6 +121,7 @@ void MainWindow::connectPages() {
     m_export = new ExportMenu(m_theme, m_workspace, drawnCharts, this);
     m_verdict->exportButton()->setMenu(m_export);
     connect(m_export, &ExportMenu::failed, m_strip, &StatusStrip::showMessage);
+    connect(m_export, &ExportMenu::began, m_exporting, &ExportBanner::follow);
     connect(m_live, &LivePage::timeChosen, this, [this](const QString &runId, qint64 wallUs, bool insist) {
         if (insist) // something is marked there: its words are wanted
             m_drawer->setUnfolded(true);
@@ -232,6 +239,15 @@ void MainWindow::restore(const QString &file) {
     m_drawer->setUnfolded(settings.value(QStringLiteral("drawer"), false).toBool());
     m_runs->keepIn(file);
     m_live->restoreLayout(settings);
+}
+
+bool MainWindow::event(QEvent *event) {
+    if (event->type() != ChartExportEvent::kind())
+        return QMainWindow::event(event);
+    const auto *wanted = static_cast<ChartExportEvent *>(event);
+    m_export->saveChart(wanted->chart, wanted->size, wanted->path);
+    event->accept();
+    return true;
 }
 
 void MainWindow::closeEvent(QCloseEvent *event) {

@@ -13,6 +13,7 @@ namespace lockstep::ui {
 class ChartSource;
 class ConsoleDrawer;
 class EarlierBanner;
+class ExportBanner;
 class ExportMenu;
 class LabPage;
 class LivePage;
@@ -43,6 +44,7 @@ public:
     [[nodiscard]] ConsoleDrawer *drawer() const { return m_drawer; }
     [[nodiscard]] Rail *rail() const { return m_rail; }
     [[nodiscard]] ExportMenu *exportMenu() const { return m_export; }
+    [[nodiscard]] ExportBanner *exportBanner() const { return m_exporting; }
     [[nodiscard]] std::vector<ChartSource *> charts() const;
 
     /// Keeps size, place, colours, drawer and how the pages are arranged over sessions, in `file`.
@@ -50,6 +52,7 @@ public:
 
 protected:
     void closeEvent(QCloseEvent *event) override;
+    bool event(QEvent *event) override; ///< a chart's menu asks for an export
 
 private:
     void connectPages();
@@ -63,6 +66,7 @@ private:
     Rail *m_rail;
     StatusStrip *m_strip;
     EarlierBanner *m_banner;
+    ExportBanner *m_exporting;
     QStackedWidget *m_pages;
     ConsoleDrawer *m_drawer;
     PlanPage *m_plan;

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include <QAbstractTextDocumentLayout>
+#include <QBuffer>
 #include <QPageLayout>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 #include <QTextCursor>
 #include <QTextDocument>
 
@@ -22,53 +22,66 @@ namespace {
 constexpr int dotsPerInch = 96, footer = 32, sectionGap = 8, head = 20;
 constexpr int chartObject = QTextFormat::UserObject + 1, chartProperty = QTextFormat::UserProperty + 1;
 
+QPageLayout pageLayout() {
+    return {QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(15, 15, 15, 12), QPageLayout::Millimeter};
+}
+
+/// Where text and charts stand on a page, at dotsPerInch.
+QSizeF roomOf(const QSize &page, double scale) {
+    return {std::floor(page.width() / scale), std::floor(page.height() / scale) - footer};
+}
+
+/// A plain chart takes half the width, one whose height follows its rows all of it.
+QSize paintSize(const ChartSource &chart) {
+    const QSizeF room = roomOf(pageLayout().paintRectPixels(dotsPerInch).size(), 1);
+    const QSize own = chart.exportSize();
+    const bool half = own == QSize(960, 540);
+    const int width = int(half ? room.width() / 2 - sectionGap : room.width() - sectionGap);
+    return {width, half ? width * 9 / 16 : own.height()};
+}
+
 /// Draws a chart where a character stands in the text.
 class ChartObject : public QObject, public QTextObjectInterface {
     Q_OBJECT
     Q_INTERFACES(QTextObjectInterface)
 public:
-    ChartObject(const std::vector<ChartSource *> &charts, const QSizeF &room) : m_charts(charts), m_room(room) {}
+    ChartObject(const std::vector<PdfChart> &charts, const QSizeF &room) : m_charts(charts), m_room(room) {}
 
     /// Only what stands on this page is drawn.
     void setPage(const QRectF &page) { m_page = page; }
-    /// A plain chart takes half the width, one whose height follows its rows all of it.
-    [[nodiscard]] QSize paintSize(const ChartSource &chart) const {
-        const QSize own = chart.exportSize();
-        const bool half = own == QSize(960, 540);
-        const int width = int(half ? m_room.width() / 2 - sectionGap : m_room.width() - sectionGap);
-        return {width, half ? width * 9 / 16 : own.height()};
-    }
     QSizeF intrinsicSize(QTextDocument *, int, const QTextFormat &format) override {
-        const QSizeF size = paintSize(chart(format));
+        const QSizeF size = chart(format).size;
         return size * scaleOf(size) + QSizeF(sectionGap, sectionGap + head);
     }
     void drawObject(QPainter *painter, const QRectF &rect, QTextDocument *, int, const QTextFormat &format) override {
         if (rect.top() < m_page.top() || rect.top() >= m_page.bottom())
             return; // charts mind no clip
-        ChartSource &source = chart(format);
-        const QSize size = paintSize(source);
+        const PdfChart &drawn = chart(format);
         painter->save();
         painter->translate(rect.topLeft());
         QFont bold = painter->font();
         bold.setBold(true);
         painter->setFont(bold);
         painter->setPen(Qt::black);
-        painter->drawText(QRectF(exportMargin, 0, size.width(), head), int(Qt::AlignLeft | Qt::AlignVCenter),
-                          chartTitle(source));
+        painter->drawText(QRectF(exportMargin, 0, drawn.size.width(), head), int(Qt::AlignLeft | Qt::AlignVCenter),
+                          drawn.title);
         painter->translate(0, head);
-        painter->scale(scaleOf(size), scaleOf(size));
-        source.renderChart(painter, size);
+        painter->scale(scaleOf(drawn.size), scaleOf(drawn.size));
+        // A picture plays in the inches of the device that it was drawn for.
+        painter->scale(double(drawn.picture.logicalDpiX()) / painter->device()->logicalDpiX(),
+                       double(drawn.picture.logicalDpiY()) / painter->device()->logicalDpiY());
+        painter->drawPicture(0, 0, drawn.picture);
         painter->restore();
     }
 
 private:
-    [[nodiscard]] ChartSource &chart(const QTextFormat &format) const {
-        return *m_charts[std::size_t(format.intProperty(chartProperty))];
+    [[nodiscard]] const PdfChart &chart(const QTextFormat &format) const {
+        return m_charts[std::size_t(format.intProperty(chartProperty))];
     }
     [[nodiscard]] double scaleOf(const QSizeF &size) const {
         return std::min(1.0, (m_room.height() - 2 * sectionGap - head) / size.height());
     }
-    const std::vector<ChartSource *> &m_charts;
+    const std::vector<PdfChart> &m_charts;
     QSizeF m_room;
     QRectF m_page;
 };
@@ -176,25 +189,28 @@ void paint(QPainter &painter, QTextDocument &document, ChartObject &object, cons
 
 } // namespace
 
-Result<void> writePdf(const QString &path, const core::Report &report, const std::vector<ChartSource *> &charts) {
-    const QString title = QString::fromStdString(report.table.title);
-    QSaveFile file(path);
-    const auto refuse = [&] {
-        return fail(Error::failed(QStringLiteral("can't write %1: %2").arg(path, file.errorString()).toStdString(),
-                                  "choose another folder or free some space"));
-    };
-    if (!file.open(QIODevice::WriteOnly))
-        return refuse();
+PdfChart pdfChart(ChartSource &chart) {
+    PdfChart out{chartTitle(chart), paintSize(chart), QPicture()};
     {
-        QPdfWriter writer(&file);
-        writer.setPageLayout(QPageLayout(QPageSize(QPageSize::A4), QPageLayout::Landscape, QMarginsF(15, 15, 15, 12),
-                                         QPageLayout::Millimeter));
-        writer.setTitle(title);
-        writer.setCreator(QStringLiteral("Lockstep " LOCKSTEP_VERSION));
+        QPainter painter(&out.picture);
+        chart.renderChart(&painter, out.size);
+    }
+    return out;
+}
+
+QByteArray pdfReport(const core::Report &report, const std::vector<PdfChart> &charts) {
+    const QString title = QString::fromStdString(report.table.title);
+    QBuffer file;
+    file.open(QIODevice::WriteOnly);
+    QPdfWriter writer(&file);
+    writer.setPageLayout(pageLayout());
+    writer.setTitle(title);
+    writer.setCreator(QStringLiteral("Lockstep " LOCKSTEP_VERSION));
+    {
         QPainter painter(&writer);
         const double scale = writer.resolution() / double(dotsPerInch);
         painter.scale(scale, scale);
-        const QSizeF room(std::floor(writer.width() / scale), std::floor(writer.height() / scale) - footer);
+        const QSizeF room = roomOf({writer.width(), writer.height()}, scale);
         ChartObject object(charts, room);
         QTextDocument document;
         QFont font(QStringLiteral("DejaVu Sans"));
@@ -207,7 +223,7 @@ Result<void> writePdf(const QString &path, const core::Report &report, const std
         fill(document, report, charts.size());
         paint(painter, document, object, room, writer, title);
     }
-    return file.commit() ? Result<void>() : refuse();
+    return file.data();
 }
 
 } // namespace lockstep::ui

@@ -50,6 +50,7 @@ Q_SIGNALS:
     void changed();
 
 private:
+    friend class PaperColours;
     void apply();
     [[nodiscard]] QIcon render(const QString &name, const QColor &color, int air) const;
 
@@ -57,6 +58,22 @@ private:
     Palette m_palette;
     bool m_systemDark = false;
     bool m_applying = false;
+};
+
+/// While it lives, palette() is the light one: what is drawn now is for paper. The window keeps its colours, since nobody is told;
+/// so it lives within one turn of the event loop.
+class PaperColours {
+public:
+    explicit PaperColours(Theme &theme) : m_theme(theme), m_screen(theme.m_palette) {
+        theme.m_palette = lightPalette();
+    }
+    ~PaperColours() { m_theme.m_palette = m_screen; }
+    PaperColours(const PaperColours &) = delete;
+    PaperColours &operator=(const PaperColours &) = delete;
+
+private:
+    Theme &m_theme;
+    Palette m_screen;
 };
 
 } // namespace lockstep::ui

@@ -175,10 +175,10 @@ void DevicesCard::drawMarks() {
         const std::vector<core::RunMark> ends = core::epochEnds(run);
         all.insert(all.end(), ends.begin(), ends.end());
         for (const core::RunMark &mark : all) {
-            ChartMark out = chartMark(look, mark, m_theme.palette());
+            ChartMark out = chartMark(look, mark);
             out.x = double(mark.wallUs - *origin) / 1e6;
             if (!mark.error)
-                out.color = m_theme.palette().text; // the run's own colour is what it would stand on
+                out.ink = ChartMark::Ink::Text; // the run's own colour is what it would stand on
             marks.append(out);
         }
     }

@@ -11,7 +11,6 @@
 #include "app/ui/charts/bar_chart.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/pages/live/shown_marks.h"
-#include "app/ui/theme/theme.h"
 #include "base/format.h"
 #include "experiment/recipe.h"
 #include "ipc/median.h"
@@ -26,8 +25,7 @@ DurationCard::DurationCard(const Theme &theme, const ShownRuns &shown, QWidget *
     : LiveCard(tr("Duration per epoch"), shown,
                Changes(RunStore::Epochs) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link |
                    RunStore::Loss,
-               parent),
-      m_theme(theme) {
+               parent) {
     setToolTip(tr("Wall time of an epoch's training loop on the slowest rank, without evaluation"));
     const QComboBox *choice =
         addChoice("durations", {tr("each epoch"), tr("median")}, tr("Every epoch, or the median of the complete ones"));
@@ -119,7 +117,7 @@ QList<BarData> DurationCard::medianBars(const QList<LineData> &published) const 
 }
 
 void DurationCard::drawMarks() {
-    QList<ChartMark> marks = shownMarks(shown(), core::RunCurves::XAxis::Epoch, m_theme.palette());
+    QList<ChartMark> marks = shownMarks(shown(), core::RunCurves::XAxis::Epoch);
     marks.removeIf([](const ChartMark &mark) { // one after each epoch would be on every tick
         return mark.kind == ChartMark::Kind::Checkpoint;
     });

@@ -27,7 +27,6 @@ private:
     [[nodiscard]] QList<LineData> durationLines() const;
     [[nodiscard]] QList<BarData> medianBars(const QList<LineData> &published) const;
 
-    const Theme &m_theme;
     LineChart *m_chart;
     BarChart *m_medians;
 };

@@ -5,7 +5,6 @@
 
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/pages/live/shown_marks.h"
-#include "app/ui/theme/theme.h"
 #include "base/format.h"
 #include "experiment/recipe.h"
 
@@ -18,7 +17,7 @@ LossCard::LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
     : LiveCard(tr("Loss"), shown,
                Changes(RunStore::Loss) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link,
                parent),
-      m_theme(theme), m_chart(new LineChart(theme, QStringLiteral("loss"), this)) {
+      m_chart(new LineChart(theme, QStringLiteral("loss"), this)) {
     setToolTip(
         tr("Cross-entropy of the training batches, mean over all ranks, weighted by samples. The value at a line's end "
            "is its last point; the list of runs has the mean over the last complete epoch. Zoom: wheel, drag, + and -. "
@@ -39,7 +38,7 @@ void LossCard::draw(Changes what) {
     m_chart->setEmptyText(shown().whyEmpty(tr("The first loss arrives with the first steps")));
     if (what & (RunStore::Loss | RunStore::Record | RunStore::State))
         drawCurves();
-    m_chart->setMarks(shownMarks(shown(), shown().view().axis, m_theme.palette())); // a curve that grows moves them too
+    m_chart->setMarks(shownMarks(shown(), shown().view().axis)); // a curve that grows moves them too
 }
 
 void LossCard::drawCurves() {

@@ -21,7 +21,6 @@ protected:
 private:
     void drawCurves();
 
-    const Theme &m_theme;
     LineChart *m_chart;
 };
 

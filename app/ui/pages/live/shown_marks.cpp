@@ -4,7 +4,6 @@
 #include <QCoreApplication>
 
 #include "analysis/history/run_marks.h"
-#include "app/ui/theme/palette.h"
 #include "base/format.h"
 
 namespace lockstep::ui {
@@ -27,12 +26,13 @@ ChartMark::Kind signOf(core::RunMark::Kind kind) {
 
 } // namespace
 
-ChartMark chartMark(const RunLook &look, const core::RunMark &mark, const Palette &palette) {
+ChartMark chartMark(const RunLook &look, const core::RunMark &mark) {
     ChartMark out;
     out.kind = signOf(mark.kind);
-    out.color = mark.error                                     ? palette.wrong
-                : mark.kind == core::RunMark::Kind::Checkpoint ? look.color
-                                                               : palette.textSecondary;
+    out.ink = mark.error                                     ? ChartMark::Ink::Wrong
+              : mark.kind == core::RunMark::Kind::Checkpoint ? ChartMark::Ink::Own
+                                                             : ChartMark::Ink::Secondary;
+    out.color = look.color;
     out.text = QCoreApplication::translate("LivePage", "%1, %2: %3")
                    .arg(look.name, core::clockTime(mark.wallUs).left(8), QString::fromStdString(mark.text));
     out.runId = look.runId;
@@ -40,14 +40,14 @@ ChartMark chartMark(const RunLook &look, const core::RunMark &mark, const Palett
     return out;
 }
 
-QList<ChartMark> shownMarks(const ShownRuns &shown, core::RunCurves::XAxis axis, const Palette &palette) {
+QList<ChartMark> shownMarks(const ShownRuns &shown, core::RunCurves::XAxis axis) {
     QList<ChartMark> marks;
     for (const RunLook &look : shown.looks()) {
         if (!look.shown)
             continue;
         for (const core::RunMark &mark : core::runMarks(shown.storeOf(look)))
             if (const auto x = shown.curves().placeOf(look.index, axis, mark.wallUs)) {
-                marks.append(chartMark(look, mark, palette));
+                marks.append(chartMark(look, mark));
                 marks.last().x = *x;
             }
     }

@@ -94,8 +94,8 @@ void DeviceBox::paintEvent(QPaintEvent *) {
     const Palette &p = m_theme.palette();
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    const QColor edge = hasFocus() ? p.textSecondary : isChecked() ? p.accent : p.border;
-    painter.setPen(QPen(edge, isChecked() || hasFocus() ? 1.5 : 1));
+    const QColor edge = isChecked() ? p.accent : p.border;
+    painter.setPen(QPen(edge, isChecked() ? 1.5 : 1));
     painter.setBrush(isChecked() ? p.selection : underMouse() ? p.raised : p.surface);
     painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 6, 6);
     const QRect inner = rect().adjusted(grid, grid / 2, -grid, -grid / 2);

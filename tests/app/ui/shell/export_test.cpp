@@ -2,6 +2,7 @@
 // What leaves the window: the page as HTML and PDF, tables and charts by the clipboard, event files beside the runs.
 #include <QAction>
 #include <QClipboard>
+#include <QDesktopServices>
 #include <QHeaderView>
 #include <QImage>
 #include <QJsonArray>
@@ -14,11 +15,15 @@
 #include <QStandardPaths>
 #include <QSvgRenderer>
 #include <QTableView>
+#include <QToolButton>
 
 #include "analysis/compare/verdict.h"
+#include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/verdict/verdict_page.h"
+#include "app/ui/shell/export_banner.h"
+#include "app/ui/shell/export_job.h"
 #include "app/ui/shell/export_menu.h"
 #include "app/ui/shell/exporter.h"
 #include "app/ui/shell/main_window.h"
@@ -43,6 +48,14 @@ const QMimeData &clipboard() {
     return *QGuiApplication::clipboard()->mimeData();
 }
 
+/// Instead of a file manager.
+class OpenedUrls : public QObject {
+    Q_OBJECT
+public:
+    QList<QUrl> all;
+    Q_INVOKABLE void open(const QUrl &url) { all.append(url); }
+};
+
 } // namespace
 
 class ExportTest : public QObject, uitest::WindowFixture {
@@ -57,6 +70,19 @@ public:
     ExportTest() : WindowFixture(ThemeMode::Dark) {}
 
 private:
+    /// Why the results could not be written there; empty: they were.
+    QString save(const QString &path) {
+        std::optional<QString> why;
+        QObject context;
+        connect(m_window->exportMenu(), &ExportMenu::began, &context, [&](ExportJob *job) {
+            connect(job, &ExportJob::finished, &context, [&] { why.emplace(); });
+            connect(job, &ExportJob::failed, &context, [&](const Error &error) { why = error.message().c_str(); });
+        });
+        connect(m_window->exportMenu(), &ExportMenu::failed, &context, [&](const QString &words) { why = words; });
+        m_window->exportMenu()->save(path);
+        (void)QTest::qWaitFor([&] { return why.has_value(); }, test::hangLimitMs);
+        return why.value_or(QStringLiteral("it never ended"));
+    }
     QAction *action(const QString &words) {
         for (QAction *one : m_window->exportMenu()->actions())
             if (one->text().contains(words))
@@ -80,8 +106,7 @@ private Q_SLOTS:
 
     void thePageHoldsVerdictTableAndEveryChart() {
         const QString path = m_folder.filePath(QStringLiteral("page.html"));
-        const auto saved = m_window->exportMenu()->save(path);
-        QVERIFY2(saved, saved ? "" : saved.error().message().c_str());
+        QCOMPARE(save(path), QString());
         QProcess reader;
         reader.start(QStringLiteral("python3"), {QStringLiteral(LOCKSTEP_SOURCE "/tests/app/read_html.py"), path});
         QVERIFY(reader.waitForFinished(test::hangLimitMs));
@@ -100,8 +125,7 @@ private Q_SLOTS:
 
     void thePdfHoldsVerdictTableAndChartsAsText() {
         const QString path = m_folder.filePath(QStringLiteral("page.pdf"));
-        const auto saved = m_window->exportMenu()->save(path);
-        QVERIFY2(saved, saved ? "" : saved.error().message().c_str());
+        QCOMPARE(save(path), QString());
         const QByteArray pdf = bytesOf(path);
         QVERIFY(pdf.startsWith("%PDF-1."));
         QVERIFY(pdf.trimmed().endsWith("%%EOF"));
@@ -130,6 +154,65 @@ private Q_SLOTS:
             QVERIFY2(!refused && refused.error().message().find("/proc/nowhere/page.") != std::string::npos, suffix);
         }
         QVERIFY(!saveResults(*m_workspace, {}, m_folder.filePath(QStringLiteral("page.docx"))));
+    }
+
+    void anExportSaysHowFarItIsAndOpensItsFolder() {
+        const QString folder = m_folder.filePath(QStringLiteral("all"));
+        const ExportBanner *banner = m_window->exportBanner();
+        QVERIFY(!banner->isVisible());
+        QStringList said;
+        connect(m_window->exportMenu(), &ExportMenu::began, this, [&](ExportJob *job) {
+            connect(job, &ExportJob::progressed, banner, [&] { said.append(banner->text()); });
+        });
+        m_window->exportMenu()->saveAll(folder);
+        QTRY_VERIFY(banner->isVisible() && banner->cancelButton()->isVisible());
+        QVERIFY(!action(QStringLiteral("PDF"))->isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(banner->openButton()->isVisible(), test::hangLimitMs);
+        for (const char *file : {"results.csv", "results.pdf", "curves.json", "loss.png", "devices.svg"}) {
+            QVERIFY2(said.contains(QStringLiteral("Exporting ") + QLatin1String(file)), file);
+            QVERIFY2(QFileInfo(folder + QLatin1Char('/') + QLatin1String(file)).size() > 0, file);
+        }
+        const auto files = QDir(folder).entryList(QDir::Files | QDir::Hidden).size();
+        QCOMPARE(banner->text(), QStringLiteral("%1 files written into %2").arg(files).arg(folder));
+        QVERIFY(action(QStringLiteral("PDF"))->isEnabled());
+        OpenedUrls opened;
+        QDesktopServices::setUrlHandler(QStringLiteral("file"), &opened, "open");
+        QTest::keyClick(m_window.get(), Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
+        QTRY_COMPARE(opened.all.size(), 1); // a button that is pressed by its key is seen pressed first
+        QDesktopServices::unsetUrlHandler(QStringLiteral("file"));
+        QCOMPARE(opened.all, QList<QUrl>{QUrl::fromLocalFile(folder)});
+        QTest::mouseClick(banner->dismissButton(), Qt::LeftButton);
+        QVERIFY(!banner->isVisible());
+    }
+
+    void aCancelledExportIsSaidAndLeavesNothing() {
+        const QString folder = m_folder.filePath(QStringLiteral("cancelled"));
+        const ExportBanner *banner = m_window->exportBanner();
+        m_window->exportMenu()->saveAll(folder);
+        QTRY_VERIFY(banner->cancelButton()->isVisible());
+        QTest::mouseClick(banner->cancelButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(banner->text().contains(QLatin1String("cancelled")), test::hangLimitMs);
+        QVERIFY(!QFileInfo::exists(folder) && !banner->openButton()->isVisible());
+    }
+
+    void anExportOfWhatIsNoLongerOpenIsRefused() {
+        const std::string other = uitest::writeExperimentOnDisk({.epochs = 1, .firstRun = 40});
+        const QString folder = m_folder.filePath(QStringLiteral("other"));
+        m_window->exportMenu()->saveAll(folder);
+        QVERIFY(m_workspace->open(QString::fromStdString(other)));
+        QTRY_VERIFY_WITH_TIMEOUT(m_window->exportBanner()->text().contains(QLatin1String("another experiment")),
+                                 test::hangLimitMs);
+        QVERIFY(!QFileInfo::exists(folder));
+    }
+
+    void aChartsOwnExportGoesTheSameWay() {
+        LineChart *chart = m_window->livePage()->lossChart();
+        ChartExportEvent wanted(*chart, {400, 300}, m_folder.filePath(QStringLiteral("one.png")));
+        QCoreApplication::sendEvent(m_window.get(), &wanted);
+        QVERIFY(wanted.isAccepted());
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->exportBanner()->text(),
+                                  QStringLiteral("one.png written into ") + m_folder.path(), test::hangLimitMs);
+        QCOMPARE(QImage(m_folder.filePath(QStringLiteral("one.png"))).size(), QSize(800, 600));
     }
 
     void aTableIsCopiedAsTextAndAsATable() {

@@ -29,6 +29,8 @@ private Q_SLOTS:
         QVERIFY(contrastRatio(p.surface, p.textMuted) >= 4.5);
         QVERIFY(contrastRatio(p.surface, p.wrong) >= 4.5);
         QVERIFY(contrastRatio(p.accent, p.onAccent) >= 7);
+        for (const QColor &ground : {p.window, p.surface, p.raised, p.selection})
+            QVERIFY2(contrastRatio(ground, p.accent) >= 3, "the focus is seen on every surface");
     }
 
     void everyMethodHasItsOwnColourAndItIsTheSameInBothThemes() {
