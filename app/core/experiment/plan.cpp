@@ -168,6 +168,9 @@ Resolved resolve(const RunSpec &spec, const Recipe &recipe, const MachineFacts &
         out.run.notRunReason = "not run: " + joinReasons(lacks);
     else if (out.errors.empty() && config.nodes.empty() && spec.autoWorkerCores && !sets(options, "worker_cores"))
         out.run.notRunReason = takeWorkerCores(config, facts, config.workerCores);
+    if (out.errors.empty() && out.run.runnable() && options.whyNot)
+        if (const std::string why = options.whyNot(config, spec.command); !why.empty())
+            out.run.notRunReason = "not run: " + why;
     return out;
 }
 

@@ -44,6 +44,9 @@ struct Plan {
 /// there was none.
 using EstimateSource = std::function<std::optional<double>(const RunConfig &, const std::vector<std::string> &command)>;
 
+/// Why a run can't run although its devices are there ("Fashion-MNIST is not on this machine"); empty: nothing is known against it.
+using WhyNot = std::function<std::string(const RunConfig &, const std::vector<std::string> &command)>;
+
 struct PlanOptions {
     bool quick = false;
     std::optional<int> repeats;       ///< replaces the recipe's
@@ -53,6 +56,7 @@ struct PlanOptions {
     int sideBySide = 1;                                   ///< runs at the same time, each on its own devices
     std::vector<std::pair<std::string, std::string>> set; ///< key=value for every run, applied after quick
     EstimateSource estimate;                              ///< may be empty
+    WhyNot whyNot;                                        ///< likewise
 };
 
 /// Resolves devices against `facts`, applies quick and set, drops duplicate runs. Repeats alternate: each round has

@@ -12,19 +12,55 @@ namespace {
 
 constexpr int patienceMs = 60'000; // starts each Python once, perhaps from a cold disk
 
-/// One line of request per distinct script.
-QByteArray requestsFor(const Experiment &experiment) {
+/// A line of request for each distinct script.
+struct ScriptRequests {
+    std::vector<std::vector<std::string>> commands;
     QByteArray lines;
-    std::vector<std::vector<std::string>> asked;
+};
+
+ScriptRequests requestsFor(const Experiment &experiment) {
+    ScriptRequests out;
     for (const ExperimentEntry &entry : experiment.entries) {
         const std::vector<std::string> &command = entry.planned.command;
         if (command.empty() || !entry.planned.runnable() ||
-            std::find(asked.begin(), asked.end(), command) != asked.end())
+            std::ranges::find(out.commands, command) != out.commands.end())
             continue;
-        asked.push_back(command);
-        lines += QByteArray::fromStdString(toJson(requestFor(experiment, entry))) + '\n';
+        out.commands.push_back(command);
+        out.lines += QByteArray::fromStdString(toJson(requestFor(experiment, entry))) + '\n';
     }
-    return lines;
+    return out;
+}
+
+/// A line of answer for each line of request.
+struct ScriptAnswer {
+    std::string error, python;
+};
+
+std::vector<ScriptAnswer> answersIn(const QByteArray &lines) {
+    std::vector<ScriptAnswer> out;
+    for (const QByteArray &line : lines.split('\n')) {
+        const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
+        if (!json.is_object())
+            continue;
+        const bool wrong = documents::valueIn(json, "type", "") == "error";
+        out.push_back({wrong ? documents::valueIn(json, "message", "") : std::string(),
+                       wrong ? std::string() : documents::valueIn(json, "python", "")});
+    }
+    return out;
+}
+
+Result<QStringList> agentWords(const CommandPrefix &prefix) {
+    CommandPrefix resolved = prefix;
+    if (prefix.local()) {
+        const Result<std::string> agent = findAgent();
+        if (!agent)
+            return fail(agent.error());
+        resolved.agent = *agent;
+    }
+    QStringList words;
+    for (const std::string &word : agentCommand(resolved, {"check"}))
+        words << QString::fromStdString(word);
+    return words;
 }
 
 template <class Take> void takeOnce(std::vector<Take> &list, Take item) {
@@ -36,33 +72,23 @@ template <class Take> void takeOnce(std::vector<Take> &list, Take item) {
 
 tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const CommandPrefix &prefix,
                                                                         const Experiment &experiment) {
-    const QByteArray requests = requestsFor(experiment);
+    const QByteArray requests = requestsFor(experiment).lines;
     std::vector<std::string> pythons, sentences;
     if (requests.isEmpty())
         return pythons;
-    CommandPrefix resolved = prefix;
-    if (prefix.local()) {
-        const Result<std::string> agent = findAgent();
-        if (!agent)
-            return tl::unexpected(std::vector{agent.error()});
-        resolved.agent = *agent;
-    }
-    QStringList words;
-    for (const std::string &word : agentCommand(resolved, {"check"}))
-        words << QString::fromStdString(word);
+    Result<QStringList> words = agentWords(prefix);
+    if (!words)
+        return tl::unexpected(std::vector{words.error()});
     QProcess process;
-    process.start(words.takeFirst(), words);
+    process.start(words->takeFirst(), *words);
     process.write(requests);
     process.closeWriteChannel();
     const bool answered = process.waitForFinished(patienceMs);
-    for (const QByteArray &line : process.readAllStandardOutput().split('\n')) {
-        const auto json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
-        if (!json.is_object())
-            continue;
-        if (documents::valueIn(json, "type", "") == "error")
-            takeOnce(sentences, documents::valueIn(json, "message", std::string()));
-        else if (const std::string python = documents::valueIn(json, "python", std::string()); !python.empty())
-            takeOnce(pythons, python);
+    for (const ScriptAnswer &answer : answersIn(process.readAllStandardOutput())) {
+        if (!answer.error.empty())
+            takeOnce(sentences, answer.error);
+        else if (!answer.python.empty())
+            takeOnce(pythons, answer.python);
     }
     if (!answered || (process.exitCode() != 0 && sentences.empty()))
         sentences = {"lockstep-agent could not check the scripts: " +
@@ -73,6 +99,36 @@ tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const Co
     for (const std::string &sentence : sentences)
         errors.push_back(Error::badArgument(sentence));
     return tl::unexpected(errors);
+}
+
+ScriptCheck::ScriptCheck(QObject *parent) : QObject(parent) {}
+
+ScriptCheck::~ScriptCheck() = default;
+
+void ScriptCheck::ask(const Experiment &experiment) {
+    if (m_agent)
+        return;
+    const ScriptRequests requests = requestsFor(experiment);
+    Result<QStringList> words = agentWords({});
+    if (requests.lines.isEmpty() || !words)
+        return Q_EMIT answered({});
+    m_agent = std::make_unique<QProcess>();
+    const auto over = [this, commands = requests.commands, agent = m_agent.get()] {
+        const std::vector<ScriptAnswer> answers = answersIn(agent->readAllStandardOutput());
+        ScriptTroubles troubles;
+        for (std::size_t i = 0; i < std::min(commands.size(), answers.size()); ++i)
+            troubles[commands[i]] = answers[i].error;
+        m_agent.release()->deleteLater();
+        Q_EMIT answered(troubles);
+    };
+    connect(m_agent.get(), &QProcess::finished, this, over);
+    connect(m_agent.get(), &QProcess::errorOccurred, this, [over](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart) // no end follows
+            over();
+    });
+    m_agent->start(words->takeFirst(), *words);
+    m_agent->write(requests.lines);
+    m_agent->closeWriteChannel();
 }
 
 } // namespace lockstep::core

@@ -63,6 +63,12 @@ bool DataNotice::look(const QString &dataset) {
     return missing;
 }
 
+std::string DataNotice::whyMissing(const std::string &dataset) const {
+    const auto found = core::findDataset(m_sources, dataset);
+    const bool missing = found && core::presentDatasetFolder(*found).empty();
+    return missing ? tr("%1 is not on this machine").arg(QString::fromStdString(found->title)).toStdString() : "";
+}
+
 void DataNotice::refresh() {
     const QString title = QString::fromStdString(m_wanted.title);
     setStyleProperty(m_sentence, "role", m_why.isEmpty() || m_download ? "secondary" : "wrong");

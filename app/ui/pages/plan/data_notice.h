@@ -3,6 +3,7 @@
 #include <QFrame>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "data/dataset_source.h"
@@ -27,6 +28,8 @@ public:
     ~DataNotice() override;
     /// Looks for a data set; empty, or one nobody knows a mirror of, hides the notice. True when it is missing.
     bool look(const QString &dataset);
+    /// "Fashion-MNIST is not on this machine"; empty: it is, or nobody knows a mirror of it.
+    [[nodiscard]] std::string whyMissing(const std::string &dataset) const;
     /// Replaces the known data sets (a manifest of the person's own, tests).
     void setSources(std::vector<core::DatasetSource> sources) { m_sources = std::move(sources); }
     [[nodiscard]] QPushButton *button() const { return m_button; }

@@ -165,8 +165,8 @@ core::Recipe PlanDraft::effective() const {
     return out;
 }
 
-tl::expected<core::Plan, std::vector<Error>> PlanDraft::plan(const MachineFacts &facts,
-                                                             const core::EstimateSource &estimate) const {
+tl::expected<core::Plan, std::vector<Error>>
+PlanDraft::plan(const MachineFacts &facts, const core::EstimateSource &estimate, const core::WhyNot &whyNot) const {
     std::vector<Error> errors;
     for (const auto &[key, value] : m_changes) {
         RunConfig scratch;
@@ -186,6 +186,7 @@ tl::expected<core::Plan, std::vector<Error>> PlanDraft::plan(const MachineFacts 
     options.sideBySide = sideBySide;
     options.orderSeed = recipe.orderSeed.value_or(orderSeed);
     options.estimate = estimate;
+    options.whyNot = whyNot;
     auto out = core::expand(recipe, facts, options);
     if (errors.empty())
         return out;

@@ -59,8 +59,8 @@ public:
     /// The recipe as it would be started.
     [[nodiscard]] core::Recipe effective() const;
     /// What would run; or every mistake, `where` the field's key.
-    [[nodiscard]] tl::expected<core::Plan, std::vector<Error>> plan(const MachineFacts &facts,
-                                                                    const core::EstimateSource &estimate) const;
+    [[nodiscard]] tl::expected<core::Plan, std::vector<Error>>
+    plan(const MachineFacts &facts, const core::EstimateSource &estimate, const core::WhyNot &whyNot = {}) const;
 
 private:
     [[nodiscard]] bool losesReference() const;

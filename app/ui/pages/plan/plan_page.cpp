@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/ui/pages/plan/config_form.h"
+#include "app/ui/pages/plan/plan_obstacles.h"
 #include "app/ui/pages/plan/plan_places.h"
 #include "app/ui/pages/plan/planned_runs_card.h"
 #include "app/ui/pages/plan/queue_place.h"
@@ -25,7 +26,8 @@ namespace lockstep::ui {
 PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
     : QWidget(parent), m_workspace(workspace), m_facts(std::move(facts)),
       m_recipes(new RecipesCard(theme, m_draft, this)), m_settings(new SettingsCard(theme, m_draft, this)),
-      m_planned(new PlannedRunsCard(theme, this)), m_places(m_settings->places()) {
+      m_planned(new PlannedRunsCard(theme, this)), m_places(m_settings->places()),
+      m_obstacles(new PlanObstacles(*m_places, *m_settings->dataNotice(), this)) {
     setObjectName(QStringLiteral("page"));
     auto *layout = new QHBoxLayout(this);
     layout->setContentsMargins(2 * grid, 2 * grid, 2 * grid, 2 * grid);
@@ -48,6 +50,7 @@ void PlanPage::connectParts() {
         refresh();
     });
     connect(m_places, &PlanPlaces::changed, this, &PlanPage::restyle);
+    connect(m_obstacles, &PlanObstacles::changed, this, &PlanPage::refresh);
     connect(m_places, &PlanPlaces::allowed, this, &PlanPage::start);
     connect(m_places, &PlanPlaces::nodesWanted, this, &PlanPage::nodesWanted);
     connect(m_places, &PlanPlaces::failed, this, &PlanPage::failed);
@@ -78,7 +81,9 @@ core::EstimateSource PlanPage::estimates() const {
 }
 
 void PlanPage::refresh() {
-    const auto plan = m_draft.plan(m_facts, estimates());
+    const auto plan = m_draft.plan(m_facts, estimates(), m_obstacles->whyNot());
+    if (plan)
+        m_obstacles->look(*plan, m_draft.recipe());
     m_places->show(plan ? &*plan : nullptr);
     m_planned->command()->setNodeCount(m_places->places().size());
     const bool somewhere = m_places->whyNone().isEmpty();
@@ -87,8 +92,10 @@ void PlanPage::refresh() {
         m_planned->showOutdated();
     else if (!somewhere) // what stands there would run here
         m_planned->showNothing();
-    else
+    else if (m_obstacles->unreached(*plan).isEmpty())
         m_planned->show(*plan, m_draft.sideBySide);
+    else
+        m_planned->show(*m_draft.plan(m_facts, estimates(), m_obstacles->whyNotNow()), m_draft.sideBySide);
     showMistakes(plan ? std::vector<Error>() : plan.error(), plan ? &*plan : nullptr);
     restyle();
 }
@@ -113,6 +120,8 @@ void PlanPage::showMistakes(std::vector<Error> wrong, const core::Plan *plan) {
         sentences.append(m_places->overNodes() ? tr("Nothing here can run on these nodes.")
                                                : tr("Nothing here can run on this machine."));
     }
+    if (plan)
+        sentences += m_obstacles->unreached(*plan);
     m_planned->setMistakes(sentences);
 }
 

@@ -16,6 +16,7 @@ class DataNotice;
 class DevicePicker;
 class NodePicker;
 class PlanDoctor;
+class PlanObstacles;
 class PlanPlaces;
 class PlannedRunsCard;
 class QueuePlace;
@@ -74,6 +75,7 @@ private:
     SettingsCard *m_settings;
     PlannedRunsCard *m_planned;
     PlanPlaces *m_places;
+    PlanObstacles *m_obstacles;
     bool m_valid = false;
 };
 

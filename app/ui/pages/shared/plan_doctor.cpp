@@ -137,6 +137,15 @@ std::map<std::string, std::string> PlanDoctor::addresses() const {
     return out;
 }
 
+std::string PlanDoctor::whyUnusable(const std::string &host) const {
+    if (!asked())
+        return {};
+    for (const core::NodeLook &look : m_look.nodes)
+        if (!look.usable() && look.node.host == host)
+            return look.problem;
+    return {};
+}
+
 QString PlanDoctor::sentence() const {
     return m_sentence->text();
 }

@@ -33,6 +33,8 @@ public:
     /// It has looked at just these nodes, within the last ten minutes.
     [[nodiscard]] bool asked() const;
     [[nodiscard]] bool anyError() const; ///< of that look: a run would fail or hang
+    /// Why no run can begin on this host, by the last look at it: "far can't be reached: …"; empty: it can, or nobody has looked.
+    [[nodiscard]] std::string whyUnusable(const std::string &host) const;
     [[nodiscard]] QString sentence() const;
     [[nodiscard]] FindingList *findings() const { return m_list; }
     [[nodiscard]] QPushButton *button() const { return m_button; }

@@ -11,6 +11,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "http_server.h"
+#include "models/plan_model.h"
 #include "tests/qt_test.h"
 #include "ui_fixture.h"
 
@@ -72,6 +73,9 @@ private Q_SLOTS:
         dataset->setCurrentText(QStringLiteral("mnist"));
         QVERIFY(page.dataNotice()->isVisible());
         QVERIFY(!page.startButton()->isEnabled());
+        for (int row = 0; row < page.plan().rowCount(); ++row)
+            QCOMPARE(page.plan().index(row, core::PlanModel::State).data().toString(),
+                     QStringLiteral("not run: MNIST is not on this machine"));
         QVERIFY(page.choose(QStringLiteral("lenet-dp-vs-ddp")));
         const bool here = QFile::exists(QStringLiteral("/usr/share/datasets/fashion-mnist"));
         QCOMPARE(page.dataNotice()->isVisible(), !here);

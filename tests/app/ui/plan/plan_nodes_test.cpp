@@ -19,6 +19,7 @@
 #include "app/ui/pages/shared/run_nodes_card.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "models/plan_model.h"
 #include "tests/qt_test.h"
 #include "ui_fixture.h"
 
@@ -133,6 +134,10 @@ private Q_SLOTS:
         QVERIFY2(m_page->doctor()->sentence().contains(QStringLiteral("1 error")),
                  qPrintable(m_page->doctor()->sentence()));
         QVERIFY(m_page->doctor()->findings()->count() >= 1);
+        const QString state = m_page->plan().index(0, core::PlanModel::State).data().toString();
+        QVERIFY2(state.startsWith(u"not run: ") && state.contains(u"far"), qPrintable(state));
+        QVERIFY2(m_page->mistakes().contains(u"far"), qPrintable(m_page->mistakes()));
+        uitest::picture(*m_page, m_theme, "plan-unreached");
         QCOMPARE(m_page->startButton()->text(), QStringLiteral("Start anyway"));
         m_page->startButton()->click();
         QCOMPARE(int(started.count()), 1);

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QStandardPaths>
 #include <QTextBrowser>
 #include <QToolButton>
 
@@ -17,6 +18,7 @@
 #include "app/ui/pages/shared/device_picker.h"
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
+#include "models/plan_model.h"
 #include "tests/qt_test.h"
 #include "ui_fixture.h"
 
@@ -155,6 +157,37 @@ private Q_SLOTS:
         const auto request = asked[0][0].value<core::StartRequest>();
         QCOMPARE(request.recipe, m_page->draft().recipe());
         QVERIFY(!request.quick);
+    }
+
+    void aMissingPythonIsKnownBeforeStartAndNoLongerOnceItIsThere() {
+        qputenv("LOCKSTEP_AGENT", LOCKSTEP_BIN "/lockstep-agent");
+        const QTemporaryDir folder;
+        const QString python = folder.filePath(QStringLiteral("python3"));
+        QFile script(folder.filePath(QStringLiteral("train.py")));
+        QVERIFY(script.open(QIODevice::WriteOnly));
+        script.close();
+        core::Recipe recipe;
+        recipe.name = "mine";
+        recipe.title = "Mine";
+        core::RunSpec spec;
+        spec.name = "own script";
+        spec.config.method = Method::Baseline;
+        spec.config.devices = {"0"};
+        spec.autoDevice = false;
+        spec.command = {python.toStdString(), script.fileName().toStdString()};
+        recipe.runs = {spec};
+        m_page->recipes()->addAndChoose(PlanDraft(recipe), QStringLiteral("copy"));
+        const auto state = [this] { return m_page->plan().index(0, core::PlanModel::State).data().toString(); };
+        QTRY_VERIFY_WITH_TIMEOUT(state().startsWith(u"not run: "), test::hangLimitMs);
+        QVERIFY2(state().contains(python), qPrintable(state()));
+        QCOMPARE(m_page->plan().rowCount(), 1);
+        QVERIFY(!m_page->startButton()->isEnabled());
+        QVERIFY2(m_page->mistakes().contains(QStringLiteral("Nothing here can run")), qPrintable(m_page->mistakes()));
+        uitest::picture(*m_page, m_theme, "plan-no-python");
+        QVERIFY(QFile::link(QStandardPaths::findExecutable(QStringLiteral("python3")), python));
+        QTRY_COMPARE_WITH_TIMEOUT(state(), QStringLiteral("will run"), test::hangLimitMs);
+        QVERIFY(m_page->startButton()->isEnabled());
+        QCOMPARE(m_page->mistakes(), QString());
     }
 
     void eachStartHasAnOrderOfItsOwnTheOneThatWasShown() {
