@@ -10,6 +10,8 @@
 
 #include <cstdio>
 
+#include "app/ui/pages/lab/lab_forecast.h"
+#include "app/ui/pages/lab/lab_page.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/nodes/nodes_page.h"
 #include "app/ui/pages/plan/plan_page.h"
@@ -71,12 +73,14 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     window.resize(options.size);
     window.show();
     QApplication::processEvents();
+    window.setFocus(); // whether the window became the active one changes no picture
     window.livePage()->drawNow();
     if (options.doctor)
         window.nodesPage()->examine();
     const int limitMs = options.doctor ? doctorLimitMs : lookLimitMs;
-    for (QElapsedTimer timer = started();
-         (window.planPage()->devicePicker()->looking() || window.nodesPage()->waiting()) && timer.elapsed() < limitMs;)
+    for (QElapsedTimer timer = started(); (window.planPage()->devicePicker()->looking() ||
+                                           window.nodesPage()->waiting() || window.labPage()->forecast()->reading()) &&
+                                          timer.elapsed() < limitMs;)
         QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
     // Layouts settle in two turns: the first lays out, the second draws what depends on it.
     for (int turn = 0; turn < 3; ++turn)

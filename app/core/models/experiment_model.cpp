@@ -23,6 +23,11 @@ QString placesText(int first, int count) {
              QString::number(first + count - 1));
 }
 
+QString nameOf(const PlannedRun &run) {
+    return run.repeats > 1 ? QStringLiteral("%1 (%2 of %3)").arg(qs(run.name)).arg(run.repeat).arg(run.repeats)
+                           : qs(run.name);
+}
+
 /// Of the runs that go on, as far as each tells it.
 void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip &strip) {
     QStringList epochs, states;
@@ -50,6 +55,14 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
 }
 
 } // namespace
+
+QString failedSentence(const QString &name, const QString &reason) {
+    const QString head = QStringLiteral("failed");
+    return name + u' ' +
+           (reason.isEmpty()          ? head
+            : reason.startsWith(head) ? reason
+                                      : head + QStringLiteral(": ") + reason);
+}
 
 ExperimentModel::ExperimentModel(QObject *parent) : QAbstractListModel(parent) {}
 
@@ -162,6 +175,17 @@ ExperimentModel::Strip ExperimentModel::strip() const {
     return strip;
 }
 
+std::vector<ExperimentModel::Failure> ExperimentModel::failures() const {
+    std::vector<Failure> out;
+    if (!m_follower)
+        return out;
+    for (const ExperimentEntry &entry : m_follower->experiment().entries)
+        if (entry.state == EntryState::Failed)
+            out.push_back(
+                {nameOf(entry.planned), qs(entry.run), failedSentence(nameOf(entry.planned), qs(entry.reason))});
+    return out;
+}
+
 int ExperimentModel::rowCount(const QModelIndex &parent) const {
     return parent.isValid() ? 0 : int(m_shown.size());
 }
@@ -173,11 +197,7 @@ QVariant ExperimentModel::data(const QModelIndex &index, int role) const {
     const ExperimentEntry &entry = m_follower->experiment().entries[std::size_t(entryAt(index.row()))];
     switch (role) {
     case Qt::DisplayRole:
-        return entry.planned.repeats > 1 ? QStringLiteral("%1 (%2 of %3)")
-                                               .arg(qs(entry.planned.name))
-                                               .arg(entry.planned.repeat)
-                                               .arg(entry.planned.repeats)
-                                         : qs(entry.planned.name);
+        return nameOf(entry.planned);
     case StateRole:
         return qs(toString(entry.state));
     case MethodRole:

@@ -12,6 +12,9 @@ namespace lockstep::core {
 class ExperimentFollower;
 class RunStore;
 
+/// "DDP ×2 failed: rank 1 killed (SIGKILL) on host box1, step 412"
+[[nodiscard]] QString failedSentence(const QString &name, const QString &reason);
+
 /// The strip on top and the queue: a row per entry of the followed experiment, first those that are over or run, then
 /// those that wait, in the order they will run.
 class ExperimentModel : public QAbstractListModel {
@@ -40,6 +43,14 @@ public:
         bool orphaned = false;          ///< queued without an owner: offer to take it up
     };
     [[nodiscard]] Strip strip() const;
+
+    /// A run that failed and was not made again.
+    struct Failure {
+        QString name;     ///< "DDP ×2 (2 of 3)"
+        QString run;      ///< its id; empty: it never came so far
+        QString sentence; ///< "DDP ×2 (2 of 3) failed: rank 1 killed (SIGKILL) on host box1, step 412"
+    };
+    [[nodiscard]] std::vector<Failure> failures() const; ///< in the order of the entries
 
     [[nodiscard]] int entryAt(int row) const { return m_shown[std::size_t(row)]; } ///< index in Experiment::entries
     /// Place of a row among the waiting ones, from 0; -1 when it does not wait.

@@ -9,6 +9,7 @@
 #include "app/ui/shell/workspace.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/elided_label.h"
+#include "queue/experiment_follower.h"
 
 namespace lockstep::ui {
 namespace {
@@ -51,9 +52,12 @@ void EarlierBanner::refresh() {
     const bool elsewhere = m_workspace.isOpen() && !m_workspace.strip().runningElsewhere().isEmpty();
     if (elsewhere) {
         const core::Experiment *open = m_workspace.experiment();
+        const core::ExperimentFollower *running = m_workspace.strip().queue().follower();
         const QString title = m_workspace.title();
-        m_words->setText(open ? tr("Earlier run of %1: %2").arg(beginOf(open->createdWallUs), title)
-                              : tr("Earlier run: %1").arg(title));
+        const bool later = open && running && open->createdWallUs > running->experiment().createdWallUs;
+        m_words->setText(!open   ? tr("Another run than the one that is running: %1").arg(title)
+                         : later ? tr("Later run of %1: %2").arg(beginOf(open->createdWallUs), title)
+                                 : tr("Earlier run of %1: %2").arg(beginOf(open->createdWallUs), title));
     }
     setVisible(elsewhere && m_pageShowsOpen);
 }

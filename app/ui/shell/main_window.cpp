@@ -90,9 +90,11 @@ void MainWindow::connectPages() {
     connect(m_live, &LivePage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_live, &LivePage::verdictWanted, this, [this] { showPage(Page::Verdict); });
     connect(m_verdict, &VerdictPage::planWanted, this, [this] { showPage(Page::Plan); });
-    connect(m_verdict, &VerdictPage::consoleWanted, this, [this](const QString &runId) {
-        m_drawer->setUnfolded(true);
-        m_drawer->showTime(runId, std::numeric_limits<qint64>::max());
+    connect(m_verdict, &VerdictPage::consoleWanted, this, &MainWindow::showConsole);
+    connect(m_strip, &StatusStrip::consoleWanted, this, [this](const QString &runId) {
+        if (const QString id = m_workspace.strip().runningElsewhere(); !id.isEmpty())
+            openAndShow(id, false);
+        showConsole(runId);
     });
     connect(m_runs, &RunsPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_plan, &PlanPage::startRequested, this, [this](const core::StartRequest &request) {
@@ -185,6 +187,11 @@ void MainWindow::openAndShow(const QString &id, bool alone) {
     }
     const core::Experiment *experiment = m_workspace.experiment();
     showPage(experiment && experiment->over() ? Page::Verdict : Page::Live);
+}
+
+void MainWindow::showConsole(const QString &runId) {
+    m_drawer->setUnfolded(true);
+    m_drawer->showTime(runId, std::numeric_limits<qint64>::max());
 }
 
 /// What has a button, and what has none: recipes to choose, experiments to open.

@@ -57,6 +57,7 @@ protected:
 private:
     void connectPages();
     void openAndShow(const QString &id, bool alone);
+    void showConsole(const QString &runId); ///< its last lines
     void showShortcuts();
     void resetLayout();
     void showPalette(); ///< every command, by a few letters of it

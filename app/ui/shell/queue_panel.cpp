@@ -16,6 +16,7 @@
 #include "app/ui/shell/strip_state.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "experiment/width_goal.h"
 #include "models/roles.h"
 #include "queue/experiment_follower.h"
 
@@ -41,6 +42,7 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
     const QRect row = option.rect.adjusted(grid, 0, -grid, 0);
     painter->fillRect(QRectF(row.left(), row.top() + 8, 3, row.height() - 16),
                       methodColor(index.data(core::MethodRole).toString()));
+    const bool failed = state == QLatin1String("failed");
     const QString word = reason.isEmpty() || waits  ? state
                          : reason.startsWith(state) ? reason
                                                     : state + QStringLiteral(" · ") + reason;
@@ -53,9 +55,16 @@ void QueueRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opti
     const QRect rest(row.left() + 12 + nameWidth + 2 * grid, row.top(), row.width() - 12 - nameWidth - 2 * grid,
                      row.height());
     painter->setFont(Theme::font(Type::Small));
-    painter->setPen(state == QLatin1String("failed") ? p.wrong : runs ? p.good : p.textMuted);
-    painter->drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
-                      QFontMetrics(painter->font()).elidedText(word, Qt::ElideRight, rest.width()));
+    const QString shown = QFontMetrics(painter->font()).elidedText(word, Qt::ElideRight, rest.width() - grid);
+    const QRectF badge(rest.right() - QFontMetrics(painter->font()).horizontalAdvance(shown) - grid, rest.top() + 9,
+                       QFontMetrics(painter->font()).horizontalAdvance(shown) + 2 * grid, rest.height() - 18);
+    if (failed) {
+        painter->setPen(QPen(p.wrong, 1));
+        painter->setBrush(p.wrongSoft);
+        painter->drawRoundedRect(badge, 6, 6);
+    }
+    painter->setPen(failed ? p.wrong : runs ? p.good : p.textMuted);
+    painter->drawText(rest, Qt::AlignVCenter | Qt::AlignRight, shown);
     painter->restore();
 }
 
@@ -95,7 +104,9 @@ QueuePanel::QueuePanel(const Theme &theme, StripState &state, QueueControl &cont
                        tr("Skips a waiting run; stops the current one and starts the next (Del)"), &QueuePanel::skip);
     m_retry = addButton(tr("Run again"), QKeySequence(Qt::Key_R),
                         tr("Queues a finished run again; the earlier run stays on Runs (R)"), &QueuePanel::retry);
-    for (QPushButton *button : {m_up, m_down, m_skip, m_retry})
+    m_console = addButton(tr("Console"), QKeySequence(Qt::Key_C), tr("Last console lines of this run (C)"),
+                          &QueuePanel::showConsole);
+    for (QPushButton *button : {m_up, m_down, m_skip, m_retry, m_console})
         buttons->addWidget(button);
     buttons->addStretch(1);
     connect(m_list->selectionModel(), &QItemSelectionModel::currentChanged, this, &QueuePanel::refresh);
@@ -160,6 +171,11 @@ void QueuePanel::refresh() {
         m_note->setText(m_note->text().isEmpty() ? lives : lives + u' ' + m_note->text());
     }
     const bool asking = m_control.asking(Deed::Stop) || m_control.asking(Deed::ChangeQueue);
+    const core::ExperimentFollower *follower = m_state.queue().follower();
+    if (follower && follower->experiment().until) {
+        const QString reached = QString::fromStdString(core::progressText(*follower->experiment().until, {}));
+        m_note->setText(m_note->text().isEmpty() ? reached : reached + u' ' + m_note->text());
+    }
     if (asking)
         m_note->setText(m_control.underWay().sentence());
     m_note->setVisible(!m_note->text().isEmpty());
@@ -167,11 +183,18 @@ void QueuePanel::refresh() {
     const QString state = at < 0 ? QString() : m_state.queue().index(at).data(core::StateRole).toString();
     const int place = at < 0 ? -1 : m_state.queue().placeAt(at);
     const bool may = heldBy.isEmpty() && strip.unknownWhy.isEmpty() && !asking;
+    m_console->setEnabled(at >= 0 && !m_state.queue().index(at).data(core::RunIdRole).toString().isEmpty());
     m_up->setEnabled(may && place > 0);
     m_down->setEnabled(may && place >= 0 && at + 1 < m_state.queue().rowCount());
     m_skip->setEnabled(may && (place >= 0 || state == QLatin1String("running") || state == QLatin1String("launching")));
     m_retry->setEnabled(may && (state == QLatin1String("done") || state == QLatin1String("failed") ||
                                 state == QLatin1String("stopped") || (state == QLatin1String("not run") && place < 0)));
+}
+
+void QueuePanel::showConsole() {
+    const QString run = m_list->currentIndex().data(core::RunIdRole).toString();
+    hide();
+    Q_EMIT consoleWanted(run);
 }
 
 void QueuePanel::moveBy(int places) {

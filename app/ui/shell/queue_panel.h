@@ -38,6 +38,10 @@ public:
     [[nodiscard]] QPushButton *downButton() const { return m_down; }
     [[nodiscard]] QPushButton *skipButton() const { return m_skip; }
     [[nodiscard]] QPushButton *retryButton() const { return m_retry; }
+    [[nodiscard]] QPushButton *consoleButton() const { return m_console; }
+
+Q_SIGNALS:
+    void consoleWanted(const QString &runId);
 
 private:
     QPushButton *addButton(const QString &words, const QKeySequence &keys, const QString &tip,
@@ -48,6 +52,7 @@ private:
     void moveDown() { moveBy(1); }
     void skip();
     void retry();
+    void showConsole();
     [[nodiscard]] int row() const;
 
     const Theme &m_theme;
@@ -55,7 +60,7 @@ private:
     QueueControl &m_control;
     QLabel *m_title, *m_note;
     QListView *m_list;
-    QPushButton *m_up, *m_down, *m_skip, *m_retry;
+    QPushButton *m_up, *m_down, *m_skip, *m_retry, *m_console;
     int m_follow = -1; ///< the entry to keep current over a reset of the model
 };
 

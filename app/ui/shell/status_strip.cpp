@@ -55,9 +55,21 @@ StatusStrip::StatusStrip(Theme &theme, Workspace &workspace, QWidget *parent)
         layout->addWidget(label);
     layout->addWidget(m_message, 1);
     layout->addWidget(m_dismiss);
+    m_failed = new QPushButton(this);
+    m_failed->setObjectName(QStringLiteral("badge"));
+    m_failed->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_K));
+    m_failed->setToolTip(tr("Last console lines of the run that failed (Ctrl+Shift+K)"));
+    m_failed->setProperty("verb", tr("Console of the run that failed"));
+    connect(m_failed, &QPushButton::clicked, this, [this] {
+        for (const core::ExperimentModel::Failure &failure : m_status.failures())
+            if (!failure.run.isEmpty())
+                return Q_EMIT consoleWanted(failure.run);
+    });
+    layout->addWidget(m_failed);
     layout->addStretch(); // takes what the message leaves
     buildButtons(layout);
     m_panel = new QueuePanel(m_theme, m_status, m_control, this);
+    connect(m_panel, &QueuePanel::consoleWanted, this, &StatusStrip::consoleWanted);
     connect(&m_status, &StripState::changed, this, &StatusStrip::refresh);
     connect(&m_control.underWay(), &RequestsUnderWay::changed, this, [this] {
         if (!m_control.underWay().sentence().isEmpty())
@@ -192,6 +204,7 @@ void StatusStrip::refresh() {
     setWords(m_pause, paused ? tr("Resume") : tr("Pause"));
     m_pause->setToolTip(paused ? tr("Paused by %1: start the next run (Ctrl+Shift+P)").arg(strip.pausedBy)
                                : tr("The current run continues, and no further one starts (Ctrl+Shift+P)"));
+    showFailures();
     m_queue->setVisible(m_status.queue().rowCount() > 1);
     m_takeOver->setVisible(!heldBy.isEmpty()); // one that is over may be added to
     m_takeOver->setEnabled(!m_control.asking(Deed::TakeOver));
@@ -208,6 +221,20 @@ void StatusStrip::refresh() {
                                                               : p.textMuted;
     setCursor(elsewhere.isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
     update();
+}
+
+void StatusStrip::showFailures() {
+    const auto failures = m_status.showsLab() ? std::vector<core::ExperimentModel::Failure>() : m_status.failures();
+    m_failed->setVisible(!failures.empty());
+    if (failures.empty())
+        return;
+    QStringList sentences;
+    for (const core::ExperimentModel::Failure &failure : failures)
+        sentences.append(failure.sentence);
+    setWords(m_failed, failures.size() == 1 ? tr("%1 failed").arg(failures.front().name)
+                                            : tr("%1 runs failed").arg(failures.size()));
+    m_failed->setToolTip(sentences.join(u'\n') + u'\n' + tr("Press for its last console lines (Ctrl+Shift+K)"));
+    m_failed->setAccessibleDescription(sentences.join(u' '));
 }
 
 QString StatusStrip::stopTip(const core::ExperimentModel::Strip &strip) const {

@@ -30,13 +30,15 @@ public:
     [[nodiscard]] QPushButton *pauseButton() const { return m_pause; }
     [[nodiscard]] QPushButton *queueButton() const { return m_queue; }
     [[nodiscard]] QPushButton *takeOverButton() const { return m_takeOver; }
-    [[nodiscard]] QAction *watchAction() const { return m_watch; } ///< while another experiment runs than is open
+    [[nodiscard]] QPushButton *failedButton() const { return m_failed; } ///< the badge
+    [[nodiscard]] QAction *watchAction() const { return m_watch; }       ///< while another experiment runs than is open
     [[nodiscard]] QueuePanel *queuePanel() const { return m_panel; }
     /// A failure in words, until it is dismissed or something starts.
     void showMessage(const QString &sentence);
 
 Q_SIGNALS:
-    void showRunning(); ///< the person wants to see what runs
+    void showRunning();                       ///< the person wants to see what runs
+    void consoleWanted(const QString &runId); ///< of a run of the experiment on the strip
 
 protected:
     void paintEvent(QPaintEvent *event) override;
@@ -44,6 +46,7 @@ protected:
 
 private:
     void refresh();
+    void showFailures();
     void buildButtons(QHBoxLayout *layout);
     void showQueue();
     void togglePause();
@@ -58,7 +61,7 @@ private:
     ProgressBar *m_bar;
     QAction *m_trace, *m_watch;
     QToolButton *m_dismiss;
-    QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver, *m_bringBack;
+    QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver, *m_bringBack, *m_failed;
     QueuePanel *m_panel;
     QColor m_dot;
 };

@@ -122,6 +122,15 @@ int StripState::droppedRuns() const {
     return follower ? int(core::retriesOfDropped(follower->experiment()).size()) : 0;
 }
 
+std::vector<core::ExperimentModel::Failure> StripState::failures() const {
+    const core::RunStore *run = m_work.run();
+    const QString state = run && !m_queue.follower() ? run->lifecycle().sentence() : QString();
+    if (!state.startsWith(QLatin1String("failed")))
+        return m_queue.failures();
+    const QString name = run->identity().title();
+    return {{name, run->runId(), core::failedSentence(name, state)}};
+}
+
 QString StripState::runningElsewhere() const {
     const core::ExperimentFollower *running = m_work.running();
     return running && running != m_work.opened() ? idOf(*running) : QString();

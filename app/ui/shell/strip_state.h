@@ -3,6 +3,7 @@
 #include <QObject>
 
 #include <optional>
+#include <vector>
 
 #include "lab/lab_job.h"
 #include "models/experiment_model.h"
@@ -29,6 +30,8 @@ public:
     [[nodiscard]] QString heldBy() const;
     [[nodiscard]] int queuedRuns() const;  ///< that wait behind what runs
     [[nodiscard]] int droppedRuns() const; ///< that a stop took out of the queue before they began
+    /// What failed of it and was not made again.
+    [[nodiscard]] std::vector<core::ExperimentModel::Failure> failures() const;
     /// The strip speaks of another experiment than the open one; its id.
     [[nodiscard]] QString runningElsewhere() const;
 

@@ -38,12 +38,19 @@ LabForecast::LabForecast(const Theme &theme, QWidget *parent) : Card(tr("Forecas
     m_table = makeTable(theme, this, 0);
     m_table->setModel(&m_model);
     m_table->setAccessibleName(tr("Forecast"));
+    m_table->hide();
+    m_words->setText(tr("Reading the forecasts…"));
     body()->addWidget(m_table);
     body()->addWidget(m_words);
     connect(m_recipe, &QComboBox::activated, this, [this] {
         m_chosen = true;
         if (m_making.state() == QProcess::NotRunning)
-            read();
+            showForecast();
+    });
+    connect(&m_reader, &core::ForecastReader::read, this, [this](const core::ReadForecasts &found) {
+        m_read = found;
+        if (m_making.state() == QProcess::NotRunning)
+            showForecast();
     });
     connect(m_forecast, &QPushButton::clicked, this, &LabForecast::press);
     connect(&m_making, &QProcess::finished, this, &LabForecast::over);
@@ -65,7 +72,11 @@ void LabForecast::show(std::vector<NodePlace> places) {
 }
 
 void LabForecast::read() {
-    const std::vector<core::ForecastRecord> made = core::newestForecastsFor(m_places);
+    m_reader.ask(m_places);
+}
+
+void LabForecast::showForecast() {
+    const std::vector<core::ForecastRecord> &made = m_read.made;
     for (const core::ForecastRecord &one : made) // of a recipe of one's own, or of a run
         if (const QString name = QString::fromStdString(one.recipe); m_recipe->findText(name) < 0)
             m_recipe->addItem(name);
@@ -79,8 +90,7 @@ void LabForecast::read() {
             "of DDP and a server are predicted. Once the recipe has run, the forecast is compared with it here."));
         return;
     }
-    const std::vector<core::GradingRun> runs = core::readGradingRuns();
-    m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record, runs)));
+    m_model.setTable(core::forecastTable(*record, core::outcomesOf(*record, m_read.runs)));
     const std::size_t buckets = record->forecast.bucketsBytes.size();
     QStringList words = {tr("%1, %2. One device alone: %3 a step. Gradient: %4 in %5.")
                              .arg(QString::fromStdString(record->title), core::wallTime(record->startWallUs),
@@ -96,7 +106,7 @@ void LabForecast::read() {
                       ? tr("A server isn't worth it here: one device is fastest.")
                       : tr("Best number of devices for a server: %1.").arg(*record->forecast.bestServer));
     words << QString::fromStdString(core::sentenceOf(record->calibration))
-          << QString::fromStdString(core::sentenceOf(core::tallyOf(core::allForecasts(), runs)));
+          << QString::fromStdString(core::sentenceOf(m_read.tally));
     for (const std::string &sentence : record->forecast.reservations)
         words << QString::fromStdString(sentence);
     m_words->setText(words.join(u'\n'));

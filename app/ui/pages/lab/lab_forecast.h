@@ -7,6 +7,7 @@
 
 #include "app/ui/widgets/card.h"
 #include "ipc/placement.h"
+#include "lab/forecast_reader.h"
 #include "models/cell_table_model.h"
 
 class QComboBox;
@@ -30,6 +31,7 @@ public:
     [[nodiscard]] QComboBox *recipe() const { return m_recipe; }
     [[nodiscard]] QTableView *table() const { return m_table; }
     [[nodiscard]] QString sentence() const;
+    [[nodiscard]] bool reading() const { return m_reader.reading(); } ///< what is shown is of before
 
 Q_SIGNALS:
     void failed(const QString &sentence);
@@ -38,8 +40,11 @@ private:
     void press();
     void over();
     void read();
+    void showForecast();
 
     std::vector<NodePlace> m_places;
+    core::ForecastReader m_reader;
+    core::ReadForecasts m_read;
     QComboBox *m_recipe;
     QPushButton *m_forecast;
     QLabel *m_words;

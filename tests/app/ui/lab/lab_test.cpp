@@ -205,6 +205,7 @@ private Q_SLOTS:
         {
             LabPage page(*m_theme);
             page.show();
+            QTRY_VERIFY(!page.forecast()->reading());
             QCOMPARE(cell(page.forecasts(), 0, 0), QStringLiteral("DDP ×2"));
             QCOMPARE(cell(page.forecasts(), 0, 6), QStringLiteral("-")); // not run yet
             QCOMPARE(cell(page.forecasts(), 1, 1), QStringLiteral("-"));
@@ -233,6 +234,7 @@ private Q_SLOTS:
         }
         LabPage page(*m_theme);
         page.show();
+        QTRY_VERIFY(!page.forecast()->reading());
         QVERIFY(cell(page.forecasts(), 0, 6) != QStringLiteral("-"));
         QCOMPARE(page.forecasts()->model()->index(0, 7).data(core::ValueRole).toDouble(),
                  outcomes.front().grade->error);
@@ -259,6 +261,7 @@ private Q_SLOTS:
         QVERIFY(!outcome.measuredStepS && !outcome.grade);
         LabPage page(*m_theme);
         page.show();
+        QTRY_VERIFY(!page.forecast()->reading());
         QCOMPARE(cell(page.forecasts(), 0, 6), QStringLiteral("-"));
     }
 
@@ -278,6 +281,7 @@ private Q_SLOTS:
         QVERIFY(!core::newestForecastOf("mnist-nodes").has_value());
         LabPage page(*m_theme);
         page.show();
+        QTRY_VERIFY(!page.forecast()->reading());
         QComboBox *recipe = page.forecast()->recipe();
         QCOMPARE(recipe->currentText(), QStringLiteral("my-own")); // the newest, until somebody chooses
         QVERIFY(page.forecast()->sentence().startsWith(u"Mine, "));
@@ -479,6 +483,7 @@ private Q_SLOTS:
         LabPage page(*m_theme);
         page.resize(1200, 720);
         page.show();
+        QTRY_VERIFY(!page.forecast()->reading());
         QTest::mouseClick(page.where()->where()->nodes(), Qt::LeftButton);
         QVERIFY(shows(page, u"Lab of this machine"));
         QSignalSpy failed(&page, &LabPage::failed);

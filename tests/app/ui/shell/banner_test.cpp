@@ -52,6 +52,18 @@ private Q_SLOTS:
         QTRY_VERIFY(!banner()->isVisible());
     }
 
+    void aNewerExperimentThanTheOneThatRunsIsNotCalledEarlier() {
+        auto open = core::readExperiment(m_earlier);
+        const std::int64_t before = open->createdWallUs;
+        open->createdWallUs = core::readExperiment(m_running)->createdWallUs + 60'000'000;
+        QVERIFY(core::writeExperiment(*open).has_value());
+        m_window->showPage(Page::Live);
+        QTRY_VERIFY2(words().startsWith(u"Later run of "), qPrintable(words()));
+        open->createdWallUs = before;
+        QVERIFY(core::writeExperiment(*open).has_value());
+        QTRY_VERIFY2(words().startsWith(u"Earlier run of "), qPrintable(words()));
+    }
+
     void oneKeyLeadsToWhatRunsFromAnyPage() {
         m_window->showPage(Page::Runs);
         QTest::keyClick(m_window.get(), Qt::Key_W, Qt::ControlModifier | Qt::ShiftModifier);

@@ -253,6 +253,84 @@ private Q_SLOTS:
         QVERIFY(requests.size() == 1 && requests[0].kind == Kind::Stop);
     }
 
+    void theCurrentRunAloneIsStoppedWhileTheQueueGoesOn() {
+        auto experiment = core::readExperiment(m_id);
+        const std::vector<int> waiting = experiment->queued();
+        QVERIFY(waiting.size() >= 2);
+        core::ExperimentEntry &first = experiment->entries[std::size_t(waiting.front())];
+        first.state = core::EntryState::Running;
+        first.run = "20260102T030500Z-00000099";
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        openWindow();
+        QTRY_VERIFY(m_strip->stopButton()->isVisible());
+        QTest::mouseClick(m_strip->stopButton(), Qt::LeftButton);
+        QTRY_VERIFY(question());
+        QPushButton *one = buttonOf(question(), u"Stop the current run");
+        QVERIFY(one && !one->shortcut().isEmpty());
+        QTest::mouseClick(one, Qt::LeftButton);
+        QTRY_VERIFY(!question());
+        const auto requests = asked();
+        QCOMPARE(requests.size(), std::size_t(1));
+        QVERIFY(requests[0].kind == Kind::Skip);
+        QCOMPARE(requests[0].entry, waiting.front());
+        QVERIFY(core::apply(requests[0], *experiment).has_value());
+        QCOMPARE(experiment->queued().size(), waiting.size() - 1); // those behind it still wait
+    }
+
+    void aFailedRunIsABadgeWithItsConsoleOnePressAway() {
+        auto experiment = core::readExperiment(m_id);
+        const int failed = experiment->queued().front();
+        core::ExperimentEntry &entry = experiment->entries[std::size_t(failed)];
+        entry.state = core::EntryState::Failed;
+        entry.run = "20260102T030500Z-00000099";
+        entry.reason = "rank 1 killed (SIGKILL) on host box1, step 412";
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        openWindow();
+        QPushButton *badge = m_strip->failedButton();
+        QTRY_VERIFY(badge->isVisible());
+        const QString name = QString::fromStdString(entry.planned.name);
+        QCOMPARE(badge->text(), name + QStringLiteral(" failed"));
+        QVERIFY2(badge->toolTip().startsWith(
+                     name + QStringLiteral(" failed: rank 1 killed (SIGKILL) on host box1, step 412\n")),
+                 qPrintable(badge->toolTip()));
+        uitest::picture(*m_strip, m_theme, "strip-failed");
+        QSignalSpy console(m_strip.get(), &StatusStrip::consoleWanted);
+        QTest::mouseClick(badge, Qt::LeftButton);
+        QCOMPARE(console.count(), 1);
+        QCOMPARE(console[0][0].toString(), QString::fromStdString(entry.run));
+
+        QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
+        QueuePanel *panel = m_strip->queuePanel();
+        QVERIFY(panel->isVisible());
+        for (int row = 0; row < m_workspace->strip().queue().rowCount(); ++row)
+            if (m_workspace->strip().queue().entryAt(row) == failed)
+                panel->list()->setCurrentIndex(m_workspace->strip().queue().index(row));
+        uitest::picture(*panel, m_theme, "queue-failed");
+        QTest::keyClick(panel, Qt::Key_C);
+        QTRY_COMPARE(console.count(), 2);
+        QCOMPARE(console[1][0].toString(), QString::fromStdString(entry.run));
+
+        entry.state = core::EntryState::Queued; // it is made again
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        QTRY_VERIFY(!badge->isVisible());
+    }
+
+    void aQueueUntilAWidthSaysWhatItHasReached() {
+        auto experiment = core::readExperiment(m_id);
+        experiment->until = core::WidthProgress{{0.05, 30}, core::WidthReached{}, false};
+        experiment->until->reached->rounds = 4;
+        experiment->until->reached->width = 0.091;
+        experiment->until->reached->run = "DDP ×2";
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        openWindow();
+        QTRY_VERIFY(m_strip->queueButton()->isVisible());
+        QTest::mouseClick(m_strip->queueButton(), Qt::LeftButton);
+        const QString note = m_strip->queuePanel()->noteText();
+        QVERIFY2(note.contains(QStringLiteral("±9.1 %")) && note.contains(QStringLiteral("4 rounds")),
+                 qPrintable(note));
+        uitest::picture(*m_strip->queuePanel(), m_theme, "queue-width");
+    }
+
     void onePressBringsTheDroppedRunsBack() {
         auto experiment = core::readExperiment(m_id);
         for (core::ExperimentEntry &entry : experiment->entries)
