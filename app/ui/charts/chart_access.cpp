@@ -4,6 +4,7 @@
 #include <QAccessible>
 #include <QAccessibleWidget>
 #include <QStringList>
+#include <QWidget>
 
 #include <algorithm>
 

@@ -27,6 +27,7 @@
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/shell/earlier_banner.h"
 #include "app/ui/shell/export_banner.h"
+#include "app/ui/shell/export_job.h"
 #include "app/ui/shell/export_menu.h"
 #include "app/ui/shell/rail.h"
 #include "app/ui/shell/shortcut_sheet.h"

@@ -175,6 +175,7 @@ private Q_SLOTS:
         const auto files = QDir(folder).entryList(QDir::Files | QDir::Hidden).size();
         QCOMPARE(banner->text(), QStringLiteral("%1 files written into %2").arg(files).arg(folder));
         QVERIFY(action(QStringLiteral("PDF"))->isEnabled());
+        uitest::picture(*m_window, m_theme, "exported");
         OpenedUrls opened;
         QDesktopServices::setUrlHandler(QStringLiteral("file"), &opened, "open");
         QTest::keyClick(m_window.get(), Qt::Key_L, Qt::ControlModifier | Qt::ShiftModifier);
