@@ -22,6 +22,18 @@
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
+namespace {
+
+/// Why none of the runs can run, where one reason keeps them all; their rows have no room for a long one.
+QString reasonOfAll(const core::Plan &plan) {
+    const std::string why = plan.runs.empty() ? std::string() : plan.runs.front().notRunReason;
+    for (const core::PlannedRun &run : plan.runs)
+        if (run.notRunReason != why)
+            return {};
+    return QString::fromStdString(why).remove(QStringLiteral("not run: "));
+}
+
+} // namespace
 
 PlanPage::PlanPage(Theme &theme, Workspace &workspace, MachineFacts facts, QWidget *parent)
     : QWidget(parent), m_workspace(workspace), m_facts(std::move(facts)),
@@ -117,8 +129,10 @@ void PlanPage::showMistakes(std::vector<Error> wrong, const core::Plan *plan) {
                                         : QString());
         sentences.removeAll(QString());
     } else if (noNodes.isEmpty() && plan->runnableCount() == 0) {
-        sentences.append(m_places->overNodes() ? tr("Nothing here can run on these nodes.")
-                                               : tr("Nothing here can run on this machine."));
+        const QString why = reasonOfAll(*plan);
+        const QString nothing = m_places->overNodes() ? tr("Nothing here can run on these nodes")
+                                                      : tr("Nothing here can run on this machine");
+        sentences.append(why.isEmpty() ? nothing + u'.' : nothing + QStringLiteral(": ") + why);
     }
     if (plan)
         sentences += m_obstacles->unreached(*plan);

@@ -20,6 +20,8 @@ namespace {
 /// "5 runs · up to 2 at once · about 12 min"
 QString summaryOf(const core::Plan &plan, int sideBySide) {
     const int runs = plan.runnableCount();
+    if (runs == 0) // the rows say why
+        return {};
     const int strangers = int(
         std::ranges::count_if(plan.runs, [](const core::PlannedRun &run) { return run.runnable() && !run.estimateS; }));
     const QString atOnce = sideBySide == 1 ? QString()
