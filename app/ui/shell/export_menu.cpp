@@ -38,6 +38,7 @@ ExportMenu::ExportMenu(Theme &theme, Workspace &workspace, std::function<std::ve
     connect(m_eventFiles, &QAction::triggered, this, &ExportMenu::toggleEventFiles);
     setToolTipsVisible(true);
     connect(&m_workspace.runs(), &core::RunSet::reset, this, &ExportMenu::followOpenRuns);
+    connect(&m_followNext, &QTimer::timeout, this, &ExportMenu::followNext);
 }
 
 ExportMenu::~ExportMenu() {
@@ -126,9 +127,18 @@ void ExportMenu::writeEventFiles(const QString &folder) {
 }
 
 void ExportMenu::followOpenRuns() {
+    m_toFollow.clear();
     if (!m_feed)
         return;
     for (core::RunStore *store : m_workspace.runs().stores())
+        m_toFollow.append(store);
+    m_followNext.start(0);
+}
+
+void ExportMenu::followNext() {
+    if (!m_feed || m_toFollow.isEmpty())
+        return m_followNext.stop();
+    if (core::RunStore *store = m_toFollow.takeFirst())
         m_feed->follow(store);
 }
 

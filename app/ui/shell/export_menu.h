@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <QList>
 #include <QMenu>
+#include <QPointer>
+#include <QTimer>
 
 #include <functional>
 #include <memory>
@@ -10,8 +13,9 @@
 #include "ipc/error.h"
 
 namespace lockstep::core {
+class RunStore;
 class TensorBoardFeed;
-}
+} // namespace lockstep::core
 
 namespace lockstep::ui {
 class ExportJob;
@@ -46,11 +50,14 @@ private:
     void saveByDialog(const QString &suffix, const QString &kind);
     void toggleEventFiles(bool on);
     void followOpenRuns();
+    void followNext();
 
     Theme &m_theme;
     Workspace &m_workspace;
     std::function<std::vector<ChartSource *>()> m_charts;
     std::unique_ptr<core::TensorBoardFeed> m_feed;
+    QList<QPointer<core::RunStore>> m_toFollow; ///< a run each turn of the event loop: all that it has seen is written
+    QTimer m_followNext;
     std::unique_ptr<ExportJob> m_job; ///< under way
     QList<QAction *> m_writing;       ///< what can't be asked meanwhile
     QAction *m_eventFiles;

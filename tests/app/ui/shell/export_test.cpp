@@ -268,7 +268,7 @@ private Q_SLOTS:
         const QString folder = m_folder.filePath(QStringLiteral("events"));
         menu->writeEventFiles(folder);
         QVERIFY(menu->writesEventFiles() && action(QStringLiteral("TensorBoard"))->isChecked());
-        QCOMPARE(QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), m_workspace->runs().count());
+        QTRY_COMPARE(QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), m_workspace->runs().count());
         for (const QString &run : QDir(folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot)) {
             const QDir own(folder + QLatin1Char('/') + run + QStringLiteral("/rank0"));
             QVERIFY2(own.entryList(QDir::Files).value(0).contains(QLatin1String("tfevents")), qPrintable(run));
