@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/command_request.h"
+#include "base/format.h"
 #include "ipc/clock.h"
 #include "ipc/documents.h"
 
@@ -18,12 +19,8 @@ QString number(double value, int decimals) {
     return QString::number(value, 'f', decimals);
 }
 
-std::string gigabytes(const std::optional<double> &bytes) {
-    return bytes ? number(*bytes / 1e9, *bytes < 1e10 ? 1 : 0).toStdString() + " GB" : "-";
-}
-
 std::string of(const std::optional<double> &used, const std::optional<double> &total) {
-    return used || total ? gigabytes(used) + " of " + gigabytes(total) : "-";
+    return used || total ? (bytes(used, total) + QStringLiteral(" of ") + bytes(total)).toStdString() : "-";
 }
 
 std::optional<double> memoryUsed(const NodeFacts &facts) {

@@ -9,6 +9,7 @@
 
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
+#include "base/format.h"
 
 namespace lockstep::ui {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 constexpr int boxWidth = 22 * grid, boxHeight = 8 * grid, lookAgainMs = 10'000, elsewhereMs = 30'000;
 constexpr double busyFrom = 0.1; ///< a share of others' work that will show in the times
 constexpr qsizetype namesShown = 2;
-
-QString gibibytes(double bytes) {
-    constexpr double one = 1024.0 * 1024 * 1024;
-    return QString::number(bytes / one, 'f', bytes < 10 * one ? 1 : 0);
-}
 
 QStringList userNames(const core::SeenDevice &device) {
     QStringList names;
@@ -42,7 +38,7 @@ QString toolTipOf(const core::SeenDevice &device) {
         if (user.share)
             line += QObject::tr(", %1 % of it").arg(int(*user.share * 100 + 0.5));
         if (user.memoryBytes)
-            line += QObject::tr(", %1 GiB").arg(gibibytes(*user.memoryBytes));
+            line += QObject::tr(", %1").arg(core::bytes(user.memoryBytes));
         lines << line;
     }
     return lines.join(QLatin1Char('\n'));
@@ -68,11 +64,12 @@ void DeviceBox::show(const core::SeenDevice &device, int number) {
                      ? tr("core %1").arg(QString::fromStdString(device.cores))
                      : tr("cores %1").arg(QString::fromStdString(device.cores));
     else
-        m_what =
-            QString::fromStdString(device.device).left(12) +
-            (device.memoryUsedBytes && device.memoryTotalBytes
-                 ? tr(" · %1 of %2 GiB").arg(gibibytes(*device.memoryUsedBytes), gibibytes(*device.memoryTotalBytes))
-                 : QString());
+        m_what = QString::fromStdString(device.device).left(12) +
+                 (device.memoryUsedBytes && device.memoryTotalBytes
+                      ? tr(" · %1 of %2")
+                            .arg(core::bytes(device.memoryUsedBytes, device.memoryTotalBytes),
+                                 core::bytes(device.memoryTotalBytes))
+                      : QString());
     m_busy = device.busy.value_or(0) >= busyFrom || (!cpu && !device.users.empty());
     const QStringList names = userNames(device);
     m_use = !device.busy ? tr("utilisation unknown")
