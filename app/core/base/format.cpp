@@ -105,7 +105,7 @@ QString timeUnknown(int strangers, int runs) {
 }
 
 QString speedUp(std::optional<double> factor) {
-    return factor ? u'×' + factorText(factor) : unknown;
+    return factor ? factorText(factor) + u'×' : unknown;
 }
 
 QString bytes(std::optional<double> value, std::optional<double> like) {

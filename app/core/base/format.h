@@ -19,7 +19,7 @@ namespace lockstep::core {
 [[nodiscard]] QString timeLeft(std::optional<double> seconds); ///< "12 s", "3 min 05 s", "1 h 02 min"; "-" unknown
 /// Why the duration of `runs` is unknown: `strangers` of them have no earlier run to estimate from.
 [[nodiscard]] QString timeUnknown(int strangers, int runs);
-[[nodiscard]] QString speedUp(std::optional<double> factor); ///< "×1.74"
+[[nodiscard]] QString speedUp(std::optional<double> factor); ///< "1.74×"
 /// Three significant digits, and near 1 as many as show on which side of it the factor lies: "1.74", "0.9996"; "1.00" is 1.
 [[nodiscard]] QString factorText(std::optional<double> factor);
 /// "191 MiB"; in the unit in which `like` is written, where there is one: "0.186 GiB" beside "20.0 GiB".

@@ -67,7 +67,7 @@ std::vector<TableColumn<RunDiffRow>> RunDiffModel::columns() const {
     };
     const auto change = [](const RunDiffRow &row) {
         const QString &value = row.line.change;
-        QString hint = value.startsWith(u'×') ? tr("B ÷ A") : tr("B − A");
+        QString hint = value.endsWith(u'×') ? tr("B ÷ A") : tr("B − A");
         return TableCell{value, value, true, row.kind == Kind::Line ? hint : QString()};
     };
     return {{{},

@@ -19,7 +19,7 @@ struct BarData {
     QColor color;
     bool outlined = false;       ///< a published figure: dotted outline, no fill
     std::optional<double> value; ///< absent: no bar, `text` says why
-    QString text;                ///< at the bar's end: "×1.74"
+    QString text;                ///< at the bar's end: "1.74×"
     QString hint;
     std::optional<double> low = {}, high = {}; ///< its 95 % interval, drawn as a whisker when both are known
     bool operator==(const BarData &) const = default;

@@ -17,7 +17,7 @@ std::optional<double> factorOf(const TimeToTarget &row) {
     return row.speedUp ? std::optional(row.speedUp->factor) : std::nullopt;
 }
 
-/// In the window the head has the "×"; lockstepctl has "×1.74 (×1.70 to ×1.78)".
+/// In the window the head has the "×"; lockstepctl has "1.74× (1.70× to 1.78×)".
 std::string speedUpText(const TimeToTarget &row, Target::Kind, ResultPlace place) {
     if (place == ResultPlace::Window)
         return factorText(factorOf(row)).toStdString();

@@ -52,7 +52,7 @@ struct AdjustedFactor {
 /// within each run's repeats (a standard deviation below 0.02 cores) that nothing can be fitted.
 [[nodiscard]] std::optional<AdjustedFactor> adjustedFactorOf(const Cell &reference, const Cell &run,
                                                              const std::vector<Cell> &cells);
-/// "adjusted for measured load: ×1.62 (1.50-1.75); a sensitivity check, not the result".
+/// "adjusted for measured load: 1.62× (1.50-1.75); a sensitivity check, not the result".
 [[nodiscard]] std::string sentenceOf(const AdjustedFactor &adjusted);
 
 } // namespace lockstep::core

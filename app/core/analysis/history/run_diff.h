@@ -14,7 +14,7 @@ struct DiffLine {
     QString key;    ///< "lr", "forward_s": for JSON
     QString label;  ///< "Learning rate"
     QString a, b;   ///< as people read them; "-" is unknown
-    QString change; ///< "×0.58", "+0.42 points"; empty where a ratio says nothing
+    QString change; ///< "0.58×", "+0.42 points"; empty where a ratio says nothing
     QString help;
     std::optional<double> figureA, figureB; ///< of a measured line, in the unit its key names
     bool same = false;

@@ -513,7 +513,7 @@ private Q_SLOTS:
                                 [&](const DiffSection &one) { return one.title == QLatin1String(title); });
         };
         QCOMPARE(section("Result")->differing(), 1); // the run time alone
-        QCOMPARE(section("Result")->lines.front().change, QStringLiteral("×1.50"));
+        QCOMPARE(section("Result")->lines.front().change, QStringLiteral("1.50×"));
         QCOMPARE(section("Machine")->lines.front().label, QStringLiteral("Kernel"));
         QCOMPARE(section("Where a step goes")->differing(), 0);
         QVERIFY(section("Timing") > section("Machine")); // nothing differs in it, so it comes after

@@ -233,7 +233,7 @@ private Q_SLOTS:
         QCOMPARE(chartImage(hidden, {640, 360}), chartImage(shown, {640, 360}));
         BarChart bars(m_theme, "speed-up"), shownBars(m_theme, "speed-up");
         for (BarChart *chart : {&bars, &shownBars})
-            chart->setBars({{"DDP", methodColor("ddp"), false, 1.5, "×1.50", {}}});
+            chart->setBars({{"DDP", methodColor("ddp"), false, 1.5, "1.50×", {}}});
         shownBars.resize(640, 360);
         shownBars.show();
         QVERIFY(QTest::qWaitForWindowExposed(&shownBars));

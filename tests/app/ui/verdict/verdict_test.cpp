@@ -186,12 +186,12 @@ private Q_SLOTS:
     void aBarsHintHasTheWholeNameAndTheInterval() {
         BarChart chart(m_theme, QStringLiteral("speed-up"));
         chart.setBars(
-            {{"baseline, workers 0, batch", QColor("#6b7280"), false, 1.74, "×1.74", "measured here", 1.7, 1.78},
-             {"DDP <×2>", QColor("#0072b2"), false, 2.0, "×2.00", "measured here"}});
+            {{"baseline, workers 0, batch", QColor("#6b7280"), false, 1.74, "1.74×", "measured here", 1.7, 1.78},
+             {"DDP <×2>", QColor("#0072b2"), false, 2.0, "2.00×", "measured here"}});
         QCOMPARE(chart.hintOf(0),
-                 QStringLiteral("<b>baseline, workers 0, batch</b> ×1.74<br>95 % interval 1.70-1.78<br>"
+                 QStringLiteral("<b>baseline, workers 0, batch</b> 1.74×<br>95 % interval 1.70-1.78<br>"
                                 "measured here"));
-        QCOMPARE(chart.hintOf(1), QStringLiteral("<b>DDP &lt;×2&gt;</b> ×2.00<br>measured here"));
+        QCOMPARE(chart.hintOf(1), QStringLiteral("<b>DDP &lt;×2&gt;</b> 2.00×<br>measured here"));
     }
 
     void eachAdviceHasAButtonThatSaysWhyAndNamesItsKeys() {
