@@ -29,8 +29,16 @@ bool isUnlike(const std::vector<PlannedRun *> &group, const FieldSpec &field) {
         group, [&](const PlannedRun *run) { return field.get(run->config) != field.get(group.front()->config); });
 }
 
-void addToName(PlannedRun &run, std::string_view key) {
-    const std::string part = ", " + settingText(run.config, key);
+/// What every run has unless somebody says otherwise goes without saying.
+bool isDefault(const RunConfig &config, const FieldSpec &field) {
+    static const RunConfig defaults;
+    return field.get(config) == field.get(defaults);
+}
+
+void addToName(PlannedRun &run, const FieldSpec &field) {
+    if (isDefault(run.config, field))
+        return;
+    const std::string part = ", " + settingText(run.config, field.key);
     if (!run.name.ends_with(part)) // a batch per device covers both keys
         run.name += part;
 }
@@ -55,7 +63,10 @@ std::string settingText(const RunConfig &config, std::string_view key) {
         return counted(config.epochs, "epoch");
     std::string text(key);
     std::ranges::replace(text, '_', ' ');
-    const std::string value = findField(key)->get(config);
+    const FieldSpec &field = *findField(key);
+    const std::string value = field.get(config);
+    if (field.type == FieldType::Switch)
+        return value == "true" ? text : "no " + text;
     return text + " " + (value.empty() ? "unset" : value);
 }
 
@@ -64,12 +75,12 @@ void tellApart(const std::vector<PlannedRun *> &runs) {
         for (const FieldSpec &field : runConfigFields())
             if (field.key != coresKey && isUnlike(group, field))
                 for (PlannedRun *run : group)
-                    addToName(*run, field.key);
+                    addToName(*run, field);
+    const FieldSpec &cores = *findField(coresKey);
     for (auto &[name, group] : groupsByName(runs))
-        if (isUnlike(group, *findField(coresKey)))
+        if (isUnlike(group, cores))
             for (PlannedRun *run : group)
-                if (!run->config.workerCores.empty())
-                    addToName(*run, coresKey);
+                addToName(*run, cores);
 }
 
 bool mayRename(const Recipe &recipe, std::string_view key) {

@@ -65,8 +65,7 @@ private Q_SLOTS:
         QCOMPARE(plan->runs.size(), std::size_t(12));
         const auto all = names(*plan);
         QCOMPARE(all.size(), std::size_t(12)); // each has a name of its own
-        for (const char *name :
-             {"baseline, seed 1, 0 workers", "DDP ×1, seed 2, 2 workers", "DDP ×2, seed 1, 2 workers"})
+        for (const char *name : {"baseline", "baseline, seed 2", "DDP ×1, seed 2, 2 workers", "DDP ×2, 2 workers"})
             QVERIFY2(all.contains(name), name);
     }
 
@@ -86,10 +85,20 @@ private Q_SLOTS:
         QVERIFY(again.has_value() && *again == recipe);
     }
 
+    void aNameHasWhatDiffersAndNoDefaults() {
+        const auto plan = expand(recipeOf("{\"method\": [\"baseline\", \"ddp\"], \"channels_last\": [false, true], "
+                                          "\"precision\": [\"fp32\", \"bf16\"], \"lr\": [0.02]}"),
+                                 machine(4));
+        QVERIFY(plan.has_value());
+        QCOMPARE(names(*plan), (std::set<std::string>{"baseline", "baseline, bf16", "baseline, channels last",
+                                                      "baseline, bf16, channels last", "DDP ×1", "DDP ×1, bf16",
+                                                      "DDP ×1, channels last", "DDP ×1, bf16, channels last"}));
+    }
+
     void coresOfWorkersNeedNoPlaceInAName() {
         const auto plan = expand(recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}"), machine(4));
         QVERIFY(plan.has_value());
-        QCOMPARE(names(*plan), (std::set<std::string>{"baseline, 0 workers", "baseline, 2 workers"}));
+        QCOMPARE(names(*plan), (std::set<std::string>{"baseline", "baseline, 2 workers"}));
         QCOMPARE(plan->runs[1].config.workerCores, std::string("1-2"));
     }
 
@@ -116,13 +125,13 @@ private Q_SLOTS:
 
     void aReferenceThatNamesNoRunIsTold() {
         const Recipe recipe =
-            recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}", ", \"reference\": \"baseline\"");
+            recipeOf("{\"workers\": [0, 2], \"worker_cores\": [\"auto\"]}", ", \"reference\": \"baseline, 4 workers\"");
         const auto plan = expand(recipe, machine(4));
         QVERIFY(!plan.has_value());
         QCOMPARE(plan.error().size(), std::size_t(1));
         const std::string told = plan.error().front().message();
-        QVERIFY2(told.find("no run is named \"baseline\"") != std::string::npos, told.c_str());
-        QVERIFY2(told.find("\"baseline, 0 workers\", \"baseline, 2 workers\"") != std::string::npos, told.c_str());
+        QVERIFY2(told.find("no run is named \"baseline, 4 workers\"") != std::string::npos, told.c_str());
+        QVERIFY2(told.find("\"baseline\", \"baseline, 2 workers\"") != std::string::npos, told.c_str());
         PlanOptions options; // the person's own setting renames them: no mistake of the recipe's
         options.set = {{"workers", "2"}};
         QVERIFY(expand(recipe, machine(4), options).has_value());
