@@ -4,9 +4,11 @@
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QMouseEvent>
+#include <QScopedValueRollback>
 #include <QSettings>
 #include <QTableView>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/ui/widgets/tables.h"
@@ -14,6 +16,8 @@
 
 namespace lockstep::ui {
 namespace {
+
+constexpr int widestFitted = 240; ///< px of a column by its content
 
 /// Ticking a column leaves the menu open: people choose several.
 class TickMenu : public QMenu {
@@ -52,9 +56,14 @@ RunColumns::RunColumns(QTableView *table) : QObject(table), m_table(table), m_me
             [this, head](const QPoint &at) { m_menu->popup(head->mapToGlobal(at)); });
     connect(m_menu, &QMenu::aboutToShow, this, &RunColumns::buildMenu);
     connect(head, &QHeaderView::sectionMoved, this, &RunColumns::changed);
-    connect(head, &QHeaderView::sectionResized, this, [this] {
-        m_sized = m_sized || (QGuiApplication::mouseButtons() & Qt::LeftButton); // by a person, not by fit()
+    connect(head, &QHeaderView::sectionResized, this, [this](int column) {
+        const bool dragged = !m_fitting && (QGuiApplication::mouseButtons() & Qt::LeftButton);
+        m_sized = m_sized || dragged;
+        m_nameSized = m_nameSized || (dragged && column == core::runColumn("name"));
     });
+    table->viewport()->installEventFilter(this);
+    connect(table->model(), &QAbstractItemModel::modelReset, this, &RunColumns::giveNameTheRest);
+    connect(table->model(), &QAbstractItemModel::rowsInserted, this, &RunColumns::giveNameTheRest);
     connect(head, &QHeaderView::sectionHandleDoubleClicked, m_table, &QTableView::resizeColumnToContents);
     connect(head, &QHeaderView::sortIndicatorChanged, this, [this] {
         fit(); // the sorted head needs room for its arrow
@@ -133,13 +142,14 @@ void RunColumns::show(const QString &key, bool on) {
     if (on) {
         QHeaderView *head = m_table->horizontalHeader();
         head->moveSection(head->visualIndex(column), int(shown().size()) - 1);
-        fitColumn(m_table, column, 32, 240);
+        fitColumn(m_table, column, 32, widestFitted);
+        giveNameTheRest();
     }
     Q_EMIT changed();
 }
 
 void RunColumns::reset() {
-    m_sized = false;
+    m_sized = m_nameSized = false;
     apply(usual());
     fit();
     Q_EMIT changed();
@@ -159,12 +169,33 @@ void RunColumns::apply(const QStringList &keys) {
 }
 
 void RunColumns::fit() {
-    if (m_sized)
-        return;
+    const QScopedValueRollback fitting(m_fitting, true);
     const int star = core::runColumn("star");
-    for (int column = 0; column < m_table->model()->columnCount(); ++column)
+    for (int column = 0; column < m_table->model()->columnCount() && !m_sized; ++column)
         if (!m_table->isColumnHidden(column))
-            fitColumn(m_table, column, 32, column == star ? 32 : 240);
+            fitColumn(m_table, column, 32, column == star ? 32 : widestFitted);
+    giveNameTheRest();
+}
+
+/// Where there is less room than before it gives that back first, down to what any column has.
+void RunColumns::giveNameTheRest() {
+    const int name = core::runColumn("name");
+    if (m_nameSized)
+        return;
+    const QScopedValueRollback fitting(m_fitting, true);
+    const int width = m_table->columnWidth(name),
+              wanted = static_cast<QAbstractItemView *>(m_table)->sizeHintForColumn(name);
+    const int free = m_table->viewport()->width() - m_table->horizontalHeader()->length();
+    if (free > 0 && wanted > width)
+        m_table->setColumnWidth(name, std::min(wanted, width + free));
+    else if (free < 0 && width > widestFitted)
+        m_table->setColumnWidth(name, std::max(widestFitted, width + free));
+}
+
+bool RunColumns::eventFilter(QObject *watched, QEvent *event) {
+    if (watched == m_table->viewport() && event->type() == QEvent::Resize)
+        giveNameTheRest();
+    return QObject::eventFilter(watched, event);
 }
 
 void RunColumns::save(QSettings &settings) const {

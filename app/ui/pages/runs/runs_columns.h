@@ -24,14 +24,19 @@ public:
     [[nodiscard]] QStringList shown() const;
     void show(const QString &key, bool on);
     void reset();
-    void fit(); ///< widths by content, unless a person set them
+    /// Widths by content, unless a person set them. A name that is cut short gets what the others leave free.
+    void fit();
     void save(QSettings &settings) const;
     void restore(const QSettings &settings);
 
 Q_SIGNALS:
     void changed();
 
+protected:
+    bool eventFilter(QObject *watched, QEvent *event) override;
+
 private:
+    void giveNameTheRest();
     void buildMenu();
     void apply(const QStringList &keys);
     void addInvented(int first, int last);
@@ -40,8 +45,9 @@ private:
     [[nodiscard]] int columnOf(const QString &key) const;
     QTableView *m_table;
     QMenu *m_menu;
-    QStringList m_awaited; ///< chosen earlier, of metrics that no run has told yet
-    bool m_sized = false;
+    QStringList m_awaited;                     ///< chosen earlier, of metrics that no run has told yet
+    bool m_sized = false, m_nameSized = false; ///< by a person: any column, that of the names
+    bool m_fitting = false;
 };
 
 } // namespace lockstep::ui

@@ -3,6 +3,7 @@
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QCompleter>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -95,6 +96,24 @@ private Q_SLOTS:
         QTest::keyClick(page()->filterLine(), Qt::Key_Escape);
         QTRY_COMPARE(QApplication::focusWidget(), table());
         QCOMPARE(list().rowCount(), 1); // leaving the line keeps it
+    }
+
+    void aNameTooLongForItsColumnTakesTheRoomThatTheOthersLeave() {
+        core::PlannedRun planned;
+        planned.name =
+            "分布式数据并行，两个设备，四个加载线程，混合精度，通道在后 (DDP ×2, 4 workers, bf16, channels last)";
+        uitest::RunWriter writer(planned, {}, 70, 1'767'000'000'000'000, {.epochs = 1, .stepsPerEpoch = 4});
+        writer.begin();
+        writer.end();
+        closeWindow();
+        openRuns();
+        QTRY_COMPARE(list().rowCount(), 7);
+        const int name = core::runColumn("name");
+        m_window->resize(2560, 1000);
+        QTRY_VERIFY(table()->columnWidth(name) >= static_cast<QAbstractItemView *>(table())->sizeHintForColumn(name));
+        QVERIFY(table()->horizontalHeader()->length() <= table()->viewport()->width());
+        m_window->resize(1280, 800);
+        QTRY_VERIFY(table()->columnWidth(name) <= 240); // and gives it back
     }
 
     void aMistakeIsMarkedWithItsPlaceAndTheTableStaysAsItWas() {
