@@ -52,6 +52,7 @@ struct Shape {
     double ddpFactor = 0.6;     ///< of a step of DDP
     double spread = 0;          ///< of a run's speed, evenly drawn up to this share above and below
     bool chairs = false;        ///< a metric "chairs", 3 + rank in each step, and "tables", the step's number
+    double othersCores = 0;     ///< that other programs took of the machine while DDP ran
     bool marks = false;         ///< a checkpoint after each epoch, and in the second one an alert and a restart
 };
 
@@ -170,6 +171,8 @@ public:
         const bool disturbed = m_planned.config.method == Method::Ddp;
         result.surroundings.emplace().measuredS = result.runTimeS;
         result.surroundings->stolenS = disturbed ? m_shape.stolenOfDdp * result.runTimeS : 0.0;
+        if (m_shape.othersCores > 0)
+            result.surroundings->otherCpuS = disturbed ? m_shape.othersCores * result.runTimeS : 0.0;
         if (state == RunState::Done) {
             Summary summary;
             summary.method = std::string(toString(m_planned.config.method));
@@ -187,6 +190,12 @@ public:
         }
         result.logLines = m_log->nextSeq();
         (void)realFileSystem().writeAtomically(folder.result(), toJson(result));
+    }
+
+    /// A rank that ended so, and with it the run.
+    void died(int rank, const std::string &reason) {
+        send(rank, ExitFrame{1000 + rank, "box1", {}, 9, "SIGKILL", reason});
+        end(RunState::Failed, reason);
     }
 
     /// A sample in which a viewer took so many processor seconds a second.
@@ -344,19 +353,16 @@ inline MachineFacts twoCores() {
     return {{0, 1}, {}};
 }
 
-/// Writes a whole, finished experiment of the built-in recipe and returns its id.
-inline std::string writeExperimentOnDisk(const Shape &shape = {}, bool quick = false) {
-    auto recipe = core::loadRecipe("lenet-dp-vs-ddp");
-    if (!recipe)
-        return {};
+/// Writes a whole, finished experiment of a recipe and returns its id; empty: the recipe has a mistake.
+inline std::string writeOnDisk(const core::Recipe &recipe, const Shape &shape, bool quick = false) {
     core::PlanOptions options;
     options.quick = quick;
     options.repeats = shape.repeats;
     options.set = {{"epochs", std::to_string(shape.epochs)}};
-    auto plan = core::expand(*recipe, twoCores(), options);
+    auto plan = core::expand(recipe, twoCores(), options);
     if (!plan)
         return {};
-    core::Experiment experiment = core::makeExperiment(*plan, *recipe, quick, {});
+    core::Experiment experiment = core::makeExperiment(*plan, recipe, quick, {});
     std::int64_t startUs = 1'767'323'045'000'000;
     std::uint32_t number = shape.firstRun;
     for (core::ExperimentEntry &entry : experiment.entries) {
@@ -373,6 +379,12 @@ inline std::string writeExperimentOnDisk(const Shape &shape = {}, bool quick = f
     }
     (void)core::writeExperiment(experiment);
     return experiment.id;
+}
+
+/// The same of the built-in recipe.
+inline std::string writeExperimentOnDisk(const Shape &shape = {}, bool quick = false) {
+    const auto recipe = core::loadRecipe("lenet-dp-vs-ddp");
+    return recipe ? writeOnDisk(*recipe, shape, quick) : std::string();
 }
 
 /// The same with baseline done, while DP and DDP wait. Whoever holds its lock is its owner.

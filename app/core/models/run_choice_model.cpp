@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "store/run_failure.h"
+
 namespace lockstep::core {
 
 RunChoiceModel::RunChoiceModel(RunSet *runs, QObject *parent) : TableModel({}, parent), m_runs(runs) {
@@ -34,7 +36,8 @@ QString RunChoiceModel::hintOf(const RunChoice &row) const {
     const auto &record = row.store->record();
     return QStringLiteral("%1, %2, begun %3: %4")
         .arg(nameOf(row), row.store->runId(), wallTime(record ? record->startWallUs : 0),
-             row.store->lifecycle().sentence());
+             hasFailed(*row.store) ? QStringLiteral("failed: ") + QString::fromStdString(endReason(*row.store))
+                                   : row.store->lifecycle().sentence());
 }
 
 std::vector<TableColumn<RunChoice>> RunChoiceModel::columns() const {
@@ -128,7 +131,13 @@ QVariant RunChoiceModel::rowData(const RunChoice &row, int role) const {
     case RunIdRole:
         return row.store->runId();
     case StateRole:
-        return row.store->state() ? qs(toString(*row.store->state())) : QString();
+        return hasFailed(*row.store) ? QStringLiteral("failed")
+               : row.store->state()  ? qs(toString(*row.store->state()))
+                                     : QString();
+    case ReasonRole: {
+        const std::string why = hasFailed(*row.store) ? endReason(*row.store) : std::string();
+        return QString::fromStdString(why);
+    }
     default:
         return {};
     }

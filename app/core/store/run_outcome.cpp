@@ -5,6 +5,7 @@
 
 #include "ipc/phase_sums.h"
 #include "ipc/sound_values.h"
+#include "store/run_failure.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
@@ -157,7 +158,7 @@ RunOutcome outcomeOf(const RunStore &store) {
     out.about = store.identity().about();
     out.state = life.state();
     out.agentDied = life.agentDied();
-    out.reason = out.agentDied ? "agent died" : life.reason();
+    out.reason = endReason(store);
     for (const auto &[rank, info] : store.ranks().all()) {
         if (!info.backend.empty() && info.backend != "none")
             out.backend = info.backend;

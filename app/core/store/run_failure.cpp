@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "store/run_failure.h"
+
+#include <algorithm>
+
+#include "store/run_store.h"
+
+namespace lockstep::core {
+namespace {
+
+/// The rank whose end the reason is about; null: of none, or of none that was heard.
+const RankInfo *rankAtFault(const RunStore &store, const std::string &reason) {
+    const auto &ranks = store.ranks().all();
+    const auto found = std::ranges::find_if(ranks, [&](const auto &entry) {
+        const auto &exit = entry.second.exit;
+        return exit && !exit->reason.empty() && reason.starts_with(exit->reason.substr(0, exit->reason.find(": ")));
+    });
+    return found == ranks.end() ? nullptr : &found->second;
+}
+
+} // namespace
+
+bool hasFailed(const RunStore &store) {
+    return store.lifecycle().agentDied() || store.lifecycle().state() == RunState::Failed;
+}
+
+std::string endReason(const RunStore &store) {
+    if (store.lifecycle().agentDied())
+        return "agent died";
+    std::string reason = store.lifecycle().reason();
+    const RankInfo *rank = hasFailed(store) ? rankAtFault(store, reason) : nullptr;
+    if (rank && rank->lastStep) // before what the rank said itself
+        reason.insert(std::min(reason.find(": "), reason.size()), " after step " + std::to_string(*rank->lastStep));
+    return reason;
+}
+
+} // namespace lockstep::core
