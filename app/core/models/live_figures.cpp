@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "models/live_figures.h"
 
+#include "analysis/fairness/shared_load.h"
+#include "base/format.h"
 #include "ipc/median.h"
 #include "ipc/phase_sums.h"
 #include "store/run_store.h"
 
 namespace lockstep::core {
 namespace {
+
+constexpr double namedOthers = 0.1; ///< cores
 
 std::vector<StepPhase> perStep(const PhaseTimes &phases, const std::vector<std::string_view> &names,
                                std::int64_t steps) {
@@ -25,6 +29,29 @@ std::optional<double> medianEpochS(const RunStore &run) {
         if (epoch.complete)
             durations.push_back(epoch.durationS);
     return median(std::move(durations));
+}
+
+std::optional<double> othersCores(const RunStore &run) {
+    const auto &result = run.result();
+    return result && result->surroundings
+               ? shareOfTime(result->surroundings->otherCpuS, result->surroundings->measuredS)
+               : std::nullopt;
+}
+
+QString othersText(const RunStore &run) {
+    const auto cores = othersCores(run);
+    return cores && *cores >= namedOthers ? significant(*cores, 2) + QStringLiteral(" cores") : QString();
+}
+
+QString othersSentence(const RunStore &run) {
+    const QString cores = othersText(run);
+    if (cores.isEmpty())
+        return {};
+    QString out = QStringLiteral("Other programs took %1 of its machine while it ran").arg(cores);
+    if (const auto free = run.record() ? run.record()->freeCores : std::nullopt)
+        out += *free == 0 ? QStringLiteral("; no core was free of ranks, so it is part of what these lanes show")
+                          : QStringLiteral("; %1 of its cores had no rank and may have had part of it").arg(*free);
+    return out;
 }
 
 std::vector<RankStep> rankSteps(const RunStore &run) {

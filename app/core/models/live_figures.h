@@ -5,11 +5,20 @@
 #include <string>
 #include <vector>
 
+#include <QString>
+
 namespace lockstep::core {
 class RunStore;
 
 /// Median duration of the complete epochs, in s; absent when none is complete.
 [[nodiscard]] std::optional<double> medianEpochS(const RunStore &run);
+
+/// Cores' worth of processor time that other programs took on the run's machine (agent 0's, for several nodes) while it went on;
+/// absent while it goes on, and where it wasn't measured.
+[[nodiscard]] std::optional<double> othersCores(const RunStore &run);
+/// The same from a tenth of a core on, as a figure and as a sentence that says where they may have run; empty otherwise.
+[[nodiscard]] QString othersText(const RunStore &run);
+[[nodiscard]] QString othersSentence(const RunStore &run);
 
 struct StepPhase {
     std::string phase;  ///< wire name

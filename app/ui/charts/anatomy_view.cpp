@@ -5,8 +5,9 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <cmath>
 
-#include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/phase_look.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -14,30 +15,25 @@
 namespace lockstep::ui {
 namespace {
 
+constexpr double leastAnatomyRow = 16, usualAnatomyRow = 30, highestAnatomyRow = 56;
+/// Whether a row needs names above it is judged for a plot of this width, so that the picture's height does not depend on its
+/// width.
+constexpr double referencePlot = 560;
+constexpr double alike = 0.03; ///< of the longest step: parts that near each other share a name
+constexpr double seen = 0.75;  ///< px: narrower parts can't be seen
+
 QString deviceLabel(const AnatomyRun &run, std::size_t device) {
     return QString::fromStdString(run.anatomy.devices[device].device);
 }
 
-/// "½ of the batch, 86 % busy" in figures: "32 of 64 · 86 %".
+/// "32 of 64 · 86 %" in words: "50 % of batch · 86 % busy".
 QString shareText(const core::DpDevice &device) {
     const QString samples = device.share ? core::percent(device.share, 0) : QStringLiteral("-");
     return QObject::tr("%1 of batch · %2 busy").arg(samples, core::percent(device.utilization, 0));
 }
 
-QString stageName(const std::string &phase) {
-    const QString name = QString::fromStdString(phase);
-    return name == QLatin1String("parallel_forward")    ? QObject::tr("forward")
-           : name == QLatin1String("parallel_backward") ? QObject::tr("backward")
-                                                        : name;
-}
-
-bool communicates(const std::string &phase) {
-    return phase == "exposed" || phase == "scatter" || phase == "replicate" || phase == "gather" || phase == "reduce";
-}
-
-std::optional<double> ownTime(const core::DpDevice &device, const core::DpStage &stage) {
-    const auto found = stage.everyDevice ? device.ownS.find(stage.phase) : device.ownS.end();
-    return found == device.ownS.end() ? std::nullopt : std::optional(found->second);
+QString totalText(const AnatomyRun &run) {
+    return QObject::tr("%1 ms a step").arg(core::significant(run.anatomy.stepS * 1e3));
 }
 
 QString meaningOf(const core::DpStage &stage, bool first, std::optional<double> ownS) {
@@ -51,6 +47,20 @@ QString meaningOf(const core::DpStage &stage, bool first, std::optional<double> 
                               "until the slowest one finished");
 }
 
+bool holdsItsName(const AnatomyPart &part, double width) {
+    return QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(part.name()) + 10 <= width;
+}
+
+/// The parts that a plot of so many pixels a second can't hold the names of. Waits are not among them: the key tells the line.
+QList<AnatomyPart> slivers(const QList<AnatomyPart> &parts, double pixelsPerS) {
+    QList<AnatomyPart> out;
+    for (const AnatomyPart &part : parts)
+        if (const double width = part.seconds * pixelsPerS;
+            !part.phase.isEmpty() && width >= seen && !holdsItsName(part, width))
+            out.append(part);
+    return out;
+}
+
 } // namespace
 
 AnatomyView::AnatomyView(const Theme &theme, QString name, QWidget *parent)
@@ -60,162 +70,243 @@ void AnatomyView::setRuns(const QList<AnatomyRun> &runs) {
     if (runs == m_runs)
         return;
     m_runs = runs;
+    arrange();
     updateGeometry();
     update();
 }
 
-bool AnatomyView::hasUnknown() const {
+/// Which rows there are, and which of them get room for names.
+void AnatomyView::arrange() {
+    m_rows.clear();
+    m_longestS = 0;
     for (const AnatomyRun &run : m_runs)
-        for (const core::DpDevice &device : run.anatomy.devices)
-            for (const core::DpStage &stage : run.anatomy.stages)
-                if (stage.everyDevice && !ownTime(device, stage))
-                    return true;
-    return false;
+        m_longestS = std::max(m_longestS, run.anatomy.stepS);
+    const double pixelsPerS = m_longestS > 0 ? referencePlot / m_longestS : 0;
+    QList<AnatomyPart> above; // named over the nearest band
+    for (qsizetype i = 0; i < m_runs.size(); ++i)
+        for (std::size_t device = 0; device < m_runs[i].anatomy.devices.size(); ++device) {
+            Row row{i, device, partsOf(m_runs[i], device), false};
+            const QList<AnatomyPart> narrow = slivers(row.parts, pixelsPerS);
+            const bool further = device > 0 || m_runs[i].name.isEmpty();
+            row.band = !narrow.isEmpty() && !(further && std::ranges::equal(narrow, above, [&](auto &a, auto &b) {
+                                                  return a.name() == b.name() &&
+                                                         std::abs(a.middleS() - b.middleS()) <= alike * m_longestS;
+                                              }));
+            if (row.band || !further)
+                above = narrow;
+            m_rows.append(std::move(row));
+        }
 }
 
-qsizetype AnatomyView::rowCount() const {
-    qsizetype rows = 0;
-    for (const AnatomyRun &run : m_runs)
-        rows += qsizetype(run.anatomy.devices.size());
-    return rows;
+bool AnatomyView::hasUnknown() const {
+    return std::ranges::any_of(m_runs, [](const AnatomyRun &run) {
+        return std::ranges::any_of(run.anatomy.devices, [&](const core::DpDevice &device) {
+            return std::ranges::any_of(run.anatomy.stages, [&](const core::DpStage &stage) {
+                return stage.everyDevice && !ownTime(device, stage);
+            });
+        });
+    });
+}
+
+int AnatomyView::heightFor(double rowHeight) const {
+    const auto bands = double(std::ranges::count(m_rows, true, &Row::band));
+    return BarRows::heightOf(std::max<qsizetype>(2, m_rows.size()), rowHeight) + int(bands * leaderBand);
 }
 
 QSize AnatomyView::sizeHint() const {
-    return {480, BarRows::heightOf(std::max<qsizetype>(2, rowCount()), 36)};
+    return {480, heightFor(usualAnatomyRow)};
 }
 
 QSize AnatomyView::minimumSizeHint() const {
-    return {240, BarRows::leastHeight(std::max<qsizetype>(3, rowCount()))};
+    return {240, heightFor(leastAnatomyRow)};
 }
 
-BarRows AnatomyView::layOut(const QRectF &area) const {
+AnatomyView::Layout AnatomyView::layOut(const QRectF &area) const {
     const QFontMetricsF bold(Theme::font(Type::Small, QFont::DemiBold)), small(Theme::font(Type::Small));
-    BarRows out;
-    double longest = 0;
-    for (const AnatomyRun &run : m_runs) {
+    Layout out;
+    for (const AnatomyRun &run : m_runs)
         for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i) {
-            out.nameWidth = std::max(out.nameWidth, bold.horizontalAdvance(run.name) + BarRows::gap +
-                                                        small.horizontalAdvance(deviceLabel(run, i)));
-            out.valueWidth = std::max(out.valueWidth, small.horizontalAdvance(shareText(run.anatomy.devices[i])));
+            out.bars.nameWidth = std::max(out.bars.nameWidth, bold.horizontalAdvance(run.name) + BarRows::gap +
+                                                                  small.horizontalAdvance(deviceLabel(run, i)));
+            out.bars.valueWidth =
+                std::max(out.bars.valueWidth, small.horizontalAdvance(shareText(run.anatomy.devices[i])));
         }
-        longest = std::max(longest, run.anatomy.stepS);
+    out.bars.nameWidth = std::min(out.bars.nameWidth, area.width() * 0.36);
+    out.bars.high = m_longestS > 0 ? m_longestS * 1e3 : 1;
+    const auto rows = double(std::max<qsizetype>(1, m_rows.size()));
+    const auto bands = double(std::ranges::count(m_rows, true, &Row::band));
+    const double room = area.height() - BarRows::axisHeight;
+    out.bandHeight = room >= rows * leastAnatomyRow + bands * leaderBand ? leaderBand : 0;
+    const QRectF all(area.left(), area.top(), area.width(), area.height() - bands * out.bandHeight);
+    out.bars.place(all, m_rows.size(), highestAnatomyRow, leastAnatomyRow);
+    double y = area.top();
+    for (const Row &row : m_rows) {
+        y += row.band ? out.bandHeight : 0;
+        out.tops.append(y);
+        y += out.bars.rowHeight;
     }
-    out.high = longest > 0 ? longest * 1e3 : 1;
-    out.place(area, rowCount(), 96);
+    out.bars.plot.setBottom(y);
     return out;
 }
 
-void AnatomyView::paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box,
-                             bool first, std::optional<double> ownS) const {
+QRectF AnatomyView::boxOf(const AnatomyPart &part, const BarRows &bars, double top) const {
+    const double left = bars.x(part.startS * 1e3);
+    return {left, top + 1, bars.x((part.startS + part.seconds) * 1e3) - left, bars.rowHeight - 3};
+}
+
+QList<LeaderLabel> AnatomyView::leadersOf(const Row &row, const BarRows &bars) const {
+    QList<LeaderLabel> out;
+    if (row.band)
+        for (const AnatomyPart &part : slivers(row.parts, bars.plot.width() / bars.high * 1e3))
+            out.append({bars.x(part.middleS() * 1e3), part.name(), part.seconds});
+    return out;
+}
+
+QStringList AnatomyView::namesAbove(qsizetype row, int width) const {
+    const BarRows bars = layOut(QRectF(0, 0, width, sizeHint().height())).bars;
+    QStringList out;
+    for (const LeaderLabel &label : placeLeaders(leadersOf(m_rows[row], bars), bars.plot.left(), bars.plot.right()))
+        out.append(label.text);
+    return out;
+}
+
+void AnatomyView::paintPart(QPainter *painter, const AnatomyRun &run, const AnatomyPart &part,
+                            const QRectF &box) const {
     const Palette &p = theme().palette();
-    if (stage.phase == "wait" || (!first && !stage.everyDevice)) { // idle: a hairline keeps the row readable
-        painter->setPen(QPen(p.border, 1));
-        painter->drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()));
+    painter->setFont(Theme::font(Type::Small));
+    if (part.phase.isEmpty()) {
+        painter->fillRect(QRectF(box.left(), box.center().y() - 0.5, box.width(), 1), mix(p.border, p.textMuted, 0.4));
+        if (!holdsItsName(part, box.width() - 24))
+            return;
+        const double width = QFontMetricsF(painter->font()).horizontalAdvance(part.name()) + 12;
+        painter->fillRect(QRectF(box.center().x() - width / 2, box.top(), width, box.height()), p.surface);
+        painter->setPen(p.textMuted);
+        painter->drawText(box, int(Qt::AlignCenter) | Qt::TextDontClip, part.name());
         return;
     }
-    if (ownS && stage.seconds > 0) { // own work, then the wait for the slowest
-        const double share = std::clamp(*ownS / stage.seconds, 0.0, 1.0);
-        const QRectF work(box.left(), box.top(), box.width() * share, box.height());
-        core::DpStage own = stage;
-        own.everyDevice = false; // as device 0's own stages are painted: known
-        paintStage(painter, run, own, work, true, {});
-        painter->setPen(QPen(p.border, 1));
-        painter->drawLine(QPointF(work.right(), box.center().y()), QPointF(box.right(), box.center().y()));
-        return;
-    }
-    const bool rest = stage.phase == "other", load = stage.phase == "load" || stage.phase == "h2d";
-    const QColor fill = rest                          ? mix(p.surface, p.textMuted, 0.16)
-                        : load                        ? mix(p.surface, run.color, 0.28)
-                        : communicates(stage.phase)   ? mix(p.surface, run.color, 0.14)
-                        : stage.everyDevice && !first ? mix(p.surface, run.color, 0.4)
-                                                      : mix(p.surface, run.color, 0.74);
-    painter->fillRect(box, fill);
-    if (communicates(stage.phase)) {
-        painter->fillRect(box, QBrush(mix(p.surface, run.color, 0.6), Qt::BDiagPattern));
-    }
-    if (!first) { // at most all of it: the slowest device decides how long it is
-        painter->setPen(QPen(run.color, 1, Qt::DashLine));
+    const QColor color = shadeOf(run.color, run.whose.name);
+    paintPhase(painter, box, part.phase, color, p);
+    if (part.atMost) { // at most all of it: the slowest device decides how long it is
+        painter->fillRect(box, mix(p.surface, color, 0.4));
+        painter->setPen(QPen(color, 1, Qt::DashLine));
         painter->setBrush(Qt::NoBrush);
         painter->drawRect(box.adjusted(0.5, 0.5, -1.5, -0.5));
     }
-    painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
-    const QString name = stageName(stage.phase) + (first ? QString() : QStringLiteral(" ?"));
-    const double width = QFontMetricsF(painter->font()).horizontalAdvance(name);
-    if (width + 10 > box.width())
-        return;
-    if (communicates(stage.phase))
-        painter->fillRect(QRectF(box.center().x() - width / 2 - 3, box.center().y() - 8, width + 6, 16), fill);
-    const QColor ink("#14171C"), paper("#FFFFFF");
-    painter->setPen(contrastRatio(fill, ink) > contrastRatio(fill, paper) ? ink : paper);
-    painter->drawText(box, Qt::AlignCenter, name);
+    const QString timed = part.name() + QStringLiteral("  ") + core::significant(part.seconds * 1e3);
+    if (QFontMetricsF(painter->font()).horizontalAdvance(timed) + 24 <= box.width())
+        paintPhaseName(painter, box, timed, part.phase, color, p);
+    else if (holdsItsName(part, box.width()))
+        paintPhaseName(painter, box, part.name(), part.phase, color, p);
 }
 
-void AnatomyView::paintDevice(QPainter *painter, const AnatomyRun &run, std::size_t device, const QRectF &row,
-                              const BarRows &rows) const {
+void AnatomyView::paintRow(QPainter *painter, const Row &row, double top, const BarRows &bars) const {
     const Palette &p = theme().palette();
+    const AnatomyRun &run = m_runs[row.run];
     const QFont bold = Theme::font(Type::Small, QFont::DemiBold), small = Theme::font(Type::Small);
-    if (device == 0) {
+    const double left = bars.plot.left() - BarRows::gap - bars.nameWidth;
+    const QRectF names(left, top, bars.nameWidth, bars.rowHeight);
+    const QString device = deviceLabel(run, row.device);
+    if (row.device == 0) {
+        const double room = bars.nameWidth - QFontMetricsF(small).horizontalAdvance(device) - BarRows::gap;
         painter->setFont(bold);
-        painter->setPen(p.text);
-        painter->drawText(QRectF(row.left(), row.top(), rows.nameWidth, row.height()), Qt::AlignVCenter | Qt::AlignLeft,
-                          run.name);
+        painter->setPen(shadeOf(p.text, run.whose.name));
+        painter->drawText(names, int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip,
+                          QFontMetricsF(bold).elidedText(run.name, Qt::ElideRight, room + 1));
     }
     painter->setFont(small);
     painter->setPen(p.textSecondary);
-    painter->drawText(QRectF(row.left(), row.top(), rows.nameWidth, row.height()), Qt::AlignVCenter | Qt::AlignRight,
-                      deviceLabel(run, device));
-    double x = rows.plot.left();
-    for (const core::DpStage &stage : run.anatomy.stages) {
-        const double width = stage.seconds * 1e3 / rows.high * rows.plot.width();
-        paintStage(painter, run, stage, QRectF(x, row.top() + 3, width, row.height() - 6), device == 0,
-                   ownTime(run.anatomy.devices[device], stage));
-        x += width;
-    }
+    painter->drawText(names, int(Qt::AlignVCenter | Qt::AlignRight) | Qt::TextDontClip, device);
+    for (const AnatomyPart &part : row.parts)
+        paintPart(painter, run, part, boxOf(part, bars, top));
     painter->setFont(small);
     painter->setPen(p.textSecondary);
-    painter->drawText(QRectF(rows.plot.right() + BarRows::gap, row.top(), rows.valueWidth + 2, row.height()),
-                      Qt::AlignVCenter | Qt::AlignLeft, shareText(run.anatomy.devices[device]));
+    painter->drawText(QRectF(bars.plot.right() + BarRows::gap, top, bars.valueWidth + 2, bars.rowHeight),
+                      int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip,
+                      shareText(run.anatomy.devices[row.device]));
+}
+
+/// The axis, and the key on the line of its title.
+void AnatomyView::paintFoot(QPainter *painter, const QRectF &area, const Layout &layout) const {
+    const Palette &p = theme().palette();
+    const QRectF plot = layout.bars.plot;
+    const QString title = tr("time within a step / ms");
+    const double titleWidth = QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(title) + 2;
+    const double keyLeft = area.right() - phaseKeyWidth();
+    const double titleLeft = std::min(plot.center().x() - titleWidth / 2, keyLeft - 2 * BarRows::gap - titleWidth);
+    paintAxisBelow(painter, p, plot, 0, layout.bars.high,
+                   niceTicks(0, layout.bars.high, std::clamp(int(plot.width() / 80), 2, 8), false), {});
+    painter->setFont(Theme::font(Type::Small));
+    painter->setPen(p.textMuted);
+    painter->drawText(QRectF(std::max(area.left(), titleLeft), plot.bottom() + 18, titleWidth, 16), Qt::AlignVCenter,
+                      title);
+    if (titleLeft >= area.left()) // else a picture too narrow for both
+        paintPhaseKey(painter, {keyLeft, plot.bottom() + 26}, p);
 }
 
 void AnatomyView::paintChart(QPainter *painter, const QRectF &area) {
-    const BarRows rows = layOut(area);
-    double y = rows.plot.top();
-    for (const AnatomyRun &run : m_runs)
-        for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i) {
-            paintDevice(painter, run, i, QRectF(area.left(), y, area.width(), rows.rowHeight), rows);
-            y += rows.rowHeight;
-        }
-    paintAxisBelow(painter, theme().palette(), rows.plot, 0, rows.high,
-                   niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 8), false),
-                   tr("time within a step / ms"));
+    const Palette &p = theme().palette();
+    const Layout layout = layOut(area);
+    const BarRows &bars = layout.bars;
+    painter->setPen(QPen(p.grid, 1));
+    for (const double at : niceTicks(0, bars.high, std::clamp(int(bars.plot.width() / 80), 2, 8), false).at)
+        if (bars.x(at) <= bars.plot.right())
+            painter->drawLine(QPointF(bars.x(at), bars.plot.top()), QPointF(bars.x(at), bars.plot.bottom()));
+    for (qsizetype i = 0; i < m_rows.size(); ++i) {
+        const Row &row = m_rows[i];
+        const double top = layout.tops[i];
+        paintRow(painter, row, top, bars);
+        if (!row.band || layout.bandHeight <= 0)
+            continue;
+        const QRectF band(bars.plot.left(), top - layout.bandHeight, bars.plot.width(), layout.bandHeight);
+        paintLeaders(painter, leadersOf(row, bars), band, top + 1, p);
+        if (m_runs[row.run].name.isEmpty() || row.device > 0)
+            continue;
+        painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
+        painter->setPen(p.text);
+        painter->drawText(QRectF(bars.plot.right() + BarRows::gap, band.top(), bars.valueWidth + 2, band.height()),
+                          int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip, totalText(m_runs[row.run]));
+    }
+    paintFoot(painter, area, layout);
+}
+
+QString AnatomyView::hintOf(const Row &row, double ms) const {
+    const AnatomyRun &run = m_runs[row.run];
+    const core::DpDevice &device = run.anatomy.devices[row.device];
+    QString out = QStringLiteral("<b>%1 %2</b> · %3 · %4")
+                      .arg(run.name.toHtmlEscaped(), deviceLabel(run, row.device), totalText(run), shareText(device));
+    if (row.device > 0 && device.ownS.empty())
+        out +=
+            tr("<br>has work in at most %1 of a step").arg(core::percent(run.anatomy.parallelS / run.anatomy.stepS, 0));
+    double startMs = 0;
+    for (const core::DpStage &stage : run.anatomy.stages) {
+        const double endMs = startMs + stage.seconds * 1e3;
+        if (ms >= startMs && ms < endMs)
+            out += QStringLiteral("<br><b>%1</b> %2 ms (%3): %4")
+                       .arg(phaseName(QString::fromStdString(stage.phase)), core::significant(stage.seconds * 1e3),
+                            core::percent(stage.seconds / run.anatomy.stepS, 0),
+                            meaningOf(stage, row.device == 0, ownTime(device, stage)));
+        startMs = endMs;
+    }
+    return out;
+}
+
+const AnatomyView::Row *AnatomyView::rowAt(const QPointF &position, const Layout &layout) const {
+    for (qsizetype i = 0; i < m_rows.size(); ++i)
+        if (position.y() >= layout.tops[i] && position.y() < layout.tops[i] + layout.bars.rowHeight)
+            return &m_rows[i];
+    return nullptr;
 }
 
 QString AnatomyView::hint(const QPointF &position) const {
-    const BarRows rows = layOut(rect());
-    double y = rows.plot.top();
-    for (const AnatomyRun &run : m_runs)
-        for (std::size_t i = 0; i < run.anatomy.devices.size(); ++i, y += rows.rowHeight) {
-            if (position.y() < y || position.y() >= y + rows.rowHeight)
-                continue;
-            const core::DpDevice &device = run.anatomy.devices[i];
-            QString out = QStringLiteral("<b>%1 %2</b> · %3")
-                              .arg(run.name.toHtmlEscaped(), deviceLabel(run, i), shareText(device));
-            if (i > 0 && device.ownS.empty())
-                out += tr("<br>has work in at most %1 of a step")
-                           .arg(core::percent(run.anatomy.parallelS / run.anatomy.stepS, 0));
-            double x = rows.plot.left();
-            for (const core::DpStage &stage : run.anatomy.stages) {
-                const double width = stage.seconds * 1e3 / rows.high * rows.plot.width();
-                if (position.x() >= x && position.x() < x + width)
-                    out += QStringLiteral("<br><b>%1</b> %2 ms (%3): %4")
-                               .arg(stageName(stage.phase), core::significant(stage.seconds * 1e3),
-                                    core::percent(stage.seconds / run.anatomy.stepS, 0),
-                                    meaningOf(stage, i == 0, ownTime(device, stage)));
-                x += width;
-            }
-            return out;
-        }
-    return {};
+    const Layout layout = layOut(rect());
+    const Row *row = rowAt(position, layout);
+    const QRectF &plot = layout.bars.plot;
+    return row ? hintOf(*row, (position.x() - plot.left()) / plot.width() * layout.bars.high) : QString();
+}
+
+RunHighlight::Run AnatomyView::runAt(const QPointF &position) const {
+    const Row *row = rowAt(position, layOut(rect()));
+    return row ? m_runs[row->run].whose : RunHighlight::Run();
 }
 
 QString AnatomyView::chartData() const {

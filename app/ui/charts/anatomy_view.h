@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <QColor>
 #include <QList>
-#include <QString>
+#include <QStringList>
 
-#include <optional>
-
-#include "analysis/causes/dp_anatomy.h"
+#include "app/ui/charts/anatomy_parts.h"
 #include "app/ui/charts/bar_rows.h"
+#include "app/ui/charts/leader_labels.h"
 #include "app/ui/charts/painted_chart.h"
 
 namespace lockstep::ui {
 
-/// A data parallel run and where its step goes.
-struct AnatomyRun {
-    QString name; ///< "DP ×2"
-    QColor color;
-    core::DpAnatomy anatomy;
-    bool operator==(const AnatomyRun &) const = default;
-};
-
-/// A data parallel step drawn as it happens: a row a device, the stages from left to right on one scale of time. Device 0
-/// does them all; the others work in the parallel ones alone. There each device's bar is its own time, and the line behind
-/// it its wait for the slowest; where no frame tells its own time, the stretch is outlined with a question mark.
+/// Steps of data parallel runs as they happen, all on one scale of time that begins with the step: a row a device, its stages
+/// from left to right. Device 0 of DP does them all, the others work in the parallel ones alone; a rank of DDP does a whole
+/// step. Each device's bar is its own time, and the line behind it its wait; where no frame tells its own time, the stretch
+/// is outlined with a question mark. Every part is named: within it, or above its row with a line down to it.
 class AnatomyView : public PaintedChart {
     Q_OBJECT
 public:
@@ -31,6 +22,9 @@ public:
     [[nodiscard]] const QList<AnatomyRun> &runs() const { return m_runs; }
     /// Whether some device's own time is not known.
     [[nodiscard]] bool hasUnknown() const;
+    /// The names above a row in a picture of that width, in order of their places. Empty: all of its parts hold their own, or the
+    /// row above has the same ones at the same places.
+    [[nodiscard]] QStringList namesAbove(qsizetype row, int width) const;
 
     [[nodiscard]] QString chartData() const override;
     [[nodiscard]] QSize sizeHint() const override;
@@ -38,18 +32,36 @@ public:
 
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
-    [[nodiscard]] bool isEmpty() const override { return m_runs.isEmpty(); }
+    [[nodiscard]] bool isEmpty() const override { return m_rows.isEmpty(); }
     [[nodiscard]] QString hint(const QPointF &position) const override;
+    [[nodiscard]] RunHighlight::Run runAt(const QPointF &position) const override;
 
 private:
-    [[nodiscard]] qsizetype rowCount() const;
-    [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< milliseconds
-    void paintDevice(QPainter *painter, const AnatomyRun &run, std::size_t device, const QRectF &row,
-                     const BarRows &rows) const;
-    void paintStage(QPainter *painter, const AnatomyRun &run, const core::DpStage &stage, const QRectF &box, bool first,
-                    std::optional<double> ownS) const;
+    struct Row {
+        qsizetype run = 0;
+        std::size_t device = 0;
+        QList<AnatomyPart> parts;
+        bool band = false; ///< room for names above it
+    };
+    struct Layout {
+        BarRows bars;          ///< milliseconds; rows are not evenly spread, but as `tops` says
+        QList<double> tops;    ///< of each row, under its band
+        double bandHeight = 0; ///< 0: no room for names
+    };
+    void arrange();
+    [[nodiscard]] int heightFor(double rowHeight) const;
+    [[nodiscard]] Layout layOut(const QRectF &area) const;
+    [[nodiscard]] QList<LeaderLabel> leadersOf(const Row &row, const BarRows &bars) const;
+    [[nodiscard]] QRectF boxOf(const AnatomyPart &part, const BarRows &bars, double top) const;
+    void paintRow(QPainter *painter, const Row &row, double top, const BarRows &bars) const;
+    void paintPart(QPainter *painter, const AnatomyRun &run, const AnatomyPart &part, const QRectF &box) const;
+    void paintFoot(QPainter *painter, const QRectF &area, const Layout &layout) const;
+    [[nodiscard]] const Row *rowAt(const QPointF &position, const Layout &layout) const;
+    [[nodiscard]] QString hintOf(const Row &row, double ms) const;
 
     QList<AnatomyRun> m_runs;
+    QList<Row> m_rows;
+    double m_longestS = 0;
 };
 
 } // namespace lockstep::ui

@@ -9,12 +9,14 @@
 #include <QGraphicsLayout>
 #include <QHelpEvent>
 #include <QHorizontalStackedBarSeries>
+#include <QMouseEvent>
 #include <QToolTip>
 
 #include <algorithm>
 #include <cmath>
 
 #include "app/ui/charts/chart_menu.h"
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
@@ -124,12 +126,9 @@ void BarChart::rebuild() {
         auto *set = new QBarSet(bar.name);
         for (qsizetype row = count - 1; row >= 0; --row)
             set->append(row == i ? bar.value.value_or(0) : 0);
-        set->setBrush(bar.outlined ? QBrush(Qt::transparent) : QBrush(bar.color));
-        QPen pen(bar.outlined ? bar.color : QColor(Qt::transparent), bar.outlined ? 1.5 : 0);
-        pen.setStyle(bar.outlined ? Qt::DotLine : Qt::NoPen);
-        set->setPen(pen);
         m_series->append(set);
     }
+    shade();
     m_rows->append(rows);
     chart()->setMargins(QMargins(int(nameWidth()) + 4, 4, int(valueWidth) + 16, 0));
     const bool empty = high <= 0;
@@ -144,6 +143,44 @@ void BarChart::rebuild() {
     m_values->setVisible(!m_bars.isEmpty());
     m_rows->setVisible(!m_bars.isEmpty());
     viewport()->update();
+}
+
+void BarChart::shade() {
+    const QList<QBarSet *> sets = m_series->barSets();
+    for (qsizetype i = 0; i < sets.size(); ++i) {
+        const BarData &bar = m_bars[i];
+        const bool pales = m_highlight && m_highlight->pales(bar.whose.name);
+        const QColor color = pales ? paled(bar.color, m_theme.palette()) : bar.color;
+        sets[i]->setBrush(bar.outlined ? QBrush(Qt::transparent) : QBrush(color));
+        QPen pen(bar.outlined ? color : QColor(Qt::transparent), bar.outlined ? 1.5 : 0);
+        pen.setStyle(bar.outlined ? Qt::DotLine : Qt::NoPen);
+        sets[i]->setPen(pen);
+    }
+}
+
+void BarChart::follow(RunHighlight &highlight) {
+    m_highlight = &highlight;
+    setMouseTracking(true);
+    viewport()->setMouseTracking(true);
+    connect(&highlight, &RunHighlight::changed, this, &BarChart::shade);
+}
+
+qsizetype BarChart::rowAt(double y) const {
+    const QRectF area = chart()->plotArea();
+    const double row = std::floor((y - area.top()) / std::max(1.0, area.height()) * double(m_bars.size()));
+    return row >= 0 && row < double(m_bars.size()) ? qsizetype(row) : -1;
+}
+
+void BarChart::mouseMoveEvent(QMouseEvent *event) {
+    if (const qsizetype row = rowAt(event->position().y()); m_highlight)
+        m_highlight->point(row < 0 ? RunHighlight::Run() : m_bars[row].whose);
+    QChartView::mouseMoveEvent(event);
+}
+
+void BarChart::leaveEvent(QEvent *event) {
+    if (m_highlight)
+        m_highlight->clear();
+    QChartView::leaveEvent(event);
 }
 
 double BarChart::rowCentre(qsizetype row) const {
@@ -169,15 +206,14 @@ void BarChart::drawForeground(QPainter *painter, const QRectF &) {
     }
     const QFont names = Theme::font(Type::Small, QFont::DemiBold),
                 values = Theme::figures(Type::Small, QFont::DemiBold);
-    const QFontMetricsF metrics(names);
     const double left = nameWidth();
     for (qsizetype i = 0; i < m_bars.size(); ++i) {
         const BarData &bar = m_bars[i];
         const double y = rowCentre(i);
         painter->setFont(names);
         painter->setPen(bar.outlined ? p.textSecondary : p.text);
-        painter->drawText(QRectF(0, y - 10, left, 20), Qt::AlignVCenter | Qt::AlignLeft,
-                          metrics.elidedText(bar.name, Qt::ElideMiddle, left));
+        const double height = std::clamp(area.height() / double(m_bars.size()), 16.0, 2 * nameLine);
+        paintName(painter, {0, y - height / 2, left, height}, bar.name);
         double end = area.left() + bar.value.value_or(0) / m_high * area.width();
         if (bar.value && bar.low && bar.high)
             end = std::max(end, drawWhisker(painter, *bar.low, *bar.high, y));
@@ -212,9 +248,7 @@ bool BarChart::viewportEvent(QEvent *event) {
     if (event->type() != QEvent::ToolTip)
         return QChartView::viewportEvent(event);
     const auto *help = static_cast<QHelpEvent *>(event);
-    const QRectF area = chart()->plotArea();
-    const auto row = qsizetype((help->pos().y() - area.top()) / area.height() * double(m_bars.size()));
-    if (help->pos().y() >= area.top() && row >= 0 && row < m_bars.size())
+    if (const qsizetype row = rowAt(help->pos().y()); row >= 0)
         QToolTip::showText(help->globalPos(), hintOf(row), this);
     else
         QToolTip::hideText();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/ui/charts/chart_source.h"
+#include "app/ui/charts/run_highlight.h"
 
 class QBarCategoryAxis;
 class QCategoryAxis;
@@ -22,6 +23,7 @@ struct BarData {
     QString text;                ///< at the bar's end: "1.74×"
     QString hint;
     std::optional<double> low = {}, high = {}; ///< its 95 % interval, drawn as a whisker when both are known
+    RunHighlight::Run whose = {};              ///< of no run: a published figure
     bool operator==(const BarData &) const = default;
 };
 
@@ -38,6 +40,8 @@ public:
     void setEmptyText(const QString &text);
     void setBars(const QList<BarData> &bars);
     [[nodiscard]] const QList<BarData> &bars() const { return m_bars; }
+    /// Points at the run whose bar is under the pointer, and pales the others while one is pointed at.
+    void follow(RunHighlight &highlight);
     /// What the pointer is told over a row: the whole name, its value, its interval, and what else there is to say.
     [[nodiscard]] QString hintOf(qsizetype row) const;
 
@@ -52,12 +56,16 @@ public:
 protected:
     void resizeEvent(QResizeEvent *event) override;
     void drawForeground(QPainter *painter, const QRectF &rect) override;
+    void mouseMoveEvent(QMouseEvent *event) override;
+    void leaveEvent(QEvent *event) override;
     bool viewportEvent(QEvent *event) override;
 
 private:
     void restyle();
     void rebuild();
+    void shade(); ///< the bars' colours, by what is pointed at
     [[nodiscard]] double rowCentre(qsizetype row) const;
+    [[nodiscard]] qsizetype rowAt(double y) const; ///< -1: none
     [[nodiscard]] double nameWidth() const;
     double drawWhisker(QPainter *painter, double low, double high, double y); ///< returns where it ends
 
@@ -68,6 +76,7 @@ private:
     QCategoryAxis *m_values;
     QList<BarData> m_bars;
     std::optional<double> m_mark;
+    RunHighlight *m_highlight = nullptr;
     double m_high = 1;
 };
 

@@ -15,14 +15,15 @@ struct Ticks;
 /// one horizontal axis whose labels and title stand below the last row.
 struct BarRows {
     static constexpr double axisHeight = 34, gap = 8, leastRow = 18;
+    static constexpr double longName = 110; ///< px: a wider name of a run with one row gets room for two lines
 
     double nameWidth = 0, valueWidth = 0; ///< what the texts take, set before place()
     double low = 0, high = 1;             ///< ends of the axis, in its unit
     double rowHeight = 0;
     QRectF plot; ///< of all rows
 
-    /// Shares the area out. Rows are never less than `leastRow` high: a picture asks for leastHeight() at least.
-    void place(const QRectF &area, qsizetype count, double highestRow);
+    /// Shares the area out. Rows are never less than `lowestRow` high: a picture asks for leastHeight() at least.
+    void place(const QRectF &area, qsizetype count, double highestRow, double lowestRow = leastRow);
     [[nodiscard]] double x(double value) const { return plot.left() + (value - low) / (high - low) * plot.width(); }
     [[nodiscard]] double y(qsizetype row) const { return plot.top() + double(row) * rowHeight; }
     /// -1 where there is none.

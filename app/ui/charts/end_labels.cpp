@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr double rowHeight = 16, swatch = 14, gap = 6;
+constexpr double rowHeight = 16, twoLines = 28, swatch = 14, gap = 6;
+constexpr double overhang = 6; ///< px that labels may stand above and below the plot
 
 struct Columns {
     double name = 0, value = 0;
@@ -28,21 +30,19 @@ Columns columnsOf(const QList<EndLabel> &labels) {
     return out;
 }
 
-void paintRow(QPainter *painter, const EndLabel &label, const Columns &columns, double x, double y,
+void paintRow(QPainter *painter, const EndLabel &label, const Columns &columns, const QRectF &row,
               const Palette &palette) {
-    QPen pen(label.color, 2, label.style);
-    painter->setPen(pen);
-    painter->drawLine(QPointF(x, y), QPointF(x + swatch, y));
+    const double middle = row.center().y();
+    painter->setPen(QPen(label.color, 2, label.style));
+    painter->drawLine(QPointF(row.left(), middle), QPointF(row.left() + swatch, middle));
     painter->setPen(palette.textSecondary);
     painter->setFont(Theme::font(Type::Small));
-    x += swatch + gap;
-    painter->drawText(QRectF(x, y - rowHeight / 2, columns.name + 2, rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                      label.name);
+    const double left = row.left() + swatch + gap;
+    paintName(painter, QRectF(left, row.top(), columns.name, row.height()), label.name);
     painter->setPen(palette.text);
     painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
-    x += columns.name + gap;
-    painter->drawText(QRectF(x, y - rowHeight / 2, columns.value + 2, rowHeight), Qt::AlignVCenter | Qt::AlignRight,
-                      label.value);
+    painter->drawText(QRectF(left + columns.name + gap, row.top(), columns.value + 2, row.height()),
+                      int(Qt::AlignVCenter | Qt::AlignRight) | Qt::TextDontClip, label.value);
 }
 
 double rowWidth(const Columns &columns) {
@@ -73,37 +73,23 @@ double endLabelsWidth(const QList<EndLabel> &labels) {
     return rowWidth(columnsOf(labels)) + gap;
 }
 
-void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRectF &plot, const Palette &palette) {
+qsizetype endLabelsRoom(double plotHeight) {
+    return qsizetype((plotHeight + 2 * overhang) / rowHeight);
+}
+
+void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRectF &plot, double width,
+                    const Palette &palette) {
+    Columns columns = columnsOf(labels);
+    const double room = width - gap - (rowWidth(columns) - columns.name);
+    const bool two = room < columns.name && double(labels.size()) * twoLines <= plot.height() + 2 * overhang;
+    columns.name = std::clamp(columns.name, 0.0, std::max(0.0, room));
+    const double height = two ? twoLines : rowHeight;
     QList<double> wanted;
     for (const EndLabel &label : labels)
         wanted.append(label.y);
-    const QList<double> rows = spreadLabels(wanted, rowHeight, plot.top() - 6, plot.bottom() + 6);
-    const Columns columns = columnsOf(labels);
+    const QList<double> rows = spreadLabels(wanted, height, plot.top() - overhang, plot.bottom() + overhang);
     for (qsizetype i = 0; i < labels.size(); ++i)
-        paintRow(painter, labels[i], columns, plot.right() + gap, rows[i], palette);
-}
-
-void paintReadout(QPainter *painter, const QString &head, const QList<EndLabel> &rows, double x, const QRectF &plot,
-                  const Palette &palette) {
-    const Columns columns = columnsOf(rows);
-    const QFontMetricsF metrics(Theme::font(Type::Small));
-    const double width = std::max(rowWidth(columns), metrics.horizontalAdvance(head)) + 16;
-    const double height = (double(rows.size()) + 1) * rowHeight + 12;
-    // Right of the crosshair, else left of it; over the axis where neither has the room, but never cut off.
-    const double left = x + 12 + width < plot.right() ? x + 12 : std::max(2.0, x - 12 - width);
-    const QRectF box(left, plot.top() + 4, width, height);
-    painter->setPen(QPen(palette.border, 1));
-    painter->setBrush(palette.surface);
-    painter->drawRoundedRect(box, 6, 6);
-    painter->setFont(Theme::font(Type::Small));
-    painter->setPen(palette.textMuted);
-    painter->drawText(QRectF(box.left() + 8, box.top() + 6, width - 16, rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                      head);
-    double y = box.top() + 6 + rowHeight * 1.5;
-    for (const EndLabel &row : rows) {
-        paintRow(painter, row, columns, box.left() + 8, y, palette);
-        y += rowHeight;
-    }
+        paintRow(painter, labels[i], columns, {plot.right() + gap, rows[i] - height / 2, width, height}, palette);
 }
 
 } // namespace lockstep::ui

@@ -22,10 +22,10 @@ struct EndLabel {
 [[nodiscard]] QList<double> spreadLabels(const QList<double> &wanted, double height, double top, double bottom);
 
 [[nodiscard]] double endLabelsWidth(const QList<EndLabel> &labels);
-/// Right of `plot`.
-void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRectF &plot, const Palette &palette);
-/// A small box beside the crosshair at `x` with one row a line.
-void paintReadout(QPainter *painter, const QString &head, const QList<EndLabel> &rows, double x, const QRectF &plot,
-                  const Palette &palette);
+/// How many labels a plot of that height has room for.
+[[nodiscard]] qsizetype endLabelsRoom(double plotHeight);
+/// Right of `plot`, in so many pixels; a longer name takes two lines where all have room for that.
+void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRectF &plot, double width,
+                    const Palette &palette);
 
 } // namespace lockstep::ui

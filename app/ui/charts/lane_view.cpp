@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "app/ui/charts/bar_rows.h"
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 
@@ -17,6 +18,7 @@ namespace lockstep::ui {
 namespace {
 constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
+constexpr double headHeight = 16;  ///< of the line that says what the figures are
 constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
 /// The sample nearest to a time, when there is one within the reach of a gap.
@@ -58,7 +60,6 @@ QList<double> columnMeans(const QList<QPointF> &samples, double from, double to,
 }
 
 LaneView::LaneView(const Theme &theme, QString name, QWidget *parent) : PaintedChart(theme, std::move(name), parent) {
-    setMinimumHeight(96);
     setMouseTracking(true);
 }
 
@@ -136,6 +137,7 @@ void LaneView::mouseMoveEvent(QMouseEvent *event) {
         Q_EMIT crosshairMoved(lane->runId, timeAt(event->position().x()));
     else if (!m_crosshair.isEmpty())
         Q_EMIT crosshairLeft();
+    PaintedChart::mouseMoveEvent(event);
 }
 
 void LaneView::mouseReleaseEvent(QMouseEvent *event) {
@@ -166,7 +168,7 @@ void LaneView::keyPressEvent(QKeyEvent *event) {
 void LaneView::leaveEvent(QEvent *event) {
     if (!m_crosshair.isEmpty())
         Q_EMIT crosshairLeft();
-    QWidget::leaveEvent(event);
+    PaintedChart::leaveEvent(event);
 }
 
 void LaneView::setLanes(const QList<Lane> &lanes, double fromS, double toS, const QString &axisTitle) {
@@ -174,39 +176,74 @@ void LaneView::setLanes(const QList<Lane> &lanes, double fromS, double toS, cons
         toS = fromS + 1;
     if (lanes == m_lanes && fromS == m_from && toS == m_to && axisTitle == m_axisTitle)
         return;
-    const bool resized = lanes.size() != m_lanes.size();
+    const QSize least = minimumSizeHint();
     m_lanes = lanes;
     m_from = fromS;
     m_to = toS;
     m_axisTitle = axisTitle;
-    if (resized)
+    if (least != minimumSizeHint())
         updateGeometry();
     update();
 }
 
 QSize LaneView::sizeHint() const {
-    return {480, BarRows::heightOf(std::max<qsizetype>(3, m_lanes.size()), 30)};
+    return {480, BarRows::heightOf(std::max<qsizetype>(3, m_lanes.size()), 30) + int(headHeight)};
 }
 
 QSize LaneView::minimumSizeHint() const {
-    return {240, BarRows::heightOf(std::max<qsizetype>(4, m_lanes.size()), leastHeight)};
+    return {240, BarRows::heightOf(std::max<qsizetype>(4, m_lanes.size()), leastLane()) + int(headHeight)};
+}
+
+/// A run with a single lane has a long name on two lines there.
+double LaneView::leastLane() const {
+    const QFontMetricsF metrics(Theme::font(Type::Small, QFont::DemiBold));
+    for (qsizetype i = 0; i < m_lanes.size(); ++i) {
+        const auto isRun = [&](qsizetype at) {
+            return at >= 0 && at < m_lanes.size() && m_lanes[at].run == m_lanes[i].run;
+        };
+        if (!isRun(i - 1) && !isRun(i + 1) && metrics.horizontalAdvance(m_lanes[i].run) > BarRows::longName)
+            return 2 * nameLine;
+    }
+    return leastHeight;
+}
+
+QList<LaneView::Column> LaneView::figureColumns() const {
+    QList<Column> out{{m_crosshair.isEmpty() ? tr("mean") : tr("here"), &Lane::value}, {tr("idle"), &Lane::idle}};
+    if (std::ranges::any_of(m_lanes, [](const Lane &lane) { return !lane.others.isEmpty(); }))
+        out.append({tr("others"), &Lane::others});
+    const QFontMetricsF small(Theme::font(Type::Small)), figures(Theme::figures(Type::Small, QFont::DemiBold));
+    for (Column &column : out) {
+        column.width =
+            std::max(small.horizontalAdvance(column.head), figures.horizontalAdvance(QStringLiteral("100 %")));
+        for (const Lane &lane : m_lanes)
+            column.width =
+                std::max(column.width,
+                         figures.horizontalAdvance(column.text == &Lane::value ? valueOf(lane) : lane.*column.text));
+        column.width += 2;
+    }
+    return out;
 }
 
 LaneView::Columns LaneView::layOut(const QRectF &area) const {
     const QFontMetricsF small(Theme::font(Type::Small)), bold(Theme::font(Type::Small, QFont::DemiBold));
-    Columns out{};
+    Columns out;
     for (const Lane &lane : m_lanes) {
         out.runWidth = std::max(out.runWidth, bold.horizontalAdvance(lane.run));
         out.deviceWidth = std::max(out.deviceWidth, small.horizontalAdvance(lane.device));
-        out.valueWidth = std::max(out.valueWidth, bold.horizontalAdvance(valueOf(lane)));
     }
     out.runWidth = std::min(out.runWidth + 2, area.width() * 0.25);
     out.deviceWidth = std::min(out.deviceWidth + 2, area.width() * 0.2);
-    out.valueWidth = std::max(out.valueWidth, bold.horizontalAdvance(QStringLiteral("100 %"))) + 2;
+    out.figures = figureColumns();
+    double right = area.right();
+    for (auto column = out.figures.rbegin(); column != out.figures.rend(); ++column) {
+        column->left = right - column->width;
+        right = column->left - BarRows::gap;
+    }
     const double count = double(std::max<qsizetype>(1, m_lanes.size()));
-    out.laneHeight = std::max((area.height() - axisHeight) / count, leastHeight); // lanes share all the room
+    // Lanes share all the room.
+    out.laneHeight = std::max((area.height() - axisHeight - headHeight) / count, leastHeight);
     const double left = area.left() + out.runWidth + BarRows::gap + out.deviceWidth + BarRows::gap;
-    out.strip = QRectF(left, area.top(), area.right() - out.valueWidth - BarRows::gap - left, out.laneHeight * count);
+    out.strip = QRectF(left, area.top() + headHeight, std::max(20.0, right - left), out.laneHeight * count);
     return out;
 }
 
@@ -222,7 +259,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
             QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * BarRows::gap));
         return;
     }
-    const QColor color = lane.unheard.isEmpty() ? lane.color : p.textMuted;
+    const QColor color = shadeOf(lane.unheard.isEmpty() ? lane.color : p.textMuted, lane.run);
     const int columns = std::max(1, int(strip.width() / 2));
     const QList<double> means = columnMeans(lane.samples, m_from, m_to, columns, reachS);
     const double width = strip.width() / columns;
@@ -293,42 +330,68 @@ void LaneView::paintMarks(QPainter *painter, const Columns &columns) const {
     }
 }
 
-void LaneView::paintChart(QPainter *painter, const QRectF &area) {
+/// A run's name stands once, over all of its lanes' height.
+void LaneView::paintNames(QPainter *painter, const QRectF &area, const Columns &columns) const {
     const Palette &p = theme().palette();
-    const Columns columns = layOut(area);
-    const QFont small = Theme::font(Type::Small), bold = Theme::font(Type::Small, QFont::DemiBold);
-    QString before;
     for (qsizetype i = 0; i < m_lanes.size(); ++i) {
         const Lane &lane = m_lanes[i];
         const double y = columns.strip.top() + double(i) * columns.laneHeight;
-        const bool first = lane.run != before;
-        if (first) {
-            painter->setFont(bold);
-            painter->setPen(p.text);
-            painter->drawText(QRectF(area.left(), y, columns.runWidth, columns.laneHeight),
-                              Qt::AlignVCenter | Qt::AlignLeft,
-                              QFontMetricsF(bold).elidedText(lane.run, Qt::ElideMiddle, columns.runWidth));
+        if (i == 0 || lane.run != m_lanes[i - 1].run) {
+            const auto end = std::find_if(m_lanes.begin() + i, m_lanes.end(),
+                                          [&](const Lane &other) { return other.run != lane.run; });
+            const double height = double(end - m_lanes.begin() - i) * columns.laneHeight;
+            painter->setFont(Theme::font(Type::Small, QFont::DemiBold));
+            painter->setPen(shadeOf(p.text, lane.run));
+            // One line stands beside the first lane.
+            const bool two = QFontMetricsF(painter->font()).horizontalAdvance(lane.run) > columns.runWidth;
+            paintName(painter, {area.left(), y, columns.runWidth, two ? height : columns.laneHeight}, lane.run);
         }
-        before = lane.run;
-        painter->setFont(small);
-        painter->setPen(p.textSecondary);
+        painter->setFont(Theme::font(Type::Small));
+        painter->setPen(shadeOf(p.textSecondary, lane.run));
         painter->drawText(
             QRectF(area.left() + columns.runWidth + BarRows::gap, y, columns.deviceWidth, columns.laneHeight),
             Qt::AlignVCenter | Qt::AlignLeft,
-            QFontMetricsF(small).elidedText(lane.device, Qt::ElideMiddle, columns.deviceWidth));
-        paintLane(painter, lane,
-                  QRectF(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap));
-        paintCrosshair(
-            painter, lane,
-            QRectF(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap));
-        painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
-        painter->setPen(m_crosshair.contains(lane.runId) ? p.textSecondary : p.text);
-        painter->drawText(QRectF(columns.strip.right() + BarRows::gap, y, columns.valueWidth, columns.laneHeight),
-                          Qt::AlignVCenter | Qt::AlignRight, valueOf(lane));
+            QFontMetricsF(painter->font()).elidedText(lane.device, Qt::ElideMiddle, columns.deviceWidth));
     }
+}
+
+void LaneView::paintFigures(QPainter *painter, const Columns &columns) const {
+    const Palette &p = theme().palette();
+    for (const Column &column : columns.figures) {
+        painter->setFont(Theme::font(Type::Small));
+        painter->setPen(p.textMuted);
+        painter->drawText(QRectF(column.left, columns.strip.top() - headHeight, column.width, headHeight),
+                          Qt::AlignVCenter | Qt::AlignRight, column.head);
+        const bool main = column.text == &Lane::value;
+        painter->setFont(Theme::figures(Type::Small, main ? QFont::DemiBold : QFont::Normal));
+        for (qsizetype i = 0; i < m_lanes.size(); ++i) {
+            const Lane &lane = m_lanes[i];
+            const double y = columns.strip.top() + double(i) * columns.laneHeight;
+            painter->setPen(shadeOf(main && !m_crosshair.contains(lane.runId) ? p.text : p.textSecondary, lane.run));
+            painter->drawText(QRectF(column.left, y, column.width, columns.laneHeight),
+                              Qt::AlignVCenter | Qt::AlignRight, main ? valueOf(lane) : lane.*column.text);
+        }
+    }
+}
+
+void LaneView::paintChart(QPainter *painter, const QRectF &area) {
+    const Columns columns = layOut(area);
+    paintNames(painter, area, columns);
+    for (qsizetype i = 0; i < m_lanes.size(); ++i) {
+        const double y = columns.strip.top() + double(i) * columns.laneHeight;
+        const QRectF strip(columns.strip.left(), y + laneGap / 2, columns.strip.width(), columns.laneHeight - laneGap);
+        paintLane(painter, m_lanes[i], strip);
+        paintCrosshair(painter, m_lanes[i], strip);
+    }
+    paintFigures(painter, columns);
     paintMarks(painter, columns);
-    paintAxisBelow(painter, p, columns.strip, m_from, m_to,
+    paintAxisBelow(painter, theme().palette(), columns.strip, m_from, m_to,
                    niceTicks(m_from, m_to, std::clamp(int(columns.strip.width() / 90), 2, 8), false), m_axisTitle);
+}
+
+RunHighlight::Run LaneView::runAt(const QPointF &position) const {
+    const Lane *lane = laneAt(position.y());
+    return lane ? RunHighlight::Run{lane->runId, lane->run} : RunHighlight::Run();
 }
 
 QString LaneView::hint(const QPointF &position) const {

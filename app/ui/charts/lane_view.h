@@ -20,16 +20,19 @@ struct Lane {
     QString device; ///< "cpu:0"
     QColor color;
     QList<QPointF> samples; ///< x: seconds on the shared axis, y: in the metric's unit; sorted by x
-    QString value = {};     ///< at the lane's end: "96 %", "-" when unknown
-    QString unknown = {};   ///< in the lane while it has no sample: why
-    QString hint = {};      ///< tooltip
+    QString value = {};     ///< at the lane's end, its mean: "96 %", "-" when unknown
+    QString idle = {};      ///< beside it, the share of the time in which the device did nothing
+    QString others = {};  ///< beside that, what other programs took while its run went on; empty: nothing worth a word
+    QString unknown = {}; ///< in the lane while it has no sample: why
+    QString hint = {};    ///< tooltip
     QString unheard =
         {}; ///< why nothing is known of it now: its past is greyed, and this stands where the present would
     bool operator==(const Lane &) const = default;
 };
 
 /// Many devices as lanes under each other on one time axis and one scale: a heat strip (how busy, by depth of the method's
-/// colour) with the line on it (mean of each pixel column). What happened to a run is marked through all its lanes, with
+/// colour) with the line on it (mean of each pixel column); at its end, under a head, its mean, how much of the time it was
+/// idle, and what others took. What happened to a run is marked through all its lanes, with
 /// the sign at the foot of its last one. Left, Right and Escape move the crosshair.
 class LaneView : public PaintedChart {
     Q_OBJECT
@@ -69,12 +72,23 @@ protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
     [[nodiscard]] bool isEmpty() const override { return m_lanes.isEmpty(); }
     [[nodiscard]] QString hint(const QPointF &position) const override;
+    [[nodiscard]] RunHighlight::Run runAt(const QPointF &position) const override;
 
 private:
+    struct Column { ///< of figures at the lanes' ends
+        QString head;
+        QString Lane::*text;
+        double left = 0, width = 0;
+    };
     struct Columns {
-        double runWidth, deviceWidth, valueWidth, laneHeight;
+        double runWidth = 0, deviceWidth = 0, laneHeight = 0;
+        QList<Column> figures;
         QRectF strip; ///< of all lanes
     };
+    [[nodiscard]] double leastLane() const; ///< px
+    [[nodiscard]] QList<Column> figureColumns() const;
+    void paintFigures(QPainter *painter, const Columns &columns) const;
+    void paintNames(QPainter *painter, const QRectF &area, const Columns &columns) const;
     [[nodiscard]] Columns layOut(const QRectF &area) const;
     void paintLane(QPainter *painter, const Lane &lane, const QRectF &strip) const;
     void paintCrosshair(QPainter *painter, const Lane &lane, const QRectF &strip) const;

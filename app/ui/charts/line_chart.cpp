@@ -12,6 +12,7 @@
 #include "app/ui/charts/chart_menu.h"
 #include "app/ui/charts/line_input.h"
 #include "app/ui/charts/line_painter.h"
+#include "app/ui/charts/run_highlight.h"
 #include "app/ui/theme/theme.h"
 
 namespace lockstep::ui {
@@ -115,6 +116,17 @@ void LineChart::setMarks(const QList<ChartMark> &marks) {
     viewport()->update();
 }
 
+void LineChart::follow(RunHighlight &highlight) {
+    m_content.highlight = &highlight;
+    connect(m_input, &LineInput::runPointed, &highlight, [&highlight](const QString &runId, const QString &name) {
+        highlight.point({runId, name});
+    });
+    connect(&highlight, &RunHighlight::changed, this, [this] {
+        m_pictureStale = true;
+        viewport()->update();
+    });
+}
+
 void LineChart::setLogAxis(bool log) {
     if (!m_content.scale.setLog(log))
         return;
@@ -155,7 +167,7 @@ double LineChart::xAt(double viewX) const {
 }
 
 void LineChart::rebuild() {
-    m_namesWidth = endNamesWidth(m_content.lines, width(), m_namesWidth);
+    m_namesWidth = endNamesWidth(m_content.lines, size(), m_namesWidth);
     const QMargins margins(0, 8, m_namesWidth + 8, 0);
     if (chart()->margins() != margins)
         chart()->setMargins(margins);
@@ -287,6 +299,7 @@ void LineChart::renderChart(QPainter *painter, const QSize &size) {
     copy.setAttribute(Qt::WA_DontShowOnScreen);
     copy.m_content = m_content;
     copy.m_content.scale.forgetFit();
+    copy.m_content.highlight = nullptr;
     copy.m_axes.setTitles(m_content.xTitle, m_content.yTitle);
     copy.resize(size - QSize(2 * exportMargin, 2 * exportMargin));
     copy.show();

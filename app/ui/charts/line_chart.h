@@ -12,6 +12,7 @@
 namespace lockstep::ui {
 class LineInput;
 class LinePainter;
+class RunHighlight;
 class Theme;
 
 /// Lines over one x axis: Qt Charts' axes with our own look and our own curves on them, since a QLineSeries strokes its
@@ -48,6 +49,9 @@ public:
     [[nodiscard]] const DrawnLines &drawn() const { return m_content.lines; }
     /// Points painted after decimation, over all lines.
     [[nodiscard]] qsizetype drawnPoints() const { return drawn().points(); }
+
+    /// Points at the run whose line is under the pointer, and pales the others while one is pointed at.
+    void follow(RunHighlight &highlight);
 
     /// The crosshair, in x; set on every chart that shares it.
     void setCrosshair(std::optional<double> x);

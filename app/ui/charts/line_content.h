@@ -5,6 +5,7 @@
 #include "app/ui/charts/line_scale.h"
 
 namespace lockstep::ui {
+class RunHighlight;
 
 /// What a LineChart shows: the same on the screen and in an export.
 struct LineContent {
@@ -13,6 +14,7 @@ struct LineContent {
     DrawnLines lines;
     QList<ChartMark> marks;
     LineScale scale;
+    const RunHighlight *highlight = nullptr; ///< on screen alone
 };
 
 } // namespace lockstep::ui

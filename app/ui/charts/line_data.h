@@ -14,8 +14,10 @@ namespace lockstep::ui {
 
 /// One line of a LineChart.
 struct LineData {
-    QString key;  ///< identity over updates
-    QString name; ///< at the line's end and in the data: "DDP ×2"
+    QString key;        ///< identity over updates
+    QString name;       ///< at the line's end and in the data: "DDP ×2"
+    QString group = {}; ///< of names that are read as one where there are many: "DDP"
+    QString runId = {}; ///< whose; empty: of no run
     QColor color;
     Qt::PenStyle style = Qt::SolidLine;       ///< says repeat, or published (dotted)
     bool markers = false;                     ///< a dot at each point (few points)

@@ -13,6 +13,11 @@ namespace {
 
 constexpr double clickReach = 4;  ///< pixels the pointer may move in a click
 constexpr double bandHeight = 12; ///< a flatter band zooms x alone
+constexpr double hoverReach = 10; ///< pixels from a line in which the pointer is on it
+
+QString lineKeyOf(const LineData *line) {
+    return line ? line->key : QString();
+}
 
 /// What a band from one corner to the other covers of the plot; all of its height when it is flat.
 QRectF bandOf(const QPointF &from, const QPointF &to, const QRectF &area) {
@@ -51,10 +56,10 @@ void LineInput::moveCrosshair(std::optional<double> x) {
     Q_EMIT crosshairMoved(x);
 }
 
-QString LineInput::lineAt(const QPointF &position) const {
+const LineData *LineInput::lineAt(const QPointF &position, double reach) const {
     const DrawnLines &lines = m_content.lines;
-    QString best;
-    double nearest = INFINITY;
+    const LineData *best = nullptr;
+    double nearest = reach;
     for (qsizetype i = 0; i < lines.lines().size(); ++i) {
         const auto found = lines.curve(i).nearest(xAt(position));
         if (lines.lines()[i].faint || !found || !std::isfinite(found->y()))
@@ -62,10 +67,15 @@ QString LineInput::lineAt(const QPointF &position) const {
         const QPointF away = m_content.scale.placeOf(*found, plot()) - position;
         if (const double far = std::hypot(away.x(), away.y()); far < nearest) {
             nearest = far;
-            best = lines.lines()[i].key;
+            best = &lines.lines()[i];
         }
     }
     return best;
+}
+
+void LineInput::pointAtRun(const LineData *line) {
+    const bool ofRun = line && !line->runId.isEmpty();
+    Q_EMIT runPointed(ofRun ? line->runId : QString(), ofRun ? line->name : QString());
 }
 
 const ChartMark *LineInput::markAt(const QPointF &position) const {
@@ -98,6 +108,8 @@ void LineInput::move(const QMouseEvent *event) {
         drag(event->position());
     if (!m_drag || !m_drag->pan)
         moveCrosshair(plot().contains(event->position()) ? std::optional(xAt(event->position())) : std::nullopt);
+    if (!m_drag)
+        pointAtRun(plot().contains(event->position()) ? lineAt(event->position(), hoverReach) : nullptr);
 }
 
 void LineInput::drag(const QPointF &to) {
@@ -135,7 +147,7 @@ void LineInput::release(QMouseEvent *event) {
     if (const ChartMark *mark = markAt(event->position()))
         Q_EMIT markChosen(mark->runId, mark->wallUs);
     else if (plot().contains(event->position()))
-        Q_EMIT placeChosen(xAt(event->position()), lineAt(event->position()));
+        Q_EMIT placeChosen(xAt(event->position()), lineKeyOf(lineAt(event->position())));
 }
 
 void LineInput::zoomToBand(const QRectF &band) {
@@ -210,7 +222,7 @@ void LineInput::key(QKeyEvent *event) {
     case Qt::Key_Return:
     case Qt::Key_Enter:
         if (m_crosshair)
-            Q_EMIT placeChosen(*m_crosshair, lineAt(m_content.scale.placeOf({*m_crosshair, 1}, plot())));
+            Q_EMIT placeChosen(*m_crosshair, lineKeyOf(lineAt(m_content.scale.placeOf({*m_crosshair, 1}, plot()))));
         return;
     default:
         event->ignore();
@@ -218,6 +230,7 @@ void LineInput::key(QKeyEvent *event) {
 }
 
 void LineInput::leave() {
+    pointAtRun(nullptr);
     if (!m_drag)
         moveCrosshair(std::nullopt);
 }

@@ -43,6 +43,7 @@ Q_SIGNALS:
     void zoomWanted(std::optional<Span> x, std::optional<Span> y); ///< y in log10 on a log axis; absent: all
     void placeChosen(double x, const QString &key);                ///< `key`: the line nearest to it
     void markChosen(const QString &runId, qint64 wallUs);
+    void runPointed(const QString &runId, const QString &name); ///< empty: the pointer is on no run's line
 
 private:
     struct Drag {
@@ -59,7 +60,9 @@ private:
     void zoomBy(double factor, double x);
     [[nodiscard]] QRectF plot() const;
     [[nodiscard]] double xAt(const QPointF &position) const;
-    [[nodiscard]] QString lineAt(const QPointF &position) const;
+    /// The line nearest to a position, within so many pixels; null: none.
+    [[nodiscard]] const LineData *lineAt(const QPointF &position, double reach = 1e9) const;
+    void pointAtRun(const LineData *line);
 
     const LineContent &m_content;
     const QChart &m_chart;

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "app/ui/charts/end_labels.h"
+#include "app/ui/charts/line_readout.h"
+#include "app/ui/charts/run_highlight.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
 
@@ -15,12 +17,13 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int noNames = 8; ///< px right of the plot
+constexpr double columnGap = 6, axesHeight = 60;
 
 /// A dense line one pixel wide: Qt's raster engine strokes wider ones through a path, a hundred times as slowly, and a
 /// line that goes up and down within each column looks no better for it.
-QPen penOf(const LineData &line, bool dense, const Palette &palette) {
-    QPen pen(line.faint ? mix(palette.surface, line.color, 0.35) : line.color);
-    pen.setWidthF(line.faint || dense ? 1.0 : line.style == Qt::DotLine ? 1.6 : 2.0);
+QPen penOf(const LineData &line, const QColor &color, bool dense, bool emphasised) {
+    QPen pen(color);
+    pen.setWidthF(line.faint || dense ? 1.0 : emphasised ? 3.0 : line.style == Qt::DotLine ? 1.6 : 2.0);
     pen.setStyle(line.style);
     pen.setCapStyle(Qt::RoundCap);
     pen.setJoinStyle(Qt::RoundJoin);
@@ -42,16 +45,32 @@ EndLabel endLabel(const LineData &line, double y) {
 
 } // namespace
 
-int endNamesWidth(const DrawnLines &lines, int chartWidth, int before) {
+int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before) {
     QList<EndLabel> labels;
     for (const LineData &line : lines.lines())
         if (isNamed(line))
             labels.append(endLabel(line, 0));
-    const int wanted = labels.isEmpty() ? noNames : int(std::ceil(endLabelsWidth(labels)));
-    if (wanted > chartWidth * 2 / 5) // a narrow chart keeps its room for the curves: the run list names them too
+    if (labels.isEmpty())
         return noNames;
+    const bool many = labels.size() > endLabelsRoom(chart.height() - axesHeight);
+    const double natural = many ? readoutWidth(byGroup(readEnds(lines).rows)) + 2 * columnGap : endLabelsWidth(labels);
+    // A narrow chart keeps its room for the curves: longer names are cut short, and the list of runs has them whole.
+    const int wanted = std::min(int(std::ceil(natural)), chart.width() * 2 / 5);
     // Figures change their width all the time; the plot does not move with each of them.
     return wanted > before || wanted < before - 24 ? wanted : before;
+}
+
+bool LinePainter::isPaled(const LineData &line) const {
+    return m_content.highlight && m_content.highlight->pales(line.name);
+}
+
+QColor LinePainter::colorOf(const LineData &line) const {
+    return isPaled(line) ? paled(line.color, m_palette) : line.color;
+}
+
+QRectF LinePainter::column() const {
+    return {m_plot.right() + columnGap, m_plot.top() - 8, double(m_namesWidth) - columnGap,
+            m_view.bottom() - m_plot.top() + 8 - 18};
 }
 
 void LinePainter::paint(QPainter *painter) const {
@@ -60,8 +79,11 @@ void LinePainter::paint(QPainter *painter) const {
     painter->save();
     painter->setClipRect(m_plot.adjusted(-2, -2, 2, 2));
     paintMarks(painter);
-    for (qsizetype i = 0; i < m_content.lines.lines().size(); ++i)
-        paintCurve(painter, i);
+    const QList<LineData> &lines = m_content.lines.lines();
+    for (const bool behind : {true, false}) // those that are paled first
+        for (qsizetype i = 0; i < lines.size(); ++i)
+            if (isPaled(lines[i]) == behind)
+                paintCurve(painter, i);
     paintBroken(painter);
     painter->restore();
     paintNames(painter);
@@ -90,7 +112,10 @@ void LinePainter::paintCurve(QPainter *painter, qsizetype place) const {
     const core::CurvePart &part = m_content.lines.part(place);
     const double xScale = m_plot.width() / (scale.xTo() - scale.xFrom());
     const double yScale = m_plot.height() / (scale.yTo() - scale.yFrom());
-    painter->setPen(penOf(line, double(part.shown) > m_plot.width() / 2, m_palette));
+    const QColor color = colorOf(line);
+    painter->setPen(penOf(line, line.faint ? mix(m_palette.surface, color, 0.35) : color,
+                          double(part.shown) > m_plot.width() / 2,
+                          m_content.highlight && m_content.highlight->isOn(line.runId)));
     painter->setBrush(Qt::NoBrush);
     QPolygonF piece;
     piece.reserve(part.points.size());
@@ -116,7 +141,7 @@ void LinePainter::paintCurve(QPainter *painter, qsizetype place) const {
     if (!line.markers || line.faint || double(part.shown) > m_plot.width() / 6)
         return;
     painter->setPen(Qt::NoPen);
-    painter->setBrush(line.color);
+    painter->setBrush(color);
     for (const QPointF &p : part.points)
         if (std::isfinite(p.y()) && !(scale.isLog() && p.y() <= 0))
             painter->drawEllipse(placeOf(p), 2.5, 2.5);
@@ -153,8 +178,12 @@ void LinePainter::paintNames(QPainter *painter) const {
         const QPointF last = line.at(line.size() - 1);
         const double y = std::isfinite(last.y()) ? placeOf(last).y() : m_plot.top();
         labels.append(endLabel(line, std::clamp(y, m_plot.top(), m_plot.bottom())));
+        labels.last().color = colorOf(line);
     }
-    paintEndLabels(painter, labels, m_plot, m_palette);
+    if (labels.size() <= endLabelsRoom(m_plot.height()))
+        paintEndLabels(painter, labels, m_plot, m_namesWidth, m_palette);
+    else
+        paintReadout(painter, tr("last points"), byGroup(readEnds(m_content.lines).rows), column(), m_palette);
 }
 
 void LinePainter::paintShownText(QPainter *painter) const {
@@ -173,32 +202,20 @@ void LinePainter::paintShownText(QPainter *painter) const {
 }
 
 void LinePainter::paintCrosshair(QPainter *painter, double x) const {
-    const DrawnLines &lines = m_content.lines;
-    if (x < m_content.scale.xFrom() || x > m_content.scale.xTo() || lines.isEmpty())
+    if (x < m_content.scale.xFrom() || x > m_content.scale.xTo() || m_content.lines.isEmpty())
         return;
-    QList<EndLabel> read;
-    double at = NAN;
-    for (qsizetype i = 0; i < lines.lines().size(); ++i) {
-        const LineData &line = lines.lines()[i];
-        const auto found = lines.curve(i).nearest(x);
-        if (line.faint || !found)
-            continue;
-        if (std::isnan(at) || std::abs(found->x() - x) < std::abs(at - x))
-            at = found->x();
-        read.append({0, line.name, core::significant(found->y()), line.color, line.style});
-    }
     const double place = placeOf({x, 1}).x();
     painter->setPen(QPen(m_palette.textMuted, 1, Qt::DashLine));
     painter->drawLine(QPointF(place, m_plot.top()), QPointF(place, m_plot.bottom()));
-    const qsizetype room = std::max<qsizetype>(1, qsizetype((m_plot.height() - 36) / 16));
-    const qsizetype left = read.size() - room;
-    if (left > 0) {
-        read = read.mid(0, room - 1);
-        read.append({0, tr("and %1 more").arg(left + 1), {}, m_palette.textMuted, Qt::NoPen});
-    }
-    if (!read.isEmpty())
-        paintReadout(painter, QStringLiteral("%1 %2").arg(m_content.xTitle, m_content.scale.xText(at)), read, place,
-                     m_plot, m_palette);
+    Reading read = readAt(m_content.lines, x);
+    if (read.rows.isEmpty() || m_namesWidth <= noNames)
+        return;
+    painter->fillRect(column().adjusted(-columnGap + 1, 0, columnGap, 0), m_palette.surface);
+    for (ReadRow &row : read.rows)
+        if (m_content.highlight && m_content.highlight->pales(row.name))
+            row.color = paled(row.color, m_palette);
+    paintReadout(painter, QStringLiteral("%1 %2").arg(m_content.xTitle, m_content.scale.xText(read.x)), read.rows,
+                 column(), m_palette);
 }
 
 } // namespace lockstep::ui

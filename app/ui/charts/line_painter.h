@@ -2,6 +2,7 @@
 #pragma once
 #include <QCoreApplication>
 #include <QRectF>
+#include <QSize>
 
 #include "app/ui/charts/line_content.h"
 
@@ -22,7 +23,7 @@ public:
 
     /// Marks, curves, their names at their ends, and how many of the points are shown.
     void paint(QPainter *painter) const;
-    /// A line at `x` and a box that reads every line there.
+    /// A line at `x`, and beside the plot, in the names' place, what the lines read there.
     void paintCrosshair(QPainter *painter, double x) const;
 
 private:
@@ -31,6 +32,9 @@ private:
     void paintCurve(QPainter *painter, qsizetype place) const;
     void paintBroken(QPainter *painter) const;
     void paintNames(QPainter *painter) const;
+    [[nodiscard]] bool isPaled(const LineData &line) const;
+    [[nodiscard]] QColor colorOf(const LineData &line) const;
+    [[nodiscard]] QRectF column() const; ///< right of the plot
     void paintShownText(QPainter *painter) const;
     [[nodiscard]] QPointF placeOf(const QPointF &value) const { return m_content.scale.placeOf(value, m_plot); }
 
@@ -40,8 +44,8 @@ private:
     const Palette &m_palette;
 };
 
-/// The room that the names at the lines' ends take in a chart of that width; `before`: what they took last. It grows at
+/// The room that the names at the lines' ends take in a chart of that size; `before`: what they took last. It grows at
 /// once and shrinks when much is free.
-[[nodiscard]] int endNamesWidth(const DrawnLines &lines, int chartWidth, int before);
+[[nodiscard]] int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before);
 
 } // namespace lockstep::ui

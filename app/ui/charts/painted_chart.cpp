@@ -2,6 +2,7 @@
 #include "app/ui/charts/painted_chart.h"
 
 #include <QHelpEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 
@@ -21,6 +22,32 @@ void PaintedChart::setEmptyText(const QString &text) {
         return;
     m_empty = text;
     update();
+}
+
+void PaintedChart::follow(RunHighlight &highlight) {
+    m_highlight = &highlight;
+    setMouseTracking(true);
+    connect(&highlight, &RunHighlight::changed, this, [this] { update(); });
+}
+
+RunHighlight::Run PaintedChart::runAt(const QPointF &) const {
+    return {};
+}
+
+QColor PaintedChart::shadeOf(const QColor &color, const QString &runName) const {
+    return m_highlight && !m_exporting && m_highlight->pales(runName) ? paled(color, m_theme.palette()) : color;
+}
+
+void PaintedChart::mouseMoveEvent(QMouseEvent *event) {
+    if (m_highlight)
+        m_highlight->point(runAt(event->position()));
+    QWidget::mouseMoveEvent(event);
+}
+
+void PaintedChart::leaveEvent(QEvent *event) {
+    if (m_highlight)
+        m_highlight->clear();
+    QWidget::leaveEvent(event);
 }
 
 QString PaintedChart::hint(const QPointF &) const {
@@ -43,7 +70,9 @@ void PaintedChart::renderChart(QPainter *painter, const QSize &size) {
     painter->fillRect(area, m_theme.palette().surface);
     painter->save();
     painter->translate(exportMargin, exportMargin); // pictures are painted from (0, 0)
+    m_exporting = true;
     paintAll(painter, QRectF(0, 0, size.width() - 2 * exportMargin, size.height() - 2 * exportMargin));
+    m_exporting = false;
     painter->restore();
 }
 

@@ -3,6 +3,7 @@
 #include <QWidget>
 
 #include "app/ui/charts/chart_source.h"
+#include "app/ui/charts/run_highlight.h"
 
 namespace lockstep::ui {
 class Theme;
@@ -17,6 +18,8 @@ public:
     [[nodiscard]] QSize exportSize() const override { return {960, sizeHint().height() + 2 * exportMargin}; }
     void renderChart(QPainter *painter, const QSize &size) override;
     void setEmptyText(const QString &text);
+    /// Points at the run under the pointer, and pales the others while one is pointed at.
+    void follow(RunHighlight &highlight);
 
 protected:
     /// Paints into `area`; the background is there.
@@ -24,8 +27,14 @@ protected:
     [[nodiscard]] virtual bool isEmpty() const = 0;
     /// What the pointer at `position` means; empty for nothing.
     [[nodiscard]] virtual QString hint(const QPointF &position) const;
+    /// Whose row the pointer at `position` is on; of no run by default.
+    [[nodiscard]] virtual RunHighlight::Run runAt(const QPointF &position) const;
     [[nodiscard]] const Theme &theme() const { return m_theme; }
+    /// Paler while another run is pointed at; never in an export.
+    [[nodiscard]] QColor shadeOf(const QColor &color, const QString &runName) const;
 
+    void mouseMoveEvent(QMouseEvent *event) override;
+    void leaveEvent(QEvent *event) override;
     void paintEvent(QPaintEvent *event) override;
     bool event(QEvent *event) override;
 
@@ -33,6 +42,8 @@ private:
     void paintAll(QPainter *painter, const QRectF &area);
     const Theme &m_theme;
     QString m_name, m_empty;
+    RunHighlight *m_highlight = nullptr; ///< null: of no page that shares one
+    bool m_exporting = false;
 };
 
 } // namespace lockstep::ui

@@ -8,33 +8,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/charts/name_lines.h"
+#include "app/ui/charts/phase_look.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
 
 namespace lockstep::ui {
 namespace {
-
-enum class Look { Load, Compute, Communicate, Rest };
-
-Look lookOf(const QString &phase) {
-    static const QHash<QString, Look> looks = {{"load", Look::Load},
-                                               {"h2d", Look::Load},
-                                               {"forward", Look::Compute},
-                                               {"backward", Look::Compute},
-                                               {"optimizer", Look::Compute},
-                                               {"parallel_forward", Look::Compute},
-                                               {"loss", Look::Compute},
-                                               {"parallel_backward", Look::Compute},
-                                               {"exposed", Look::Communicate},
-                                               {"comm", Look::Communicate},
-                                               {"wait", Look::Communicate},
-                                               {"scatter", Look::Communicate},
-                                               {"replicate", Look::Communicate},
-                                               {"gather", Look::Communicate},
-                                               {"reduce", Look::Communicate}};
-    return looks.value(phase, Look::Rest);
-}
 
 /// The phase that a nested one lies in, and nested ones in the order they happen.
 QString parentOf(const QString &nested) {
@@ -52,6 +33,15 @@ double totalOf(const PhaseBar &bar) {
     return sum;
 }
 
+QString runOf(const PhaseBar &bar) {
+    return bar.whose.name.isEmpty() ? bar.label : bar.whose.name;
+}
+
+/// "rank 0": what the label has besides the run's name.
+QString partOf(const PhaseBar &bar) {
+    return bar.label.mid(runOf(bar).size()).trimmed();
+}
+
 QString shortName(const QString &phase) {
     static const QHash<QString, QString> names = {{"forward", "fwd"},          {"backward", "bwd"},
                                                   {"optimizer", "opt"},        {"exposed", "exposed"},
@@ -59,76 +49,32 @@ QString shortName(const QString &phase) {
     return names.value(phase, phase);
 }
 
-QColor fillOf(const PhaseBar &bar, const QString &phase, const Palette &p) {
-    switch (lookOf(phase)) {
-    case Look::Load:
-        return mix(p.surface, bar.color, 0.28);
-    case Look::Compute:
-        // Neighbours differ in depth so that their border shows.
-        return mix(p.surface, bar.color, phase.contains(QLatin1String("backward")) ? 1.0 : 0.74);
-    case Look::Communicate:
-        return mix(p.surface, bar.color, 0.14);
-    case Look::Rest:
-        break;
-    }
-    return mix(p.surface, p.textMuted, 0.16);
-}
-
-void paintPart(QPainter *painter, const QRectF &box, const QColor &fill, bool hatched, const QColor &ink) {
-    painter->fillRect(box, fill);
-    if (hatched)
-        hatch(painter, box, ink);
-}
-
 } // namespace
-
-QString phaseKey() {
-    return QObject::tr("pale: loading, solid: compute, hatched: communication");
-}
-
-QString phaseMeaning(const QString &phase) {
-    static const QHash<QString, QString> meanings = {
-        {"load", QObject::tr("waiting for the next batch from the loader")},
-        {"h2d", QObject::tr("copying the batch to the device")},
-        {"forward", QObject::tr("computing outputs and loss")},
-        {"backward", QObject::tr("computing gradients, until the last one is ready")},
-        {"exposed", QObject::tr("communication left after backward: the part that overlaps nothing")},
-        {"optimizer", QObject::tr("updating the parameters")},
-        {"other", QObject::tr("the rest of the loop: total minus all other phases")},
-        {"comm", QObject::tr("all communication, hidden behind backward or not")},
-        {"wait", QObject::tr("the part of exposed spent waiting for slower ranks: latest rank's ready − own")},
-        {"scatter", QObject::tr("DP: splitting the batch over the devices")},
-        {"replicate", QObject::tr("DP: copying the parameters to every device")},
-        {"parallel_forward", QObject::tr("DP: forward on all replicas")},
-        {"gather", QObject::tr("DP: collecting the outputs on device 0")},
-        {"loss", QObject::tr("DP: computing the loss on device 0")},
-        {"parallel_backward", QObject::tr("DP: backward on all replicas")},
-        {"reduce", QObject::tr("DP: adding the replicas' gradients on device 0")}};
-    return meanings.value(phase);
-}
 
 PhaseBars::PhaseBars(const Theme &theme, QString name, QWidget *parent)
     : RowsChart(theme, std::move(name), 3, 34, parent) {}
 
 BarRows PhaseBars::layOut(const QRectF &area) const {
-    const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)),
+    const QFontMetricsF names(Theme::font(Type::Small, QFont::DemiBold)), small(Theme::font(Type::Small)),
         values(Theme::figures(Type::Small, QFont::DemiBold));
     BarRows out;
     double longest = 0;
     for (const PhaseBar &bar : bars()) {
-        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(bar.label));
+        const double rank = partOf(bar).isEmpty() ? 0 : BarRows::gap + small.horizontalAdvance(partOf(bar));
+        out.nameWidth = std::max(out.nameWidth, names.horizontalAdvance(runOf(bar)) + rank);
         out.valueWidth = std::max(
             out.valueWidth, values.horizontalAdvance(core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms")));
         longest = std::max(longest, totalOf(bar));
     }
     out.nameWidth = std::min(out.nameWidth + 2, area.width() * 0.36);
     out.high = longest > 0 ? longest * 1e3 : 1;
-    out.place(area, bars().size(), 240);
+    out.place(area, bars().size(), 240, leastRow());
     return out;
 }
 
 void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const {
     const Palette &p = theme().palette();
+    const QColor color = shadeOf(bar.color, bar.whose.name);
     const bool withNested = !bar.nested.isEmpty() && rows.rowHeight >= 26;
     const double height = rows.rowHeight - 6, scale = rows.plot.width() / rows.high * 1e3;
     const double mainHeight = withNested ? height * 0.68 : height;
@@ -137,20 +83,12 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
     double x = rows.plot.left();
     for (const PhasePart &part : bar.parts) {
         const QRectF box(x, y + 3, part.seconds * scale, mainHeight);
-        const QColor fill = fillOf(bar, part.phase, p);
-        paintPart(painter, box, fill, lookOf(part.phase) == Look::Communicate, mix(p.surface, bar.color, 0.6));
-        painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
+        paintPhase(painter, box, part.phase, color, p);
         const QString name = shortName(part.phase);
-        const bool hatched = lookOf(part.phase) == Look::Communicate; // whose plate must leave some hatching to see
-        if (metrics.horizontalAdvance(name) + (hatched ? 32 : 4) < box.width() && box.height() >= 12) {
-            if (hatched) { // a plate under the name: letters on hatching don't read
-                const double width = metrics.horizontalAdvance(name) + 6;
-                painter->fillRect(QRectF(box.center().x() - width / 2, box.top() + 1, width, box.height() - 2), fill);
-            }
-            const QColor ink("#14171C"), paper("#FFFFFF");
-            painter->setPen(contrastRatio(fill, ink) > contrastRatio(fill, paper) ? ink : paper);
-            painter->drawText(box, Qt::AlignCenter, name);
-        }
+        // A plate on hatching must leave some of it to see.
+        const bool hatched = phaseLook(part.phase) == PhaseLook::Communicate;
+        if (metrics.horizontalAdvance(name) + (hatched ? 32 : 4) < box.width() && box.height() >= 12)
+            paintPhaseName(painter, box, name, part.phase, color, p);
         x += box.width();
     }
     if (withNested) {
@@ -164,29 +102,48 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
             double &at = starts[parentOf(part.phase)];
             const QRectF box(std::max(at, rows.plot.left()), y + 3 + mainHeight + 1, part.seconds * scale,
                              height - mainHeight - 1);
-            paintPart(painter, box, fillOf(bar, part.phase, p), lookOf(part.phase) == Look::Communicate,
-                      mix(p.surface, bar.color, 0.6));
-            painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), p.surface);
+            paintPhase(painter, box, part.phase, color, p);
             at = box.right();
         }
+    }
+}
+
+/// A run's name stands once, over the height of all its ranks where it takes two lines.
+void PhaseBars::paintNames(QPainter *painter, const QRectF &area, const BarRows &rows) const {
+    const Palette &p = theme().palette();
+    const QFont bold = Theme::font(Type::Small, QFont::DemiBold), plain = Theme::font(Type::Small);
+    for (qsizetype i = 0; i < bars().size(); ++i) {
+        const PhaseBar &bar = bars()[i];
+        const QString name = runOf(bar), rank = partOf(bar);
+        const QRectF row(area.left(), rows.y(i), rows.nameWidth, rows.rowHeight);
+        const double rankWidth = rank.isEmpty() ? 0 : QFontMetricsF(plain).horizontalAdvance(rank) + BarRows::gap;
+        painter->setFont(plain);
+        painter->setPen(shadeOf(p.textSecondary, bar.whose.name));
+        painter->drawText(row, Qt::AlignVCenter | Qt::AlignRight, rank);
+        if (i > 0 && !bar.whose.name.isEmpty() && bars()[i - 1].whose == bar.whose)
+            continue;
+        qsizetype ranks = 1;
+        while (i + ranks < bars().size() && !bar.whose.name.isEmpty() && bars()[i + ranks].whose == bar.whose)
+            ++ranks;
+        painter->setFont(bold);
+        painter->setPen(shadeOf(p.text, bar.whose.name));
+        const double width = rows.nameWidth - rankWidth;
+        const bool two = QFontMetricsF(bold).horizontalAdvance(name) > width;
+        paintName(painter, {row.left(), row.top(), width, row.height() * double(two ? ranks : 1)}, name);
     }
 }
 
 void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
     const Palette &p = theme().palette();
     const BarRows rows = layOut(area);
-    const QFont bold = Theme::font(Type::Small, QFont::DemiBold),
-                figures = Theme::figures(Type::Small, QFont::DemiBold);
+    const QFont figures = Theme::figures(Type::Small, QFont::DemiBold);
+    paintNames(painter, area, rows);
     for (qsizetype i = 0; i < bars().size(); ++i) {
         const PhaseBar &bar = bars()[i];
         const double y = rows.y(i);
-        painter->setFont(bold);
-        painter->setPen(p.text);
-        painter->drawText(QRectF(area.left(), y, rows.nameWidth, rows.rowHeight), Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(bold).elidedText(bar.label, Qt::ElideMiddle, rows.nameWidth));
         paintBar(painter, bar, rows, y);
         painter->setFont(figures);
-        painter->setPen(p.text);
+        painter->setPen(shadeOf(p.text, bar.whose.name));
         painter->drawText(QRectF(rows.x(totalOf(bar) * 1e3) + BarRows::gap, y, rows.valueWidth + 2, rows.rowHeight),
                           Qt::AlignVCenter | Qt::AlignLeft,
                           core::significant(totalOf(bar) * 1e3) + QStringLiteral(" ms"));
@@ -196,6 +153,19 @@ void PhaseBars::paintChart(QPainter *painter, const QRectF &area) {
     paintAxisBelow(painter, p, rows.plot, 0, rows.high,
                    niceTicks(0, rows.high, std::clamp(int(rows.plot.width() / 80), 2, 6), false),
                    room ? legend : title);
+}
+
+double PhaseBars::leastRow() const {
+    const QFontMetricsF metrics(Theme::font(Type::Small, QFont::DemiBold));
+    const bool two = std::ranges::any_of(bars(), [&](const PhaseBar &bar) { // ranks share their run's name
+        return partOf(bar).isEmpty() && metrics.horizontalAdvance(runOf(bar)) > BarRows::longName;
+    });
+    return two ? 2 * nameLine : BarRows::leastRow;
+}
+
+RunHighlight::Run PhaseBars::runAt(const QPointF &position) const {
+    const int row = layOut(rect()).rowAt(position, bars().size());
+    return row < 0 ? RunHighlight::Run() : bars()[row].whose;
 }
 
 QString PhaseBars::hint(const QPointF &position) const {

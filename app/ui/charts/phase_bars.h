@@ -21,6 +21,7 @@ struct PhaseBar {
     QColor color;            ///< the method's
     QList<PhasePart> parts;  ///< additive, in order; absent ones left out
     QList<PhasePart> nested; ///< inside those: wait, scatter, gather …
+    RunHighlight::Run whose = {};
     bool operator==(const PhaseBar &) const = default;
 };
 
@@ -35,15 +36,13 @@ public:
 protected:
     void paintChart(QPainter *painter, const QRectF &area) override;
     [[nodiscard]] QString hint(const QPointF &position) const override;
+    [[nodiscard]] double leastRow() const override;
+    [[nodiscard]] RunHighlight::Run runAt(const QPointF &position) const override;
 
 private:
     [[nodiscard]] BarRows layOut(const QRectF &area) const; ///< milliseconds
+    void paintNames(QPainter *painter, const QRectF &area, const BarRows &rows) const;
     void paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &rows, double y) const;
 };
-
-/// How the bars tell what a part is: "pale: loading, …".
-[[nodiscard]] QString phaseKey();
-/// What a phase is, in one sentence, for tooltips.
-[[nodiscard]] QString phaseMeaning(const QString &phase);
 
 } // namespace lockstep::ui

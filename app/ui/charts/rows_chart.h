@@ -13,9 +13,9 @@ public:
     void setBars(const QList<Bar> &bars) {
         if (bars == m_bars)
             return;
-        const bool resized = bars.size() != m_bars.size();
+        const QSize least = minimumSizeHint();
         m_bars = bars;
-        if (resized)
+        if (least != minimumSizeHint())
             updateGeometry();
         update();
     }
@@ -23,13 +23,15 @@ public:
 
     [[nodiscard]] QSize sizeHint() const override { return {480, BarRows::heightOf(rows(), m_rowHeight)}; }
     /// Every row readable, the whole axis visible.
-    [[nodiscard]] QSize minimumSizeHint() const override { return {240, BarRows::leastHeight(rows())}; }
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, BarRows::heightOf(rows(), leastRow())}; }
 
 protected:
     /// `leastRows`: room is kept for as many, so that the chart doesn't jump as bars arrive. `rowHeight` in pixels.
     RowsChart(const Theme &theme, QString name, qsizetype leastRows, double rowHeight, QWidget *parent)
         : PaintedChart(theme, std::move(name), parent), m_leastRows(leastRows), m_rowHeight(rowHeight) {}
     [[nodiscard]] bool isEmpty() const override { return m_bars.isEmpty(); }
+    /// Pixels, of every row.
+    [[nodiscard]] virtual double leastRow() const { return BarRows::leastRow; }
 
 private:
     [[nodiscard]] qsizetype rows() const { return std::max(m_leastRows, m_bars.size()); }

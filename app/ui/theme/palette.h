@@ -32,4 +32,9 @@ struct Palette {
 /// `over` laid on `under` with the given opacity, as an opaque colour.
 [[nodiscard]] QColor mix(const QColor &under, const QColor &over, double opacity);
 
+/// What is not pointed at while something else is.
+[[nodiscard]] inline QColor paled(const QColor &color, const Palette &palette) {
+    return mix(palette.surface, color, 0.25);
+}
+
 } // namespace lockstep::ui

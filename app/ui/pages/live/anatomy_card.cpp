@@ -6,18 +6,21 @@
 #include "analysis/causes/dp_anatomy.h"
 #include "app/ui/charts/anatomy_view.h"
 #include "app/ui/pages/live/shown_runs.h"
+#include "store/run_store.h"
 
 namespace lockstep::ui {
 
 using core::RunStore;
 
 AnatomyCard::AnatomyCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
-    : LiveCard(tr("Anatomy of data parallel"), shown, Changes(RunStore::Phases) | RunStore::Epochs | RunStore::Record,
+    : LiveCard(tr("A step of DP and DDP"), shown, Changes(RunStore::Phases) | RunStore::Epochs | RunStore::Record,
                parent, pauseOfMeans),
       m_view(new AnatomyView(theme, QStringLiteral("dp-anatomy"), this)) {
-    setToolTip(tr("A mean step of DP as it happens: device 0 scatters the batch, copies the parameters, gathers the "
-                  "outputs, computes the loss and reduces the gradients; the others work only in the parallel parts"));
+    setToolTip(tr("A mean step as it happens, all on one axis. DP: device 0 scatters the batch, copies the parameters, "
+                  "gathers the outputs, computes the loss and reduces the gradients; the others work only in the "
+                  "parallel parts. DDP: each rank does a whole step and communicates what backward does not hide"));
     body()->addWidget(m_view, 1);
+    m_view->follow(shown.highlight());
 }
 
 bool AnatomyCard::isBlank() const {
@@ -28,16 +31,31 @@ ChartSource *AnatomyCard::picture() const {
     return m_view;
 }
 
+/// DP as a whole, DDP rank by rank. Without DP there is nothing to set DDP's step beside.
 void AnatomyCard::draw(Changes) {
     QList<AnatomyRun> all;
-    for (const RunLook &look : shown().looksByMethod())
-        if (look.median)
-            if (const auto anatomy = core::dpAnatomy(shown().storeOf(look)))
-                all.append({look.name, look.color, *anatomy});
-    m_view->setRuns(all);
-    setNote(m_view->hasUnknown()
-                ? tr("dashed, with ?: how long that device took wasn't recorded, only the slowest one's time")
-                : tr("bars: each device's own time; the line behind: its wait for the slowest one"));
+    bool parallel = false;
+    for (const RunLook &look : shown().looksByMethod()) {
+        if (!look.median)
+            continue;
+        const RunStore &run = shown().storeOf(look);
+        if (const auto whole = core::dpAnatomy(run)) {
+            parallel = true;
+            all.append({look.name, look.color, *whole, look.key()});
+        }
+        QString name = look.name;
+        for (const auto &[rank, info] : run.ranks().all())
+            if (const auto step = core::ddpAnatomy(run, rank)) {
+                all.append({name, look.color, *step, look.key()});
+                name.clear();
+            }
+    }
+    m_view->setRuns(parallel ? all : QList<AnatomyRun>());
+    QStringList notes{shown().medianNote()};
+    if (m_view->hasUnknown())
+        notes.append(tr("dashed, with ?: only the slowest device's time was recorded"));
+    notes.removeAll(QString());
+    setNote(notes.join(QStringLiteral("; ")));
 }
 
 } // namespace lockstep::ui

@@ -6,7 +6,7 @@ namespace lockstep::ui {
 class AnatomyView;
 class Theme;
 
-/// A mean step of each run of data parallel that is shown, as its devices go through it.
+/// A mean step of the shown runs of DP and DDP, as their devices go through it, on one axis.
 class AnatomyCard : public LiveCard {
     Q_OBJECT
 public:

@@ -6,16 +6,28 @@
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/theme/palette.h"
 #include "experiment/recipe.h"
+#include "ipc/methods.h"
 #include "ipc/models.h"
 
 namespace lockstep::ui {
 
 using XAxis = core::RunCurves::XAxis;
 
+namespace {
+
+QString methodTitle(const RunLook &look) {
+    const MethodSpec *method = findMethod(look.method.toStdString()); // null: a script's own word
+    return method ? QString::fromUtf8(method->title.data(), qsizetype(method->title.size())) : look.method;
+}
+
+} // namespace
+
 LineData lineOf(const RunLook &look) {
     LineData line;
     line.key = look.runId;
     line.name = look.name;
+    line.runId = look.runId;
+    line.group = methodTitle(look);
     line.color = look.color;
     line.style = look.style;
     line.labelled = look.latest;

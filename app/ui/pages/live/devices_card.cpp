@@ -12,6 +12,7 @@
 #include "app/ui/pages/live/watching_line.h"
 #include "app/ui/theme/theme.h"
 #include "models/device_metric.h"
+#include "models/live_figures.h"
 #include "store/unheard.h"
 
 namespace lockstep::ui {
@@ -60,6 +61,7 @@ DevicesCard::DevicesCard(const Theme &theme, const ShownRuns &shown, QWidget *pa
         connect(box, &QComboBox::currentIndexChanged, this, [this] { Q_EMIT refreshWanted(RunStore::Devices); });
     m_lanes = new LaneView(m_theme, QStringLiteral("devices"), this);
     body()->addWidget(m_lanes, 1);
+    m_lanes->follow(shown.highlight());
     m_watching = new WatchingLine(this);
     body()->addWidget(m_watching);
 }
@@ -93,7 +95,7 @@ void DevicesCard::draw(Changes what) {
 void DevicesCard::drawLanes() {
     QList<Lane> lanes;
     double full = metric() == DeviceMetric::Utilisation ? 1 : 0;
-    for (const RunLook &look : shown().looks())
+    for (const RunLook &look : shown().looksByMethod())
         if (look.shown && look.latest)
             addLanes(look, lanes, full);
     for (const RunLook &look : shown().looks()) // all in one unit: that of a full lane
@@ -124,6 +126,8 @@ void DevicesCard::addLanes(const RunLook &look, QList<Lane> &lanes, double &full
         Lane lane{look.name, look.runId, QString::fromStdString(device), look.color, {}, {}, tr("not sampled yet"), {}};
         if (const auto *history = run.devices().lane(device); history && !history->empty())
             addSamples(lane, *history, *originUs, full);
+        if (lanes.isEmpty() || lanes.last().runId != look.runId) // what others took is the whole run's
+            lane.others = core::othersText(run);
         lanes.append(lane);
     }
 }
@@ -146,21 +150,39 @@ void DevicesCard::addSamples(Lane &lane, const std::deque<core::LaneSample> &his
 
 void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
     const std::string device = lane.device.toStdString();
-    // A finished run's latest sample says nothing: its mean does. Behind a lost link nothing is known of now.
-    const bool over = run.over();
-    lane.unheard = core::whyUnheard(run, device);
-    std::optional<double> value;
+    lane.unheard = core::whyUnheard(run, device); // behind a lost link nothing is known of now
+    const bool known = lane.unheard.isEmpty() && !lane.samples.isEmpty();
+    lane.value = core::metricText(known ? std::optional(meanOf(lane.samples)) : std::nullopt, metric(), full);
+    lane.idle =
+        core::metricText(lane.unheard.isEmpty() ? idleShare(run, device) : std::nullopt, DeviceMetric::Utilisation);
+    lane.hint = tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device);
+    if (known) {
+        lane.hint += tr("mean over the samples shown: %1; idle %2 of the time").arg(lane.value, lane.idle);
+        const DeviceSample &newest = run.devices().lane(device)->back().sample;
+        if (!run.over())
+            lane.hint +=
+                tr("<br>latest sample: %1").arg(core::metricText(core::metricValue(newest, metric()), metric()));
+    } else {
+        lane.hint += lane.unheard.isEmpty() ? lane.unknown : lane.unheard.toHtmlEscaped();
+    }
+    if (const QString others = core::othersSentence(run); !others.isEmpty())
+        lane.hint += QStringLiteral("<br>") + others;
+}
+
+/// Of the samples that are shown; a device is idle where it is not busy.
+std::optional<double> DevicesCard::idleShare(const RunStore &run, const std::string &device) const {
     const auto *history = run.devices().lane(device);
-    if (over && !lane.samples.isEmpty())
-        value = meanOf(lane.samples);
-    else if (lane.unheard.isEmpty() && history && !history->empty())
-        value = core::metricValue(history->back().sample, metric());
-    lane.value = core::metricText(value, metric(), full);
-    lane.hint =
-        tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device) +
-        (!lane.unheard.isEmpty()  ? lane.unheard.toHtmlEscaped()
-         : lane.samples.isEmpty() ? lane.unknown
-                                  : (over ? tr("mean over the samples shown: ") : tr("latest sample: ")) + lane.value);
+    const auto origin = laneOriginUs(run, whole());
+    double busy = 0;
+    int count = 0;
+    if (history && origin)
+        for (const core::LaneSample &sample : *history)
+            if (const auto &use = sample.sample.utilization;
+                use && (whole() || double(sample.wallUs - *origin) / 1e6 >= -lastSeconds)) {
+                busy += *use;
+                ++count;
+            }
+    return count > 0 ? std::optional(std::clamp(1 - busy / count, 0.0, 1.0)) : std::nullopt;
 }
 
 /// What happened to a run, and where its epochs ended, on the lanes' own time.

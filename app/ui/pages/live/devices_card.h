@@ -41,6 +41,7 @@ private:
     void drawMarks();
     void addLanes(const RunLook &look, QList<Lane> &lanes, double &full);
     void addSamples(Lane &lane, const std::deque<core::LaneSample> &history, std::int64_t originUs, double &full) const;
+    [[nodiscard]] std::optional<double> idleShare(const core::RunStore &run, const std::string &device) const;
     void addWords(Lane &lane, const core::RunStore &run, double full) const;
     [[nodiscard]] core::DeviceMetric metric() const;
     [[nodiscard]] bool whole() const; ///< the whole run, not the last minute

@@ -2,6 +2,7 @@
 #include "app/ui/pages/live/duration_card.h"
 
 #include <QComboBox>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
@@ -21,6 +22,10 @@ namespace lockstep::ui {
 
 using core::RunStore;
 
+namespace {
+constexpr int axisRoom = 56, leastBar = 20; ///< px that the bars' axis and a bar take
+} // namespace
+
 DurationCard::DurationCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
     : LiveCard(tr("Duration per epoch"), shown,
                Changes(RunStore::Epochs) | RunStore::Record | RunStore::State | RunStore::Alerts | RunStore::Link |
@@ -35,9 +40,17 @@ DurationCard::DurationCard(const Theme &theme, const ShownRuns &shown, QWidget *
     m_chart->setZeroBased(true);
     m_medians = new BarChart(theme, QStringLiteral("median-epoch-duration"), this);
     m_medians->setAxisTitle(tr("median duration of an epoch / s"));
+    m_chart->follow(shown.highlight());
+    m_medians->follow(shown.highlight());
     auto *stack = new QStackedWidget(this);
     stack->addWidget(m_chart);
-    stack->addWidget(m_medians);
+    auto *scrolled = new QScrollArea(this); // of many runs: rows stay readable
+    scrolled->setWidgetResizable(true);
+    scrolled->setFrameShape(QFrame::NoFrame);
+    scrolled->setFocusPolicy(Qt::NoFocus);
+    scrolled->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scrolled->setWidget(m_medians);
+    stack->addWidget(scrolled);
     connect(choice, &QComboBox::currentIndexChanged, stack, &QStackedWidget::setCurrentIndex);
     body()->addWidget(stack, 1);
 }
@@ -72,12 +85,14 @@ void DurationCard::drawDurations() {
         last = std::max(last, line.points.constLast().x());
     m_chart->setXRange(1, last);
     m_chart->setLines(lines + published);
-    m_medians->setBars(medianBars(published));
+    const QList<BarData> medians = medianBars(published);
+    m_medians->setMinimumHeight(axisRoom + leastBar * int(medians.size()));
+    m_medians->setBars(medians);
 }
 
 QList<LineData> DurationCard::durationLines() const {
     QList<LineData> lines;
-    for (const RunLook &look : shown().looks()) {
+    for (const RunLook &look : shown().looksByMethod()) {
         if (!look.shown)
             continue;
         LineData line = lineOf(look);
@@ -94,15 +109,21 @@ QList<LineData> DurationCard::durationLines() const {
 
 QList<BarData> DurationCard::medianBars(const QList<LineData> &published) const {
     QList<BarData> bars;
-    for (const RunLook &look : shown().looks()) {
+    for (const RunLook &look : shown().looksByMethod()) {
         if (!look.latest) // nor shown, then
             continue;
         const RunStore &run = shown().storeOf(look);
         const auto median = core::medianEpochS(run);
         bars.append(
-            {look.name, look.color, false, median,
+            {look.name,
+             look.color,
+             false,
+             median,
              median ? core::seconds(median) + (run.over() ? QString() : tr(" (live)")) : tr("no epoch complete yet"),
-             tr("Median over the complete epochs of the newest repeat")});
+             tr("Median over the complete epochs of the newest repeat"),
+             {},
+             {},
+             look.key()});
     }
     for (const LineData &line : published) {
         std::vector<double> all;

@@ -12,6 +12,7 @@
 #include <QToolButton>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "app/ui/charts/line_chart.h"
@@ -53,7 +54,7 @@ class PictureRow : public QSplitter {
 public:
     explicit PictureRow(QWidget *parent) : QSplitter(Qt::Horizontal, parent) {}
     [[nodiscard]] QSize minimumSizeHint() const override {
-        return QSplitter::minimumSizeHint().expandedTo({0, 30 * grid});
+        return QSplitter::minimumSizeHint().expandedTo({0, 27 * grid});
     }
 };
 
@@ -81,7 +82,7 @@ void LivePage::buildBody(QWidget *body) {
     auto *columns = new QHBoxLayout(body);
     columns->setContentsMargins(2 * grid, 2 * grid, 0, 2 * grid);
     columns->setSpacing(2 * grid);
-    m_side = new LiveSide(m_theme, m_workspace.pictured().choice(), body);
+    m_side = new LiveSide(m_theme, m_workspace.pictured().choice(), m_shown.highlight(), body);
     columns->addWidget(m_side);
     m_rows = new QSplitter(Qt::Vertical, body);
     m_rows->setObjectName(QStringLiteral("pageBody"));
@@ -186,6 +187,9 @@ void LivePage::connectSide() {
         m_shown.setPublishedWanted(m_side->publishedBox()->isChecked());
         mark(RunStore::Changes(RunStore::Loss) | RunStore::Epochs);
     });
+    connect(m_side, &LiveSide::consoleWanted, this, [this](const QString &runId) {
+        Q_EMIT timeChosen(runId, std::numeric_limits<qint64>::max(), true); // its last lines
+    });
     connect(m_side, &LiveSide::logChanged, m_loss->chart(), &LineChart::setLogAxis);
     connect(m_loss->chart(), &LineChart::logAxisChanged, m_side->logBox(), &QCheckBox::setChecked);
 }
@@ -256,6 +260,7 @@ void LivePage::openedAnew() {
     for (LiveCard *card : m_cards)
         card->showAll();
     m_cursor->clear();
+    m_shown.highlight().clear();
     mark(RunStore::All);
 }
 
@@ -268,6 +273,11 @@ void LivePage::mark(RunStore::Changes what) {
 void LivePage::showEvent(QShowEvent *event) {
     QWidget::showEvent(event);
     mark(RunStore::All);
+}
+
+void LivePage::resizeEvent(QResizeEvent *event) {
+    QWidget::resizeEvent(event);
+    m_side->fitTo(width());
 }
 
 void LivePage::drawNow() {
@@ -338,7 +348,7 @@ void LivePage::resetLayout() {
     // Parts of a whole: a splitter shares out what there is.
     m_top->setSizes({1100, 1000});
     m_bottom->setSizes({1100, 1000});
-    m_rows->setSizes({500, 500, 200, 200, 300});
+    m_rows->setSizes({500, 500, 300, 200, 300});
 }
 
 } // namespace lockstep::ui

@@ -13,10 +13,12 @@
 #include <QSlider>
 #include <QStyledItemDelegate>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
 
+#include "app/ui/charts/name_lines.h"
 #include "app/ui/pages/live/live_setting.h"
 #include "app/ui/theme/theme.h"
 #include "app/ui/widgets/card.h"
@@ -30,12 +32,15 @@ namespace {
 using core::RunChoiceModel;
 constexpr int usualSmoothing = 60;
 constexpr int sideWidth = 29 * grid, sideRow = 26, boxSize = 14, sideSwatch = 16;
+constexpr int reasonLines = 3, reasonWidth = 150; ///< why a run failed
+constexpr int lossWidth = 44, pinWidth = 24, sideMargin = 3 * grid;
+static_assert(LiveSide::nameLeft == 4 + boxSize + 8 + sideSwatch + 6);
 
-/// A run's row: box, its line as it is drawn, its name; its pin.
+/// A run's row: box, its line as it is drawn, its name on one line or two, and why it failed; its pin.
 class RunDelegate : public QStyledItemDelegate {
 public:
-    RunDelegate(const Theme &theme, const std::vector<RunLook> &looks, QObject *parent)
-        : QStyledItemDelegate(parent), m_theme(theme), m_looks(looks) {}
+    RunDelegate(const Theme &theme, const std::vector<RunLook> &looks, const RunHighlight &highlight, QObject *parent)
+        : QStyledItemDelegate(parent), m_theme(theme), m_looks(looks), m_highlight(highlight) {}
 
     void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override {
         const Palette &p = m_theme.palette();
@@ -78,20 +83,34 @@ private:
                                              {box.right() - 3, box.top() + 4}}));
         }
         double left = box.right() + 8;
-        if (std::size_t(index.row()) < m_looks.size()) {
-            const RunLook &look = m_looks[std::size_t(index.row())];
-            painter->setPen(QPen(on ? look.color : mix(p.surface, look.color, 0.45), 2, look.style));
+        const RunLook *look = std::size_t(index.row()) < m_looks.size() ? &m_looks[std::size_t(index.row())] : nullptr;
+        const bool pale = look && m_highlight.pales(look->name);
+        if (look) {
+            painter->setPen(QPen(pale ? paled(look->color, p)
+                                 : on ? look->color
+                                      : mix(p.surface, look->color, 0.45),
+                                 m_highlight.isOn(look->runId) ? 4 : 2, look->style));
             painter->drawLine(QPointF(left, box.center().y()), QPointF(left + sideSwatch, box.center().y()));
         }
-        left += sideSwatch + 6;
-        painter->setFont(Theme::font(Type::Small));
-        painter->setPen(on ? p.text : p.textMuted);
+        left = option.rect.left() + LiveSide::nameLeft;
         const double width = option.rect.right() - left;
-        painter->drawText(QRectF(left, option.rect.top(), width, option.rect.height()),
-                          Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(painter->font()).elidedText(index.data().toString(), Qt::ElideRight, width));
+        const QString reason = index.data(core::ReasonRole).toString();
+        painter->setFont(Theme::font(Type::Small));
+        const QFontMetricsF metrics(painter->font());
+        const QColor ink = !reason.isEmpty() ? p.wrong : on ? p.text : p.textMuted;
+        painter->setPen(pale ? paled(ink, p) : ink);
+        const QStringList why = reason.isEmpty() ? QStringList() : sentenceLines(reason, metrics, width, reasonLines);
+        const double height = option.rect.height() - double(why.size()) * nameLine;
+        ui::paintName(painter, {left, double(option.rect.top()), width, height}, index.data().toString());
+        double y = option.rect.top() + height - 4;
+        for (const QString &line : why) {
+            painter->drawText(QRectF(left, y, width + 1, nameLine), Qt::AlignVCenter | Qt::AlignLeft, line);
+            y += nameLine;
+        }
     }
     void paintLoss(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
+        if (!index.data(core::ReasonRole).toString().isEmpty())
+            return; // the way to its console stands there
         const QString text = index.data().toString();
         painter->setFont(Theme::figures(Type::Small));
         painter->setPen(text == QLatin1String("-") ? m_theme.palette().textMuted : m_theme.palette().textSecondary);
@@ -107,16 +126,17 @@ private:
 
     const Theme &m_theme;
     const std::vector<RunLook> &m_looks;
+    const RunHighlight &m_highlight;
 };
 
 } // namespace
 
-LiveSide::LiveSide(Theme &theme, RunChoiceModel &choice, QWidget *parent)
-    : QFrame(parent), m_theme(theme), m_choice(choice), m_axis(new QComboBox(this)),
+LiveSide::LiveSide(Theme &theme, RunChoiceModel &choice, RunHighlight &highlight, QWidget *parent)
+    : QFrame(parent), m_theme(theme), m_choice(choice), m_highlight(highlight), m_axis(new QComboBox(this)),
       m_smooth(new QSlider(Qt::Horizontal, this)), m_log(new QCheckBox(tr("Log axis"), this)),
       m_published(new QCheckBox(tr("Published figures"), this)), m_table(makeTable(theme, this)) {
     setObjectName(QStringLiteral("card"));
-    setFixedWidth(sideWidth);
+    fitTo(0);
     auto *layout = new QVBoxLayout(this);
     layout->setContentsMargins(grid + grid / 2, grid + grid / 2, grid + grid / 2, grid);
     layout->setSpacing(grid / 2);
@@ -168,7 +188,8 @@ void LiveSide::buildView() {
 
 void LiveSide::buildRuns() {
     m_table->setModel(&m_choice);
-    m_table->setItemDelegate(new RunDelegate(m_theme, m_looks, m_table));
+    m_table->setItemDelegate(new RunDelegate(m_theme, m_looks, m_highlight, m_table));
+    followPointer();
     m_table->setAccessibleName(tr("Runs"));
     m_table->horizontalHeader()->hide();
     m_table->setSortingEnabled(false);
@@ -178,10 +199,12 @@ void LiveSide::buildRuns() {
     m_table->horizontalHeader()->setMinimumSectionSize(20);
     m_table->horizontalHeader()->setStretchLastSection(false);
     m_table->horizontalHeader()->setSectionResizeMode(RunChoiceModel::Name, QHeaderView::Stretch);
-    for (const auto &[column, width] : {std::pair(int(RunChoiceModel::Loss), 44), {int(RunChoiceModel::Pin), 24}}) {
+    for (const auto &[column, width] :
+         {std::pair(int(RunChoiceModel::Loss), lossWidth), {int(RunChoiceModel::Pin), pinWidth}}) {
         m_table->horizontalHeader()->setSectionResizeMode(column, QHeaderView::Fixed);
         m_table->setColumnWidth(column, width);
     }
+    connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, this, &LiveSide::fitRows);
     const auto act = [this](const QString &text, const QKeySequence &keys, const auto &what) {
         auto *action = new QAction(text, m_table);
         action->setShortcut(keys);
@@ -196,6 +219,8 @@ void LiveSide::buildRuns() {
     act(tr("Show or hide"), QKeySequence(Qt::Key_Space),
         [this](const QString &id) { m_choice.setShown(id, !m_choice.isShown(id)); });
     act(tr("Show only this"), QKeySequence(Qt::Key_O), [this](const QString &id) { m_choice.showOnly(id); });
+    act(tr("Last console lines"), QKeySequence(Qt::Key_Return),
+        [this](const QString &id) { Q_EMIT consoleWanted(id); });
     act(tr("Pin or unpin"), QKeySequence(Qt::Key_P),
         [this](const QString &id) { m_choice.setPinned(id, !m_choice.isPinned(id)); });
     connect(m_table, &QTableView::doubleClicked, this, [this](const QModelIndex &index) {
@@ -204,6 +229,78 @@ void LiveSide::buildRuns() {
             m_choice.showOnly(index.data(core::RunIdRole).toString());
         }
     });
+}
+
+/// The run of the row under the pointer, or of the current row while keys move it, is emphasised in all pictures.
+void LiveSide::followPointer() {
+    const auto point = [this](const QModelIndex &index) {
+        if (index.isValid() && std::size_t(index.row()) < m_looks.size())
+            m_highlight.point(m_looks[std::size_t(index.row())].key());
+    };
+    connect(m_table, &QTableView::entered, this, point);
+    connect(m_table, &QTableView::viewportEntered, &m_highlight, &RunHighlight::clear);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            [this, point](const QModelIndex &index) {
+                if (m_table->hasFocus())
+                    point(index);
+            });
+    connect(&m_highlight, &RunHighlight::changed, m_table->viewport(), qOverload<>(&QWidget::update));
+    m_table->viewport()->installEventFilter(this);
+    m_table->installEventFilter(this);
+}
+
+bool LiveSide::eventFilter(QObject *watched, QEvent *event) {
+    if ((watched == m_table->viewport() && event->type() == QEvent::Leave) ||
+        (watched == m_table && event->type() == QEvent::FocusOut))
+        m_highlight.clear();
+    return QFrame::eventFilter(watched, event);
+}
+
+void LiveSide::fitTo(int pageWidth) {
+    m_pageWidth = pageWidth;
+    // Room for each name on two lines, and for half of its pixels on each: breaks are where words end.
+    const QFontMetricsF metrics(Theme::font(Type::Small));
+    double wanted = 0;
+    for (int row = 0; row < m_choice.rowCount(); ++row)
+        if (!m_choice.index(row, RunChoiceModel::Name).data(core::ReasonRole).toString().isEmpty())
+            wanted = reasonWidth;
+    for (const RunLook &look : m_looks)
+        for (double width = metrics.horizontalAdvance(look.name) / 2; width > wanted; width += grid)
+            if (const QStringList lines = nameLines(look.name, metrics, width); !lines.last().endsWith(u'…')) {
+                wanted = width;
+                break;
+            }
+    const int names = int(wanted) + 2 + nameLeft + lossWidth + pinWidth + sideMargin + 2 * grid;
+    setFixedWidth(std::clamp(std::max(pageWidth / 8, names), sideWidth, std::max(sideWidth, pageWidth / 4)));
+}
+
+/// A long name takes two lines, a reason one more, and with it goes a button that leads to the console.
+void LiveSide::fitRows() {
+    const QFontMetricsF metrics(Theme::font(Type::Small));
+    const double width = m_table->columnWidth(RunChoiceModel::Name) - nameLeft;
+    for (int row = 0; row < m_choice.rowCount(); ++row) {
+        const QModelIndex name = m_choice.index(row, RunChoiceModel::Name);
+        const QString reason = name.data(core::ReasonRole).toString();
+        const bool failed = !reason.isEmpty();
+        const auto lines = nameLines(name.data().toString(), metrics, width).size() +
+                           (failed ? sentenceLines(reason, metrics, width, reasonLines).size() : 0);
+        m_table->setRowHeight(row, sideRow + int(double(lines - 1) * nameLine));
+        offerConsole(m_choice.index(row, RunChoiceModel::Loss), failed);
+    }
+}
+
+void LiveSide::offerConsole(const QModelIndex &index, bool offered) {
+    if (offered == bool(m_table->indexWidget(index)))
+        return;
+    if (!offered)
+        return m_table->setIndexWidget(index, nullptr);
+    auto *console = new QToolButton(m_table);
+    console->setIcon(m_theme.icon(QStringLiteral("console"), m_theme.palette().wrong));
+    console->setToolTip(tr("Last console lines of the run that failed (Return in the list)"));
+    console->setAccessibleName(tr("Console of %1").arg(index.siblingAtColumn(RunChoiceModel::Name).data().toString()));
+    const QString runId = index.data(core::RunIdRole).toString();
+    connect(console, &QToolButton::clicked, this, [this, runId] { Q_EMIT consoleWanted(runId); });
+    m_table->setIndexWidget(index, console);
 }
 
 core::RunCurves::XAxis LiveSide::axis() const {
@@ -257,6 +354,8 @@ void LiveSide::setLooks(const std::vector<RunLook> &looks) {
         names.append(repeats ? tr("%1 #%2").arg(look.name).arg(look.repeat) : look.name);
     }
     m_choice.setNames(names);
+    fitTo(m_pageWidth);
+    fitRows();
     m_table->viewport()->update();
 }
 

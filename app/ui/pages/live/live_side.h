@@ -8,6 +8,7 @@
 
 class QCheckBox;
 class QComboBox;
+class QModelIndex;
 class QSettings;
 class QSlider;
 class QTableView;
@@ -20,17 +21,21 @@ namespace lockstep::ui {
 class Theme;
 
 /// Live's side: how the curves are drawn (x axis, smoothing, log axis, published figures), and the list of runs, each
-/// with its line, its box and its pin. A click or Space shows or hides a run, a double click shows it alone.
+/// with its line, its box and its pin; one that failed is red, with its reason and the way to its console. A click or Space
+/// shows or hides a run, a double click shows it alone, and pointing at it emphasises it in all pictures.
 class LiveSide : public QFrame {
     Q_OBJECT
 public:
-    LiveSide(Theme &theme, core::RunChoiceModel &choice, QWidget *parent = nullptr);
+    static constexpr int nameLeft = 48; ///< px in a row, before its name
+    LiveSide(Theme &theme, core::RunChoiceModel &choice, RunHighlight &highlight, QWidget *parent = nullptr);
 
     [[nodiscard]] CurveView view() const;
     // The settings of the view; which runs are hidden is not kept.
     void saveView(QSettings &settings) const;
     void restoreView(const QSettings &settings);
     void resetView();
+    /// A wide page gives the names more room, and long names take it.
+    void fitTo(int pageWidth);
     void setLooks(const std::vector<RunLook> &looks);
     [[nodiscard]] QComboBox *axisBox() const { return m_axis; }
     [[nodiscard]] QSlider *smoothSlider() const { return m_smooth; }
@@ -43,20 +48,29 @@ Q_SIGNALS:
     void smoothingChanged();
     void logChanged(bool log);
     void publishedChanged();
+    void consoleWanted(const QString &runId);
+
+protected:
+    bool eventFilter(QObject *watched, QEvent *event) override;
 
 private:
     void buildView();
     void buildRuns();
+    void followPointer();
+    void fitRows();
+    void offerConsole(const QModelIndex &index, bool offered);
     [[nodiscard]] core::RunCurves::XAxis axis() const;
     [[nodiscard]] QString axisTitle() const;
 
     Theme &m_theme;
     core::RunChoiceModel &m_choice;
+    RunHighlight &m_highlight;
     QComboBox *m_axis;
     QSlider *m_smooth;
     QCheckBox *m_log, *m_published;
     QTableView *m_table;
     std::vector<RunLook> m_looks;
+    int m_pageWidth = 0;
 };
 
 } // namespace lockstep::ui

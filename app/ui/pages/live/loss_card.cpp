@@ -24,6 +24,7 @@ LossCard::LossCard(const Theme &theme, const ShownRuns &shown, QWidget *parent)
            "Pan: Shift "
            "and drag. Show all: double click. Arrows move the crosshair; a click scrolls the console to that time"));
     body()->addWidget(m_chart, 1);
+    m_chart->follow(shown.highlight());
 }
 
 ChartSource *LossCard::picture() const {
@@ -44,7 +45,7 @@ void LossCard::draw(Changes what) {
 void LossCard::drawCurves() {
     const CurveView &view = shown().view();
     RunCurves &curves = shown().curves();
-    QList<LineData> lines = curveLines(curves, shown().looks(), view);
+    QList<LineData> lines = curveLines(curves, shown().looksByMethod(), view);
     if (const auto *published = shown().published(); published && view.axis == RunCurves::XAxis::Epoch)
         lines += publishedLines(*published, &core::PublishedEpoch::loss);
     setCurveAxes(*m_chart, view, tr("cross-entropy"), shown().epochs());

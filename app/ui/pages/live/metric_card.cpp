@@ -41,6 +41,7 @@ MetricCard::MetricCard(const Theme &theme, const ShownRuns &shown, QWidget *pare
     m_choice->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     addTool(m_choice);
     body()->addWidget(m_chart, 1);
+    m_chart->follow(shown.highlight());
     m_chart->setEmptyText(tr("No shown run has reported this metric yet"));
     connect(m_choice, &QComboBox::activated, this, [this] {
         m_wanted = metric();
@@ -107,7 +108,7 @@ void MetricCard::draw(Changes) {
     m_choice->setToolTip(helpOf(spec));
     m_curves.setMetric(spec.name);
     setCurveAxes(*m_chart, view, QString::fromStdString(spec.head()), shown().epochs());
-    m_chart->setLines(curveLines(m_curves, shown().looks(), view));
+    m_chart->setLines(curveLines(m_curves, shown().looksByMethod(), view));
 }
 
 } // namespace lockstep::ui

@@ -4,13 +4,14 @@
 #include <QVBoxLayout>
 
 #include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/phase_look.h"
 #include "app/ui/pages/live/shown_runs.h"
 #include "models/live_figures.h"
 
 namespace lockstep::ui {
 namespace {
 
-QList<PhasePart> partsOf(const std::vector<core::StepPhase> &phases) {
+QList<PhasePart> phaseParts(const std::vector<core::StepPhase> &phases) {
     QList<PhasePart> out;
     for (const core::StepPhase &phase : phases)
         out.append({QString::fromStdString(phase.phase), phase.seconds});
@@ -28,6 +29,7 @@ PhasesCard::PhasesCard(const Theme &theme, const ShownRuns &shown, QWidget *pare
            "shows what is inside")
             .arg(phaseKey()));
     body()->addWidget(m_bars, 1);
+    m_bars->follow(shown.highlight());
 }
 
 ChartSource *PhasesCard::picture() const {
@@ -37,24 +39,18 @@ ChartSource *PhasesCard::picture() const {
 void PhasesCard::draw(Changes) {
     m_bars->setEmptyText(shown().whyEmpty(tr("The phases of a step arrive with the first steps")));
     QList<PhaseBar> bars;
-    QStringList medians;
     for (const RunLook &look : shown().looksByMethod()) {
         if (!look.median)
             continue;
-        if (look.repeats > 1)
-            medians.append(QString::number(look.repeat));
         const core::RunStore &run = shown().storeOf(look);
         for (const core::RankStep &step : core::rankSteps(run)) {
             const QString label =
                 run.ranks().expected() > 1 ? tr("%1 rank %2").arg(look.name).arg(step.rank) : look.name;
             if (!step.additive.empty())
-                bars.append({label, look.color, partsOf(step.additive), partsOf(step.nested)});
+                bars.append({label, look.color, phaseParts(step.additive), phaseParts(step.nested), look.key()});
         }
     }
-    constexpr qsizetype mostNamed = 4;
-    setNote(medians.isEmpty()            ? QString()
-            : medians.size() > mostNamed ? tr("median repeats")
-                                         : tr("median repeats: %1").arg(medians.join(QStringLiteral(", "))));
+    setNote(shown().medianNote());
     m_bars->setBars(bars);
 }
 

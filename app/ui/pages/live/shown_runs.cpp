@@ -58,6 +58,18 @@ double ShownRuns::epochs() const {
     return most;
 }
 
+QString ShownRuns::medianNote() const {
+    constexpr qsizetype mostNamed = 4;
+    QStringList medians;
+    for (const RunLook &look : looksByMethod())
+        if (look.median && look.repeats > 1)
+            medians.append(QString::number(look.repeat));
+    return medians.isEmpty() ? QString()
+           : medians.size() > mostNamed
+               ? QCoreApplication::translate("LivePage", "median repeats")
+               : QCoreApplication::translate("LivePage", "median repeats: %1").arg(medians.join(QStringLiteral(", ")));
+}
+
 QString ShownRuns::whyEmpty(const QString &otherwise) const {
     return m_looks.empty() || std::ranges::any_of(m_looks, &RunLook::shown)
                ? otherwise

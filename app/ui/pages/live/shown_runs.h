@@ -2,8 +2,10 @@
 #pragma once
 #include <QString>
 
+#include <memory>
 #include <vector>
 
+#include "app/ui/charts/run_highlight.h"
 #include "app/ui/pages/live/curve_lines.h"
 #include "app/ui/pages/shared/run_look.h"
 
@@ -34,10 +36,14 @@ public:
     [[nodiscard]] core::RunSet &runs() const;
     [[nodiscard]] core::RunCurves &curves() const; ///< of the loss
     [[nodiscard]] const CurveView &view() const { return m_view; }
+    /// The run under the pointer, which all cards and the list of runs share.
+    [[nodiscard]] RunHighlight &highlight() const { return *m_highlight; }
     /// The figures of a publication that are to be drawn too; null: none.
     [[nodiscard]] const core::Published *published() const;
     /// The most epochs that a shown run will have, as far as it is known.
     [[nodiscard]] double epochs() const;
+    /// Which repeats a picture of mean steps draws, as its quiet word; empty: no run has several.
+    [[nodiscard]] QString medianNote() const;
     /// What a picture without anything says: that all runs are hidden, or else `otherwise`.
     [[nodiscard]] QString whyEmpty(const QString &otherwise) const;
 
@@ -46,6 +52,7 @@ private:
     std::vector<RunLook> m_looks;
     CurveView m_view;
     bool m_publishedWanted = false;
+    std::unique_ptr<RunHighlight> m_highlight = std::make_unique<RunHighlight>();
 };
 
 } // namespace lockstep::ui

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "app/ui/pages/shared/run_look.h"
 
+#include <iterator>
 #include <map>
 
 #include "analysis/causes/median_repeat.h"
@@ -14,6 +15,13 @@ namespace {
 Qt::PenStyle styleOf(int repeat) {
     static constexpr Qt::PenStyle styles[] = {Qt::SolidLine, Qt::DashLine, Qt::DashDotLine, Qt::DashDotDotLine};
     return styles[std::size_t(std::max(0, repeat - 1) % 4)];
+}
+
+/// Names of one method differ in depth, within what is still the method's colour and can be seen; many names share depths.
+QColor shadeOfName(const QColor &base, int place) {
+    static constexpr int depths[] = {100, 122, -125, 144, -150}; ///< above zero lighter, below darker, in per cent
+    const int depth = depths[std::size_t(place) % std::size(depths)];
+    return depth == 100 ? base : depth > 0 ? base.lighter(depth) : base.darker(-depth);
 }
 
 void markMedians(const core::RunSet &runs, std::vector<RunLook> &looks) {
@@ -49,10 +57,7 @@ std::vector<RunLook> runLooks(const core::RunSet &runs, const RunQuestion &isSho
             look.name += u' ' + core::wallTime(store->record()->startWallUs).mid(5, 11);
         auto &names = sameMethod[look.method];
         const int place = names.try_emplace(look.name, int(names.size())).first->second;
-        const QColor base = methodColor(look.method);
-        look.color = place == 0  ? base
-                     : place % 2 ? base.lighter(100 + 22 * ((place + 1) / 2))
-                                 : base.darker(100 + 25 * (place / 2));
+        look.color = shadeOfName(methodColor(look.method), place);
         look.style = styleOf(look.repeat);
         // A repeat that has just begun has nothing to show yet: the one before it speaks until then.
         if (!look.shown) {

@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "app/ui/charts/run_highlight.h"
+
 namespace lockstep::core {
 class RunSet;
 class RunStore;
@@ -29,6 +31,8 @@ struct RunLook {
     /// The one of its name whose mean step is drawn (analysis/causes/median_repeat.h), of those that are shown.
     bool median = false;
     int repeats = 1; ///< shown runs of its name
+
+    [[nodiscard]] RunHighlight::Run key() const { return {runId, name}; }
 };
 
 using RunQuestion = std::function<bool(const core::RunStore &)>;

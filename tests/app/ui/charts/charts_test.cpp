@@ -12,8 +12,10 @@
 #include "app/ui/charts/chart_export.h"
 #include "app/ui/charts/end_labels.h"
 #include "app/ui/charts/lane_view.h"
+#include "app/ui/charts/leader_labels.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
+#include "app/ui/charts/phase_look.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/theme/theme.h"
@@ -118,6 +120,36 @@ private Q_SLOTS:
         const QList<double> low = spreadLabels({199, 199, 199}, 16, 0, 200);
         for (const double y : low)
             QVERIFY(y <= 192.01);
+    }
+
+    void namesAboveARowStandSideBySideInTheOrderOfTheirPlaces() {
+        const QList<LeaderLabel> placed =
+            placeLeaders({{100, "gather", 3}, {102, "loss", 1}, {101, "reduce", 2}, {300, "other", 1}}, 0, 400);
+        QCOMPARE(placed.size(), 4);
+        for (qsizetype i = 1; i < placed.size(); ++i)
+            QVERIFY(placed[i].left >= placed[i - 1].left + placed[i - 1].width && placed[i].x > placed[i - 1].x);
+        QVERIFY(placed.last().left + placed.last().width <= 400);
+        const QList<LeaderLabel> edge = placeLeaders({{399, "optimizer", 1}, {398, "other", 2}}, 0, 400);
+        QVERIFY(edge.last().left + edge.last().width <= 400 && edge.first().left < edge.last().left);
+        const QList<LeaderLabel> short_ = placeLeaders({{10, "optimizer", 1}, {20, "backward", 2}}, 0, 60);
+        QVERIFY2(short_.size() == 1 && short_.first().text == "backward", "the longest part keeps its name");
+    }
+
+    void aPartTooNarrowForItsNameIsNamedAboveItsRowAndRanksAlikeShareTheirNames() {
+        AnatomyView view(m_theme, "anatomy");
+        core::DpAnatomy rank;
+        rank.stages = {
+            {"load", 0.0002, false}, {"forward", 0.004, false}, {"backward", 0.005, false}, {"exposed", 0.0003, false}};
+        rank.stepS = 0.0095;
+        rank.devices.resize(1);
+        core::DpAnatomy slower = rank;
+        slower.stages[1].seconds = 0.006;
+        slower.stepS = 0.0115;
+        view.setRuns({{"DDP ×3", Qt::blue, rank}, {{}, Qt::blue, rank}, {{}, Qt::blue, slower}});
+        QCOMPARE(view.namesAbove(0, 800), QStringList({"load", "exposed"}));
+        QCOMPARE(view.namesAbove(1, 800), QStringList());
+        QCOMPARE(view.namesAbove(2, 800), QStringList({"load", "exposed"})); // elsewhere than in the row above
+        QCOMPARE(view.minimumSizeHint().height(), BarRows::heightOf(3, 16) + int(2 * leaderBand));
     }
 
     void aMillionPointsBecomeAFewAPixelColumnAndNoPeakIsLost() {
@@ -270,7 +302,7 @@ private Q_SLOTS:
         Lane other{"DDP ×2", "b", "cpu:0", methodColor("ddp"), {{0, 1}, {0.5, 1}, {1, 1}, {2, 1}}, "91 %", {}, {}};
         lanes.setLanes({lane, other}, 0, 2, "time / s");
         const QImage image = lanes.grab().toImage();
-        const QColor first = image.pixelColor(250, 10), second = image.pixelColor(250, 120);
+        const QColor first = image.pixelColor(250, 40), second = image.pixelColor(250, 120);
         QVERIFY(first != second); // each in its method's colour
         QVERIFY(lanes.chartData().contains("DDP ×2\tcpu:0\t2.000"));
     }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <QColor>
+#include <QList>
+#include <QRectF>
+#include <QString>
+
+class QPainter;
+
+namespace lockstep::ui {
+class DrawnLines;
+struct Palette;
+
+/// What lines of one name read at a place: the mean over them, and from where to where they reach.
+struct ReadRow {
+    QString name, group;
+    QColor color;
+    Qt::PenStyle style = Qt::SolidLine;
+    double sum = 0, low = 0, high = 0;
+    int count = 0;
+    [[nodiscard]] QString meanText() const;
+    [[nodiscard]] QString rangeText() const; ///< empty: one line, or all alike
+};
+
+struct Reading {
+    QList<ReadRow> rows; ///< in the lines' order; faint lines are not read
+    double x = 0;        ///< of the point nearest to the place; NaN without rows
+};
+
+/// At `x`, of the lines that reach there.
+[[nodiscard]] Reading readAt(const DrawnLines &lines, double x);
+/// Of each line its last point.
+[[nodiscard]] Reading readEnds(const DrawnLines &lines);
+/// A row for all lines of a group ("DDP, 12 runs").
+[[nodiscard]] QList<ReadRow> byGroup(const QList<ReadRow> &rows);
+
+/// How many pixels rows with a head take; those with a range take two lines.
+[[nodiscard]] double readoutHeight(const QList<ReadRow> &rows);
+[[nodiscard]] double readoutWidth(const QList<ReadRow> &rows);
+/// Writes it into the column beside the plot: by name, or where that is too much by group.
+void paintReadout(QPainter *painter, const QString &head, const QList<ReadRow> &rows, const QRectF &column,
+                  const Palette &palette);
+
+} // namespace lockstep::ui

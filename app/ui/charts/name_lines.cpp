@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/charts/name_lines.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+/// How many characters of the name stand on its first line, without the space that the break takes away.
+qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double width) {
+    qsizetype fits = 0, comma = 0, space = 0;
+    while (fits < name.size() && metrics.horizontalAdvance(name.left(fits + 1)) <= width) {
+        ++fits;
+        if (fits < name.size() && name[fits] == u' ')
+            (name[fits - 1] == u',' ? comma : space) = fits;
+    }
+    return comma > 0 ? comma : space > 0 ? space : std::max<qsizetype>(1, fits);
+}
+
+} // namespace
+
+QStringList nameLines(const QString &name, const QFontMetricsF &metrics, double width) {
+    if (metrics.horizontalAdvance(name) <= width)
+        return {name};
+    const qsizetype at = breakOf(name, metrics, width);
+    return {metrics.elidedText(name.left(at), Qt::ElideRight, width),
+            metrics.elidedText(name.mid(at).trimmed(), Qt::ElideRight, width)};
+}
+
+QStringList sentenceLines(const QString &text, const QFontMetricsF &metrics, double width, int most) {
+    QStringList lines;
+    QString line;
+    const QStringList words = text.split(u' ');
+    for (qsizetype i = 0; i < words.size(); ++i) {
+        const QString longer = line.isEmpty() ? words[i] : line + u' ' + words[i];
+        if (line.isEmpty() || metrics.horizontalAdvance(longer) <= width) {
+            line = longer;
+            continue;
+        }
+        if (lines.size() + 1 == most) { // the last one takes the rest, cut short
+            line = (QStringList(line) + words.mid(i)).join(u' ');
+            break;
+        }
+        lines.append(line);
+        line = words[i];
+    }
+    lines.append(line);
+    for (QString &one : lines)
+        one = metrics.elidedText(one, Qt::ElideRight, width);
+    return lines;
+}
+
+void paintName(QPainter *painter, const QRectF &box, const QString &name) {
+    const QFontMetricsF metrics(painter->font());
+    constexpr int flags = int(Qt::AlignVCenter | Qt::AlignLeft) | Qt::TextDontClip | Qt::TextSingleLine;
+    QStringList lines = nameLines(name, metrics, box.width());
+    if (box.height() < double(lines.size()) * nameLine)
+        lines = {metrics.elidedText(name, Qt::ElideRight, box.width())};
+    double y = box.center().y() - double(lines.size()) * nameLine / 2;
+    for (const QString &line : std::as_const(lines)) {
+        painter->drawText(QRectF(box.left(), y, box.width() + 1, nameLine), flags, line);
+        y += nameLine;
+    }
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "app/ui/charts/phase_look.h"
+
+#include <QFontMetricsF>
+#include <QHash>
+#include <QPainter>
+
+#include <array>
+#include <utility>
+
+#include "app/ui/charts/bar_rows.h"
+#include "app/ui/theme/theme.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double keySwatch = 16, keyGap = 5, keyApart = 14;
+
+/// A phase that looks like what the word says; an empty one stands for the line of waiting.
+std::array<std::pair<QString, QString>, 4> keyEntries() {
+    return {{{QStringLiteral("load"), QObject::tr("loading")},
+             {QStringLiteral("forward"), QObject::tr("compute")},
+             {QStringLiteral("comm"), QObject::tr("communication")},
+             {QString(), QObject::tr("waiting")}}};
+}
+
+} // namespace
+
+PhaseLook phaseLook(const QString &phase) {
+    static const QHash<QString, PhaseLook> looks = {{"load", PhaseLook::Load},
+                                                    {"h2d", PhaseLook::Load},
+                                                    {"forward", PhaseLook::Compute},
+                                                    {"backward", PhaseLook::Compute},
+                                                    {"optimizer", PhaseLook::Compute},
+                                                    {"parallel_forward", PhaseLook::Compute},
+                                                    {"loss", PhaseLook::Compute},
+                                                    {"parallel_backward", PhaseLook::Compute},
+                                                    {"exposed", PhaseLook::Communicate},
+                                                    {"comm", PhaseLook::Communicate},
+                                                    {"wait", PhaseLook::Communicate},
+                                                    {"scatter", PhaseLook::Communicate},
+                                                    {"replicate", PhaseLook::Communicate},
+                                                    {"gather", PhaseLook::Communicate},
+                                                    {"reduce", PhaseLook::Communicate}};
+    return looks.value(phase, PhaseLook::Rest);
+}
+
+QString phaseName(const QString &phase) {
+    constexpr QLatin1StringView parallel("parallel_");
+    return phase.startsWith(parallel) ? phase.mid(parallel.size()) : phase;
+}
+
+QString phaseMeaning(const QString &phase) {
+    static const QHash<QString, QString> meanings = {
+        {"load", QObject::tr("waiting for the next batch from the loader")},
+        {"h2d", QObject::tr("copying the batch to the device")},
+        {"forward", QObject::tr("computing outputs and loss")},
+        {"backward", QObject::tr("computing gradients, until the last one is ready")},
+        {"exposed", QObject::tr("communication left after backward: the part that overlaps nothing")},
+        {"optimizer", QObject::tr("updating the parameters")},
+        {"other", QObject::tr("the rest of the loop: total minus all other phases")},
+        {"comm", QObject::tr("all communication, hidden behind backward or not")},
+        {"wait", QObject::tr("the part of exposed spent waiting for slower ranks: latest rank's ready − own")},
+        {"scatter", QObject::tr("DP: splitting the batch over the devices")},
+        {"replicate", QObject::tr("DP: copying the parameters to every device")},
+        {"parallel_forward", QObject::tr("DP: forward on all replicas")},
+        {"gather", QObject::tr("DP: collecting the outputs on device 0")},
+        {"loss", QObject::tr("DP: computing the loss on device 0")},
+        {"parallel_backward", QObject::tr("DP: backward on all replicas")},
+        {"reduce", QObject::tr("DP: adding the replicas' gradients on device 0")}};
+    return meanings.value(phase);
+}
+
+QColor phaseFill(const QString &phase, const QColor &color, const Palette &palette) {
+    switch (phaseLook(phase)) {
+    case PhaseLook::Load:
+        return mix(palette.surface, color, 0.28);
+    case PhaseLook::Compute:
+        // Neighbours differ in depth so that their border shows.
+        return mix(palette.surface, color, phase.contains(QLatin1String("backward")) ? 1.0 : 0.74);
+    case PhaseLook::Communicate:
+        return mix(palette.surface, color, 0.14);
+    case PhaseLook::Rest:
+        break;
+    }
+    return mix(palette.surface, palette.textMuted, 0.16);
+}
+
+void paintPhase(QPainter *painter, const QRectF &box, const QString &phase, const QColor &color,
+                const Palette &palette) {
+    painter->fillRect(box, phaseFill(phase, color, palette));
+    if (phaseLook(phase) == PhaseLook::Communicate)
+        hatch(painter, box, mix(palette.surface, color, 0.6));
+    if (box.width() > 3)
+        painter->fillRect(QRectF(box.right() - 1, box.top(), 1, box.height()), palette.surface);
+}
+
+void paintPhaseName(QPainter *painter, const QRectF &box, const QString &name, const QString &phase,
+                    const QColor &color, const Palette &palette) {
+    const QColor fill = phaseFill(phase, color, palette);
+    if (phaseLook(phase) == PhaseLook::Communicate) { // letters on hatching don't read
+        const double width = QFontMetricsF(painter->font()).horizontalAdvance(name) + 6;
+        painter->fillRect(QRectF(box.center().x() - width / 2, box.top() + 1, width, box.height() - 2), fill);
+    }
+    const QColor ink("#14171C"), paper("#FFFFFF");
+    painter->setPen(contrastRatio(fill, ink) > contrastRatio(fill, paper) ? ink : paper);
+    painter->drawText(box, int(Qt::AlignCenter) | Qt::TextDontClip, name);
+}
+
+QString phaseKey() {
+    return QObject::tr("pale: loading, solid: compute, hatched: communication");
+}
+
+double phaseKeyWidth() {
+    const QFontMetricsF metrics(Theme::font(Type::Small));
+    double width = -keyApart;
+    for (const auto &[phase, word] : keyEntries())
+        width += keySwatch + keyGap + metrics.horizontalAdvance(word) + keyApart;
+    return width;
+}
+
+void paintPhaseKey(QPainter *painter, const QPointF &leftMiddle, const Palette &palette) {
+    painter->setFont(Theme::font(Type::Small));
+    const QFontMetricsF metrics(painter->font());
+    double x = leftMiddle.x();
+    for (const auto &[phase, word] : keyEntries()) {
+        const QRectF swatch(x, leftMiddle.y() - 5, keySwatch, 10);
+        if (phase.isEmpty())
+            painter->fillRect(QRectF(swatch.left(), leftMiddle.y() - 0.5, keySwatch, 1), palette.textMuted);
+        else
+            paintPhase(painter, swatch, phase, palette.textSecondary, palette);
+        painter->setPen(palette.textMuted);
+        const double width = metrics.horizontalAdvance(word);
+        painter->drawText(QRectF(swatch.right() + keyGap, leftMiddle.y() - 8, width + 2, 16),
+                          Qt::AlignVCenter | Qt::AlignLeft, word);
+        x = swatch.right() + keyGap + width + keyApart;
+    }
+}
+
+} // namespace lockstep::ui

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// What Live sets side by side: steps of DP and DDP on one axis, lanes by method, what the lines read at the crosshair, and the run
+// under the pointer in every picture.
+#include <QApplication>
+#include <QMouseEvent>
+#include <QSlider>
+#include <QTableView>
+
+#include "app/ui/charts/anatomy_view.h"
+#include "app/ui/charts/lane_view.h"
+#include "app/ui/charts/line_chart.h"
+#include "app/ui/charts/line_readout.h"
+#include "app/ui/charts/phase_bars.h"
+#include "app/ui/pages/live/live_page.h"
+#include "app/ui/pages/live/live_side.h"
+#include "app/ui/theme/theme.h"
+#include "base/format.h"
+#include "models/roles.h"
+#include "tests/qt_test.h"
+#include "window_fixture.h"
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+class ContrastTest : public QObject, uitest::WindowFixture {
+    Q_OBJECT
+    uitest::Home m_home;
+    std::string m_id;
+
+    [[nodiscard]] LineChart *loss() const { return live()->lossChart(); }
+    void move(QWidget *widget, const QPoint &to) {
+        QMouseEvent event(QEvent::MouseMove, QPointF(to), QPointF(widget->mapToGlobal(to)), Qt::NoButton, Qt::NoButton,
+                          Qt::NoModifier);
+        QApplication::sendEvent(widget, &event);
+    }
+
+private Q_SLOTS:
+    void initTestCase() {
+        m_id = uitest::writeExperimentOnDisk({.epochs = 3, .repeats = 2, .marks = true});
+        QVERIFY(!m_id.empty());
+    }
+    void init() {
+        openWindow({1600, 1000});
+        openAndDraw(m_id);
+    }
+    void cleanup() { closeWindow(); }
+
+    void lanesStandByMethodEachWithItsMeanAndItsIdleShareAndWhatOthersTook() {
+        closeWindow();
+        const std::string id = uitest::writeExperimentOnDisk({.epochs = 2, .firstRun = 60, .othersCores = 0.5});
+        openWindow({1600, 1000});
+        openAndDraw(id);
+        QTRY_COMPARE(live()->lanes()->lanes().size(), 5);
+        QStringList runs;
+        for (const Lane &lane : live()->lanes()->lanes()) {
+            runs.append(lane.run);
+            double sum = 0;
+            for (const QPointF &sample : lane.samples)
+                sum += sample.y();
+            const double mean = sum / double(lane.samples.size());
+            QCOMPARE(lane.value, core::percent(mean, 0));
+            QCOMPARE(lane.idle, core::percent(1 - mean, 0));
+        }
+        QCOMPARE(runs, QStringList({"baseline", "DP ×2", "DP ×2", "DDP ×2", "DDP ×2"}));
+        QStringList others;
+        for (const Lane &lane : live()->lanes()->lanes())
+            others.append(lane.others);
+        QCOMPARE(others, QStringList({"", "", "", "0.50 cores", ""})); // of the whole run: said once
+        QVERIFY(live()->lanes()->lanes().last().hint.contains("Other programs took 0.50 cores of its machine"));
+        QVERIFY(!live()->lanes()->lanes().first().hint.contains("Other programs"));
+    }
+
+    void pointingAtARunPalesAllOthersInEveryPictureAndInTheList() {
+        QTRY_VERIFY(!live()->lanes()->lanes().isEmpty());
+        const auto pixels = [](QWidget *widget, const QColor &color) {
+            const QImage image = widget->grab().toImage();
+            int count = 0;
+            for (int y = 0; y < image.height(); ++y)
+                for (int x = 0; x < image.width(); ++x)
+                    count += image.pixelColor(x, y) == color;
+            return count;
+        };
+        const QColor dp = methodColor(Method::Dp), ddp = methodColor(Method::Ddp);
+        QTRY_VERIFY(pixels(loss()->viewport(), dp) > 50 && pixels(loss()->viewport(), ddp) > 50);
+        LaneView *lanes = live()->lanes();
+        const QPoint onDdp(lanes->width() / 2, lanes->height() * 3 / 4); // its lanes are the last two of five
+        move(lanes, onDdp);
+        QTRY_VERIFY(pixels(loss()->viewport(), dp) < 30); // the signs of its checkpoints
+        QVERIFY(pixels(loss()->viewport(), ddp) > 50);
+        QCOMPARE(pixels(live()->phaseBars(), dp), 0);
+        QVERIFY(pixels(live()->phaseBars(), ddp) > 50);
+        QCOMPARE(pixels(live()->durationChart()->viewport(), dp), 0);
+        QEvent leave(QEvent::Leave);
+        QApplication::sendEvent(lanes, &leave);
+        QTRY_VERIFY(pixels(loss()->viewport(), dp) > 50);
+
+        QTableView *table = live()->side()->runTable(); // a row of the list
+        int row = 0;
+        while (table->model()->index(row, 0).data(core::MethodRole).toString() != "dp")
+            ++row;
+        move(table->viewport(), table->visualRect(table->model()->index(row, 0)).center());
+        QTRY_VERIFY(pixels(loss()->viewport(), ddp) < 30); // the signs of its checkpoints
+        QCOMPARE(pixels(live()->phaseBars(), ddp), 0);
+        QApplication::sendEvent(table->viewport(), &leave);
+        QTRY_VERIFY(pixels(loss()->viewport(), ddp) > 50);
+    }
+
+    void whatTheLinesReadAtTheCrosshairStandsBesideThePlotByName() {
+        live()->side()->smoothSlider()->setValue(0); // no raw lines behind the others
+        QTest::qWait(60);
+        const Reading read = readAt(loss()->drawn(), 1.5);
+        QCOMPARE(read.rows.size(), 3); // two repeats each
+        for (const ReadRow &row : read.rows) {
+            QCOMPARE(row.count, 2);
+            QVERIFY(row.low <= row.sum / 2 && row.sum / 2 <= row.high);
+            QCOMPARE(row.rangeText().isEmpty(), core::significant(row.low) == core::significant(row.high));
+        }
+        // The plot itself is as before but for the line at the crosshair.
+        const QRect plot = loss()->chart()->plotArea().toRect();
+        const QImage before = loss()->viewport()->grab().toImage();
+        loss()->setCrosshair(1.5);
+        const QImage after = loss()->viewport()->grab().toImage();
+        const int line = int(loss()->scale().placeOf({1.5, 1}, loss()->chart()->plotArea()).x());
+        const QRect left(plot.topLeft(), QPoint(line - 3, plot.bottom())),
+            right(QPoint(line + 3, plot.top()), plot.bottomRight());
+        QCOMPARE(before.copy(left), after.copy(left));
+        QCOMPARE(before.copy(right), after.copy(right));
+        const QRect beside(plot.right() + 4, 0, before.width() - plot.right() - 4, before.height());
+        QVERIFY(before.copy(beside) != after.copy(beside));
+        QVERIFY(readAt(loss()->drawn(), 50).rows.isEmpty()); // no line reaches there
+    }
+
+    void aStepOfDdpStandsUnderDpsOnOneAxisAndNamesItsParts() {
+        const AnatomyView *view = live()->anatomy();
+        QTRY_COMPARE(view->runs().size(), 3); // DP, and two ranks of DDP
+        QVERIFY(view->runs()[0].name.startsWith("DP") && view->runs()[1].name.startsWith("DDP"));
+        QVERIFY(view->runs()[2].name.isEmpty());
+        QCOMPARE(view->runs()[1].color, methodColor(Method::Ddp));
+        QVERIFY2(view->chartData().contains("cpu:1\texposed\t0.00"), qPrintable(view->chartData()));
+        const QStringList above = view->namesAbove(0, 900); // of DP's device 0
+        for (const char *name : {"scatter", "gather", "loss", "optimizer", "other"})
+            QVERIFY2(above.contains(QString::fromLatin1(name)), qPrintable(above.join(' ')));
+        QVERIFY(!above.contains("forward") && !above.contains("backward")); // they hold their names
+        QVERIFY(view->namesAbove(2, 900).contains("load"));                 // of DDP's rank 0
+    }
+};
+
+QTEST_MAIN(ContrastTest)
+#include "contrast_test.moc"
