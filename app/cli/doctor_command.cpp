@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "ipc/printable.h"
 #include "nodes/doctor.h"
 #include "nodes/torchrun_lines.h"
 #include "nodes_options.h"
@@ -101,7 +102,7 @@ int doctorCommand(const DoctorCommandOptions &options) {
         wanted.port = lines->front().masterPort;
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
     const DoctorLook look = core::lookAround(nodes, wanted, terminalAnswers(), [&](const std::string &what) {
-        std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", what.c_str());
+        std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", printable(what).c_str());
     });
     if (terminal)
         std::fprintf(stderr, "\r\033[K");

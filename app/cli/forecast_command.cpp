@@ -14,6 +14,7 @@
 #include "ipc/clock.h"
 #include "ipc/file_system.h"
 #include "ipc/models.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "lab/forecast_grades.h"
 #include "lab/lab_report.h"
@@ -262,8 +263,9 @@ int showNewest(const ForecastOptions &options) {
 int probe(core::ForecastRecord &record) {
     core::ProbeJob job;
     int exitCode = Failed;
-    QObject::connect(&job, &core::ProbeJob::progressed,
-                     [](const QString &what) { std::fprintf(stderr, "probe: %s\n", qPrintable(what)); });
+    QObject::connect(&job, &core::ProbeJob::progressed, [](const QString &what) {
+        std::fprintf(stderr, "probe: %s\n", printable(what.toStdString()).c_str());
+    });
     QObject::connect(&job, &core::ProbeJob::finished, [&] {
         record.input.probes = job.probes();
         record.input.parameterBytes = job.parameterBytes();

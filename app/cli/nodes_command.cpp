@@ -9,6 +9,7 @@
 #include <QCoreApplication>
 #include <QProcess>
 
+#include "ipc/printable.h"
 #include "ipc/unix_socket.h"
 #include "nodes/node_book.h"
 #include "nodes/node_watch.h"
@@ -225,7 +226,7 @@ int nodesSyncCommand(const NodesOptions &options) {
                                             " % of " + std::to_string(int(progress.totalBytes / 1e6)) + " MB"
                                       : "");
         if (terminal ? line != last : progress.what != last)
-            std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", line.c_str());
+            std::fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", printable(line).c_str());
         last = terminal ? line : progress.what;
     };
     core::SyncOptions wanted;
@@ -241,7 +242,7 @@ int nodesSyncCommand(const NodesOptions &options) {
     std::string line;
     events.chosen = [&](const core::LineChoice &choice) {
         line = choice.line.version;
-        std::fprintf(stderr, terminal ? "\r\033[K%s\n" : "%s\n", choice.reason.c_str());
+        std::fprintf(stderr, terminal ? "\r\033[K%s\n" : "%s\n", printable(choice.reason).c_str());
     };
     events.done = [&](const std::string &, const Result<std::vector<core::SyncReport>> &reports) {
         if (terminal)

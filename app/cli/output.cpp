@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "commands.h"
+#include "ipc/printable.h"
 
 namespace lockstep::cli {
 namespace {
@@ -32,18 +33,19 @@ std::string number(std::optional<double> value) {
 }
 
 int complain(const Error &error) {
-    std::fprintf(stderr, "lockstepctl: %s\n", error.message().c_str());
+    std::fprintf(stderr, "lockstepctl: %s\n", printable(error.message()).c_str());
     return exitCodeOf(error);
 }
 
 int complain(const std::vector<Error> &errors) {
     for (const Error &error : errors)
-        std::fprintf(stderr, "lockstepctl: %s\n", error.message().c_str());
+        std::fprintf(stderr, "lockstepctl: %s\n", printable(error.message()).c_str());
     return BadArguments;
 }
 
 void print(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    const std::string shown = printable(text);
+    std::fwrite(shown.data(), 1, shown.size(), stdout);
     std::fflush(stdout);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "commands.h"
+#include "ipc/printable.h"
 #include "store/run_outcome.h"
 #include "store/run_progress.h"
 #include "store/unheard.h"
@@ -63,7 +64,7 @@ void ProgressPrinter::end(RunStore *store) {
 
 void ProgressPrinter::line(const QString &text) {
     clearLive();
-    std::fprintf(m_out, "%s\n", text.toUtf8().constData());
+    std::fprintf(m_out, "%s\n", printable(text.toStdString()).c_str());
     std::fflush(m_out);
 }
 
@@ -138,7 +139,7 @@ void ProgressPrinter::refreshLive() {
     if (const auto whole = m_wholeLeftS && heard ? m_wholeLeftS() : std::nullopt)
         lines.back() += QStringLiteral(", all in ") + core::timeLeft(whole);
     const QString text = lines.join(QStringLiteral("  |  ")).left(terminalColumns(::fileno(m_out)) - 1);
-    std::fprintf(m_out, "\r\033[K%s", text.toUtf8().constData());
+    std::fprintf(m_out, "\r\033[K%s", printable(text.toStdString()).c_str());
     std::fflush(m_out);
     m_liveShown = true;
 }

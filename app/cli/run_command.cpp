@@ -21,6 +21,7 @@
 #include "export/export.h"
 #include "ipc/file_system.h"
 #include "ipc/logging.h"
+#include "ipc/printable.h"
 #include "loaded_runs.h"
 #include "nodes/node_choice.h"
 #include "output.h"
@@ -228,7 +229,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     runner.start();
     const int code = QCoreApplication::exec();
     if (code == BadArguments) {
-        std::fprintf(stderr, "lockstepctl: %s\n", runner.sentence().toUtf8().constData());
+        std::fprintf(stderr, "lockstepctl: %s\n", printable(runner.sentence().toStdString()).c_str());
         if (std::none_of(runner.experiment().entries.begin(), runner.experiment().entries.end(),
                          [](const auto &entry) { return !entry.run.empty(); }))
             runner.discard(); // nothing was started, so leave nothing behind
@@ -236,7 +237,7 @@ int ownInForeground(core::ExperimentRunner &runner, const RunOptions &options) {
     }
     const int told = tellResults(runner, options);
     if (code != Done)
-        std::fprintf(stderr, "lockstepctl: %s\n", runner.sentence().toUtf8().constData());
+        std::fprintf(stderr, "lockstepctl: %s\n", printable(runner.sentence().toStdString()).c_str());
     return code != Done ? code : told;
 }
 
@@ -298,7 +299,7 @@ int ownCommand(const std::string &experiment) {
     runner.start();
     const int code = QCoreApplication::exec();
     if (code != Done)
-        std::fprintf(stderr, "lockstepctl: %s\n", runner.sentence().toUtf8().constData());
+        std::fprintf(stderr, "lockstepctl: %s\n", printable(runner.sentence().toStdString()).c_str());
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include "ipc/file_system.h"
 #include "ipc/json_text.h"
 #include "ipc/json_writer.h"
+#include "ipc/printable.h"
 #include "tests/ipc/test_folder.h"
 #include "tests/qt_test.h"
 
@@ -106,6 +107,16 @@ private Q_SLOTS:
         for (const char *text : {"", "{", "[", "{\"a", "{\"a\":", "[1,", "]", "{\"a\" 1}", "[[[[", "\"\\"})
             QVERIFY(findPlaces(text).lines.size() < 10);
         QVERIFY(findPlaces(std::string(100'000, '[')).lines.size() < 100);
+    }
+
+    void aTerminalGetsNothingThatItObeys() {
+        const std::string mark = "\xEF\xBF\xBD";
+        QCOMPARE(printable("\x1b]0;title\a\x7f\b"), mark + "]0;title" + mark + mark + mark);
+        QCOMPARE(printable(std::string("\xC2\x9B") + "2J"),
+                 mark + "2J"); // CSI as one character
+        QCOMPARE(printable("a\tb\r\nc\nd\re"), "a\tb\r\nc\nd" + mark + "e");
+        QCOMPARE(printable("grün × 样 \xC2\xA0"), std::string("grün × 样 \xC2\xA0"));
+        QCOMPARE(printableName("a\x1b[2J\nb"), std::string("a?[2J?b"));
     }
 
     void aPipeADeviceOrAFolderIsNotReadAsADocument() {

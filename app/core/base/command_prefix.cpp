@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/command_prefix.h"
 #include "ipc/documents.h"
+#include "ipc/printable.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,14 +21,6 @@ bool plainHost(std::string_view host) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                others.find(c) != std::string_view::npos;
     });
-}
-
-/// Makes an untrusted name printable: no control characters.
-std::string shown(std::string_view text) {
-    std::string out;
-    for (char c : text.substr(0, 80))
-        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    return out;
 }
 
 std::vector<std::string> splitAtBlanks(const char *text) {
@@ -67,7 +60,7 @@ Result<CommandPrefix> prefixInJob(std::string_view place, CommandPrefix prefix) 
     const std::string_view node = slash == std::string_view::npos ? std::string_view() : place.substr(slash + 1);
     const bool number = !job.empty() && job.find_first_not_of("0123456789") == std::string_view::npos;
     if (!number || node.empty() || node.front() == '-' || !plainHost(node))
-        return fail(Error::badArgument("'slurm:" + shown(place) + "' is not a node of a Slurm job",
+        return fail(Error::badArgument("'slurm:" + printableName(place) + "' is not a node of a Slurm job",
                                        "write slurm:JOB/NODE", "host"));
     prefix.host = "slurm:" + std::string(place);
     prefix.shell = false;
@@ -87,7 +80,7 @@ Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAg
     if (host.starts_with("slurm:"))
         return prefixInJob(host.substr(6), prefix);
     if (host.front() == '-' || !plainHost(host))
-        return fail(Error::badArgument("host name '" + shown(host) +
+        return fail(Error::badArgument("host name '" + printableName(host) +
                                            "' is refused: only letters, digits and ._-@:[]% are "
                                            "allowed, and no '-' in front",
                                        "give a name under which ssh reaches it", "host"));

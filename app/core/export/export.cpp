@@ -11,6 +11,7 @@
 
 #include "analysis/compare/result_columns.h"
 #include "analysis/compare/verdict.h"
+#include "export/cell_text.h"
 #include "export/report.h"
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
@@ -44,13 +45,14 @@ Json jsonOf(const ResultValue &value) {
     return text ? Json(*text) : Json(nullptr);
 }
 
-std::string markdownText(const std::string &text) {
-    std::string out; // a cell must not end its table
-    for (char c : text)
-        if (c == '|')
-            out += "\\|";
-        else
-            out += c == '\n' || c == '\r' ? ' ' : c;
+/// Nothing in it is markup, and a cell does not end its table.
+std::string markdownText(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (std::string_view("\\`*_{}[]<>#|~").find(c) != std::string_view::npos)
+            out += '\\';
+        out += c == '\n' || c == '\r' ? ' ' : c;
+    }
     return out;
 }
 
@@ -187,26 +189,27 @@ std::string markdownTable(const TextTable &table) {
 
 std::string resultsMarkdown(const Report &report) {
     const ResultTable &table = report.table;
-    std::string out = "# " + table.title + "\n\n";
+    std::string out = "# " + markdownText(table.title) + "\n\n";
     if (!table.datasetNote.empty())
-        out += table.datasetNote + ".\n\n";
+        out += markdownText(table.datasetNote) + ".\n\n";
     if (const VerdictText verdict = verdictText(table); !verdict.sentence.empty())
-        out += verdict.sentence + (verdict.spread.empty() ? "" : " " + verdict.spread) + "\n\n";
+        out += markdownText(verdict.sentence + (verdict.spread.empty() ? "" : " " + verdict.spread)) + "\n\n";
     if (const TextTable lines = verdictTable(report.judgement); !lines.rows.empty())
         out += markdownTable(lines);
     for (const std::string &reservation : table.reservations)
-        out += "- **Reservation.** " + reservation + "\n";
+        out += "- **Reservation.** " + markdownText(reservation) + "\n";
     if (!table.reservations.empty())
         out += "\n";
     out += markdownTable(textTable(table, TextColumns::All));
     for (const std::string &note : table.notes)
-        out += "- " + note + "\n";
+        out += "- " + markdownText(note) + "\n";
     for (const ReportSection &section : reportSections(report)) {
-        out += "\n## " + section.title + "\n\n" + (section.said.empty() ? "" : section.said + "\n\n");
+        out += "\n## " + markdownText(section.title) + "\n\n" +
+               (section.said.empty() ? "" : markdownText(section.said) + "\n\n");
         if (!section.table.rows.empty())
             out += markdownTable(section.table);
         for (const std::string &line : section.lines)
-            out += "- " + line + "\n";
+            out += "- " + markdownText(line) + "\n";
     }
     return out;
 }
@@ -346,15 +349,6 @@ Result<void> writeAll(const std::string &folder, const Report &report) {
             return written;
     }
     return {};
-}
-
-std::string csvField(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos)
-        return std::string(text);
-    std::string out = "\"";
-    for (char c : text)
-        out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
 }
 
 std::string numberText(double value) {

@@ -69,8 +69,6 @@ struct Report {
 /// results.csv, .json, .md, .tex and .html, curves.csv and .json.
 [[nodiscard]] Result<void> writeAll(const std::string &folder, const Report &report);
 
-/// One CSV field, quoted when needed.
-[[nodiscard]] std::string csvField(std::string_view text);
 /// Shortest text that reads back to the same double, no locale; empty for one that is not finite.
 [[nodiscard]] std::string numberText(double value);
 

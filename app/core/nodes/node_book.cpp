@@ -9,6 +9,7 @@
 
 #include "ipc/documents.h"
 #include "ipc/file_system.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "ipc/unix_socket.h"
 
@@ -22,13 +23,6 @@ bool isNodeName(std::string_view name) {
     constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     return !name.empty() && name.size() <= 64 && name.front() != '-' && name.front() != '.' &&
            name.find_first_not_of(allowed) == std::string_view::npos;
-}
-
-std::string printable(std::string_view text) {
-    std::string out;
-    for (const char c : text.substr(0, 80))
-        out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    return out;
 }
 
 bool hasControl(std::string_view text) {
@@ -105,12 +99,12 @@ Result<void> changeNodes(const std::function<Result<void>(std::vector<NodeEntry>
 
 Result<void> checkNode(const NodeEntry &node) {
     if (!isNodeName(node.name))
-        return fail(Error::badArgument("node name '" + printable(node.name) +
+        return fail(Error::badArgument("node name '" + printableName(node.name) +
                                            "' is refused: only letters, digits and ._- are allowed",
                                        "choose a name like node1", "name"));
     if (node.how != "local" && node.how != "ssh" && node.how != "slurm")
         return fail(Error::badArgument("a node is this machine or reached by ssh or slurm, not by '" +
-                                       printable(node.how) + "'"));
+                                       printableName(node.how) + "'"));
     if (node.how != "local" && node.host.empty())
         return fail(Error::badArgument("node " + node.name + " has no host", "give the name under which ssh reaches it",
                                        "host"));
@@ -119,10 +113,10 @@ Result<void> checkNode(const NodeEntry &node) {
                                        "give a plain path", "agent"));
     if (node.interface.size() > 15 || hasControl(node.interface) ||
         node.interface.find_first_of(" /'\"\\$;`") != std::string::npos)
-        return fail(Error::badArgument("'" + printable(node.interface) + "' is not the name of a network interface",
+        return fail(Error::badArgument("'" + printableName(node.interface) + "' is not the name of a network interface",
                                        "give one as `ip link` shows it", "interface"));
     if (!node.partition.empty() && !isNodeName(node.partition))
-        return fail(Error::badArgument("'" + printable(node.partition) + "' is not the name of a partition",
+        return fail(Error::badArgument("'" + printableName(node.partition) + "' is not the name of a partition",
                                        "give one as `sinfo` shows it", "partition"));
     if (node.how == "local")
         return {};
@@ -148,8 +142,8 @@ Result<void> removeNode(std::string_view name, Patience patience) {
     return changeNodes(
         [&](std::vector<NodeEntry> &nodes) -> Result<void> {
             if (std::erase_if(nodes, [&](const NodeEntry &one) { return one.name == name; }) == 0)
-                return fail(Error::badArgument("there is no node " + printable(name), "`lockstepctl nodes` lists them",
-                                               "name"));
+                return fail(Error::badArgument("there is no node " + printableName(name),
+                                               "`lockstepctl nodes` lists them", "name"));
             return {};
         },
         patience);
@@ -181,7 +175,7 @@ Result<std::vector<NodeEntry>> chosenNodes(const std::vector<std::string> &names
             for (const NodeEntry &one : *all)
                 known += (known.empty() ? "" : ", ") + one.name;
             return fail(Error::badArgument(
-                "there is no node " + printable(name),
+                "there is no node " + printableName(name),
                 known.empty() ? "add it: lockstepctl nodes add NAME" : "known nodes: " + known, "node"));
         }
         if (std::find(chosen.begin(), chosen.end(), *found) == chosen.end())

@@ -178,6 +178,8 @@ void RunStore::takeBody(const Frame &frame, const ExitFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
+    if (frame.rank) // only agent 0 knows of its links: logs of older agents let ranks send this
+        return;
     m_links.take(frame, body);
     tell(Link | State);
 }

@@ -9,6 +9,7 @@
 #include <QSvgGenerator>
 
 #include "app/ui/charts/chart_source.h"
+#include "export/cell_text.h"
 
 namespace lockstep::ui {
 
@@ -55,8 +56,7 @@ QString toCsv(const QString &tabbed) {
     for (const QString &line : tabbed.split(QLatin1Char('\n'), Qt::SkipEmptyParts)) {
         QStringList cells = line.split(QLatin1Char('\t'));
         for (QString &cell : cells)
-            if (cell.contains(QLatin1Char(',')) || cell.contains(QLatin1Char('"')))
-                cell = QLatin1Char('"') + cell.replace(QLatin1String("\""), QLatin1String("\"\"")) + QLatin1Char('"');
+            cell = QString::fromStdString(core::csvField(cell.toStdString()));
         out += cells.join(QLatin1Char(',')) + QLatin1Char('\n');
     }
     return out;

@@ -8,6 +8,7 @@
 #include <QMimeData>
 #include <QTableView>
 
+#include "export/cell_text.h"
 #include "export/report.h"
 
 namespace lockstep::ui {
@@ -60,8 +61,9 @@ QAction *addAction(QTableView *table, const QString &text, const QKeySequence &k
     return action;
 }
 
-/// A cell stays one cell.
-std::string plain(std::string text) {
+/// A cell stays one cell, and text.
+std::string plain(const std::string &cell) {
+    std::string text = core::cellText(cell);
     for (char &c : text)
         if (c == '\t' || c == '\n' || c == '\r')
             c = ' ';

@@ -235,6 +235,27 @@ private Q_SLOTS:
         QCOMPARE(control({"restore"}).code, 1);
     }
 
+    void aTerminalObeysNothingThatARunSays() {
+        const std::string run = madeRun(8, 4);
+        std::string log;
+        Frame frame;
+        frame.rank = 0;
+        frame.rseq = 0;
+        const std::string escape(1, char(0x1b)), introducer = {char(0xC2), char(0x9B)}; // ESC, CSI
+        frame.body = AlertFrame{"error", "test", escape + "]0;owned\a " + introducer + "2J", std::nullopt};
+        for (const std::string &line : sealed(run, {frame}))
+            log += line + "\n";
+        write(runFolder(run).log(0), log);
+        QVERIFY(realFileSystem().writeAtomically(runFolder(run).notes(), "{\"name\":\"\\u001b[2J\"}").has_value());
+        for (const QStringList &words : {QStringList{"show", id(run)}, {"attach", id(run)}, {"list"}}) {
+            const Said said = control(words);
+            QCOMPARE(said.code, 0);
+            QVERIFY2(!(said.out + said.error).contains(QChar(0x1b)) && !(said.out + said.error).contains(QChar(0x9b)),
+                     qPrintable(said.out + said.error));
+        }
+        QVERIFY(control({"show", id(run)}).out.contains(QStringLiteral("owned")));
+    }
+
     void whatOthersPutIntoRunFoldersHangsAndEndsNothing() {
         const std::string good = madeRun(1, 4), deep(100'000, '[');
         for (const char *origin :

@@ -11,6 +11,7 @@
 
 #include "ipc/log.h"
 #include "ipc/messages.h"
+#include "ipc/printable.h"
 #include "ipc/run_folder.h"
 #include "ipc/socket_folder.h"
 #include "ipc/unix_socket.h"
@@ -111,7 +112,7 @@ int speakForLog(const RunFolder &folder, const std::string &runId, const Hello &
     for (const auto &[node, from] : firstSeqs) {
         const auto next = nextSeqIn(folder.log(node));
         if (!next) {
-            std::fprintf(stderr, "%s\n", next.error().message().c_str());
+            std::fprintf(stderr, "%s\n", printable(next.error().message()).c_str());
             return 1;
         }
         (node == own ? answer.nextSeq : (*answer.nextSeqs)[node]) = *next;
@@ -149,7 +150,7 @@ void sendControl(const AttachTarget &target, const Control &control) {
 }
 
 int refuse(const Error &error, int code) {
-    std::fprintf(stderr, "%s\n", error.message().c_str());
+    std::fprintf(stderr, "%s\n", printable(error.message()).c_str());
     return code;
 }
 
@@ -202,7 +203,7 @@ int stopCommand(const std::string &runId, const std::string &by) {
     if (!target)
         return refuse(target.error(), 2);
     const auto ended = [&] {
-        std::printf("run %s: %s\n", runId.c_str(), readRunStatus(target->folder).sentence.c_str());
+        std::printf("run %s: %s\n", runId.c_str(), printable(readRunStatus(target->folder).sentence).c_str());
         return 0;
     };
     if (!target->socket.valid())

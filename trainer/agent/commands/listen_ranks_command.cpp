@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ipc/printable.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/listen/listen_session.h"
 
@@ -50,7 +51,7 @@ void say(const nlohmann::ordered_json &line) {
 int listenCommand(const ListenPlan &asked, const std::string &tokenFile) {
     ListenPlan plan = asked;
     const auto refuse = [](const Error &error) {
-        std::fprintf(stderr, "%s\n", error.message().c_str());
+        std::fprintf(stderr, "%s\n", printable(error.message()).c_str());
         return exitCodeOf(error);
     };
     const bool tcp = plan.files.empty() && plan.socket.empty();
@@ -62,21 +63,22 @@ int listenCommand(const ListenPlan &asked, const std::string &tokenFile) {
     }
     const std::string shown = tokenFile.empty() ? plan.token : std::string(); // a token from a file is not printed
     auto session = ListenSession::start(
-        std::move(plan), {[&](const std::string &address) {
-                              nlohmann::ordered_json line = {{"type", "listening"}, {"address", address}};
-                              if (!shown.empty())
-                                  line["token"] = shown;
-                              say(line);
-                          },
-                          [](const std::string &run) {
-                              say({{"type", "ready"}, {"run", run}});
-                          },
-                          [](const std::string &sentence) { std::fprintf(stderr, "%s\n", sentence.c_str()); }});
+        std::move(plan),
+        {[&](const std::string &address) {
+             nlohmann::ordered_json line = {{"type", "listening"}, {"address", address}};
+             if (!shown.empty())
+                 line["token"] = shown;
+             say(line);
+         },
+         [](const std::string &run) {
+             say({{"type", "ready"}, {"run", run}});
+         },
+         [](const std::string &sentence) { std::fprintf(stderr, "%s\n", printable(sentence).c_str()); }});
     if (!session)
         return refuse(session.error());
     const ListenEnding ending = (*session)->run();
     if (!ending.reason.empty())
-        std::fprintf(stderr, "%s\n", ending.reason.c_str());
+        std::fprintf(stderr, "%s\n", printable(ending.reason).c_str());
     return ending.exitCode;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "ipc/logging.h"
+#include "ipc/printable.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/commands/stdout_pump.h"
 #include "trainer/agent/nodes/interface_meeting.h"
@@ -15,7 +16,7 @@ namespace {
 int refuse(const std::vector<Error> &errors) {
     int code = 1;
     for (const Error &error : errors) {
-        std::fprintf(stderr, "%s\n", error.message().c_str());
+        std::fprintf(stderr, "%s\n", printable(error.message()).c_str());
         if (error.kind == ErrorKind::BadArgument)
             code = 2;
     }
@@ -63,7 +64,7 @@ int runCommand(const CommandOptions &given) {
     const RunEnd ending = (*session)->run();
     out.finish();
     if (!ending.reason.empty())
-        std::fprintf(stderr, "%s\n", ending.reason.c_str());
+        std::fprintf(stderr, "%s\n", printable(ending.reason).c_str());
     return ending.commandCode;
 }
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ipc/logging.h"
+#include "ipc/printable.h"
 #include "ipc/socket_folder.h"
 #include "trainer/agent/commands/agent_commands.h"
 #include "trainer/agent/commands/stdout_pump.h"
@@ -81,7 +82,7 @@ Result<std::string> readRequestLine() {
 }
 
 void say(const Answer &answer) {
-    std::fputs(answer.sentences.c_str(), stderr);
+    std::fputs(printable(answer.sentences).c_str(), stderr);
     std::printf("%s\n", answer.line.c_str());
     std::fflush(stdout);
 }
@@ -216,7 +217,7 @@ int serveAttended(LaunchRequest request) {
     out.finish();
     session->discard();
     if (!ending.reason.empty())
-        std::fprintf(stderr, "%s\n", ending.reason.c_str());
+        std::fprintf(stderr, "%s\n", printable(ending.reason).c_str());
     return ending.resultCode;
 }
 

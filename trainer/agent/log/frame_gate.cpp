@@ -23,7 +23,7 @@ Result<void> checkFrame(int rank, std::string_view line, const Frame &frame) {
     if (frame.node || frame.seq || line.find(",\"crc\":") != std::string_view::npos)
         return refuse("node, seq and crc are given by the log's writer");
     const std::string_view type = typeOf(frame);
-    if (type == "header" || type == "exit" || type == "device")
+    if (type == "header" || type == "exit" || type == "device" || type == "link")
         return refuse("a rank can't send '" + std::string(type) + "' frames");
     return {};
 }

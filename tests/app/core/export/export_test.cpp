@@ -4,6 +4,7 @@
 
 #include "analysis/compare/verdict.h"
 #include "core_support.h"
+#include "export/cell_text.h"
 #include "export/export.h"
 #include "export/report.h"
 #include "export/svg_chart.h"
@@ -332,6 +333,28 @@ private Q_SLOTS:
             QVERIFY2(latex.contains(QString::fromUtf8(said)), (said + ("\n" + latex.toStdString())).c_str());
         QCOMPARE(latex.count(QLatin1String("\\begin{table}")), 5); // results, verdict, causes, settings, target
         QCOMPARE(latex.count(QLatin1String("\\begin{")), latex.count(QLatin1String("\\end{")));
+    }
+
+    void aSpreadsheetComputesNothingOfATable() {
+        for (const char *formula :
+             {"=HYPERLINK(\"http://x\")", "@SUM(A1)", "-2+3", "+1+cmd|' /C calc'!A0", "\t=1", "+x"})
+            QVERIFY2(cellText(formula) == std::string("'") + formula, formula);
+        for (const char *plain : {"", "-", "baseline", "-3.5", "+0.25", "-1e-05", "+0.50 ± 0.20 s", "a=b", "DDP ×2"})
+            QVERIFY2(cellText(plain) == plain, plain);
+        QCOMPARE(csvField("=1,2"), std::string("\"'=1,2\""));
+        Report report = whole();
+        report.table.rows[1].name = "=1+1";
+        const std::string csv = exportResults(report, ExportFormat::Csv);
+        QVERIFY2(csv.find("\n'=1+1,") != std::string::npos, csv.c_str());
+    }
+
+    void nothingInMarkdownIsMarkup() {
+        Report report = whole();
+        report.table.title = "a *b* [c](d) `e`";
+        const std::string markdown = exportResults(report, ExportFormat::Markdown);
+        QVERIFY2(markdown.starts_with("# a \\*b\\* \\[c\\](d) \\`e\\`\n"), markdown.c_str());
+        QVERIFY(markdown.find("<i>") == std::string::npos); // as nothing of a run's name is
+        QVERIFY(markdown.find("\\\\z") != std::string::npos);
     }
 
     void aFairPairIsSaidToBeFair() {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace lockstep::core {
+
+/// Text for a cell that a spreadsheet may open: what it would compute as a formula, beginning with = + - @ or a control
+/// character, gets an apostrophe before it. Figures ("-3.5", "+0.50 s") and "-", which is unknown, stay as they are.
+[[nodiscard]] std::string cellText(std::string_view text);
+
+/// The same as a field of CSV (RFC 4180), quoted where that is needed.
+[[nodiscard]] std::string csvField(std::string_view text);
+
+} // namespace lockstep::core
