@@ -362,7 +362,7 @@ private Q_SLOTS:
         QVERIFY(foot);
         const QImage picture = lanes->grab().toImage();
         const QPoint at = (*foot - QPointF(0, 3)).toPoint() * picture.devicePixelRatio();
-        QCOMPARE(picture.pixelColor(at), alert->color); // the sign is painted there
+        QCOMPARE(picture.pixelColor(at), m_theme.palette().text); // the sign is painted there
         QVERIFY(!m_window->drawer()->isUnfolded());
         QTest::mouseClick(lanes, Qt::LeftButton, {}, (*foot - QPointF(0, 3)).toPoint());
         QTRY_VERIFY(m_window->drawer()->isUnfolded());

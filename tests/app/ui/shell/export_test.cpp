@@ -121,6 +121,7 @@ private Q_SLOTS:
         QCOMPARE(page["tables"].toArray()[0].toArray().size(), qsizetype(table().rows.size() + 1));
         QVERIFY2(m_theme.mode() == ThemeMode::Dark, "the window keeps its colours");
         QVERIFY2(!bytesOf(path).contains("#1a1e25"), "a page in light colours holds no dark chart");
+        QVERIFY2(!bytesOf(path).contains("#e8ebf0"), "nor marks in the ink of a dark window");
     }
 
     void thePdfHoldsVerdictTableAndChartsAsText() {
