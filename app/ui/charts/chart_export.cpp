@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QImage>
 #include <QPainter>
+#include <QPicture>
 #include <QSaveFile>
 #include <QSvgGenerator>
 
@@ -18,15 +19,31 @@ QString chartTitle(const ChartSource &chart) {
     return name == QLatin1String("speed up") ? QStringLiteral("Speed-up") : name.left(1).toUpper() + name.mid(1);
 }
 
-QImage chartImage(ChartSource &chart, const QSize &size) {
+namespace {
+
+template <class Paint> QImage imageOf(const QSize &size, const Paint &paint) {
     constexpr int scale = 2;
     QImage image(size * scale, QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(scale);
     image.fill(Qt::transparent);
     QPainter painter(&image);
     painter.setRenderHints(QPainter::Antialiasing | QPainter::TextAntialiasing);
-    chart.renderChart(&painter, size);
+    paint(painter);
     return image;
+}
+
+} // namespace
+
+QImage chartImage(ChartSource &chart, const QSize &size) {
+    return imageOf(size, [&](QPainter &painter) { chart.renderChart(&painter, size); });
+}
+
+QPicture chartPicture(ChartSource &chart, const QSize &size) {
+    QPicture picture;
+    QPainter painter(&picture);
+    chart.renderChart(&painter, size);
+    painter.end();
+    return picture;
 }
 
 QByteArray chartSvg(ChartSource &chart, const QSize &size) {
@@ -73,8 +90,10 @@ QByteArray pngOf(const QImage &image) {
 
 Result<std::function<QByteArray()>> chartBytes(ChartSource &chart, const QSize &size, const QString &format) {
     const auto ready = [](QByteArray bytes) { return [bytes = std::move(bytes)] { return bytes; }; };
-    if (format == QLatin1String("png"))
-        return [image = chartImage(chart, size)] { return pngOf(image); };
+    if (format == QLatin1String("png")) // to stroke many long lines takes seconds, to note them down does not
+        return [picture = chartPicture(chart, size), size] {
+            return pngOf(imageOf(size, [&](QPainter &painter) { painter.drawPicture(0, 0, picture); }));
+        };
     if (format == QLatin1String("svg"))
         return ready(chartSvg(chart, size));
     if (format == QLatin1String("csv"))

@@ -8,6 +8,7 @@
 #include "ipc/error.h"
 
 class QImage;
+class QPicture;
 class QString;
 
 namespace lockstep::ui {
@@ -17,6 +18,8 @@ class ChartSource;
 [[nodiscard]] QString chartTitle(const ChartSource &chart);
 /// The picture at twice the size's pixels.
 [[nodiscard]] QImage chartImage(ChartSource &chart, const QSize &size);
+/// What is painted, to be played on any thread.
+[[nodiscard]] QPicture chartPicture(ChartSource &chart, const QSize &size);
 /// The drawing as a whole SVG document.
 [[nodiscard]] QByteArray chartSvg(ChartSource &chart, const QSize &size);
 /// Draws it now; what is returned makes the file's bytes, on any thread. Format: png, svg, tsv (the data), csv (the data).

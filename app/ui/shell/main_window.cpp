@@ -93,8 +93,12 @@ void MainWindow::connectPages() {
     connect(m_verdict, &VerdictPage::planWanted, this, [this] { showPage(Page::Plan); });
     connect(m_verdict, &VerdictPage::consoleWanted, this, &MainWindow::showConsole);
     connect(m_strip, &StatusStrip::consoleWanted, this, [this](const QString &runId) {
-        if (const QString id = m_workspace.strip().runningElsewhere(); !id.isEmpty())
+        if (const QString id = m_workspace.strip().runningElsewhere(); !id.isEmpty()) {
             openAndShow(id, false);
+            connect( // its lines are read by then
+                &m_workspace, &Workspace::resultsChanged, this, [this, runId] { showConsole(runId); },
+                Qt::SingleShotConnection);
+        }
         showConsole(runId);
     });
     connect(m_runs, &RunsPage::planWanted, this, [this] { showPage(Page::Plan); });

@@ -190,12 +190,8 @@ void paint(QPainter &painter, QTextDocument &document, ChartObject &object, cons
 } // namespace
 
 PdfChart pdfChart(ChartSource &chart) {
-    PdfChart out{chartTitle(chart), paintSize(chart), QPicture()};
-    {
-        QPainter painter(&out.picture);
-        chart.renderChart(&painter, out.size);
-    }
-    return out;
+    const QSize size = paintSize(chart);
+    return {chartTitle(chart), size, chartPicture(chart, size)};
 }
 
 QByteArray pdfReport(const core::Report &report, const std::vector<PdfChart> &charts) {

@@ -231,8 +231,8 @@ void StatusStrip::showFailures() {
     QStringList sentences;
     for (const core::ExperimentModel::Failure &failure : failures)
         sentences.append(failure.sentence);
-    setWords(m_failed, failures.size() == 1 ? tr("%1 failed").arg(failures.front().name)
-                                            : tr("%1 runs failed").arg(failures.size()));
+    const QString name = m_failed->fontMetrics().elidedText(failures.front().name, Qt::ElideMiddle, 20 * grid);
+    setWords(m_failed, failures.size() == 1 ? tr("%1 failed").arg(name) : tr("%1 runs failed").arg(failures.size()));
     m_failed->setToolTip(sentences.join(u'\n') + u'\n' + tr("Press for its last console lines (Ctrl+Shift+K)"));
     m_failed->setAccessibleDescription(sentences.join(u' '));
 }

@@ -94,10 +94,11 @@ void PlanRowDelegate::paint(QPainter *painter, const QStyleOptionViewItem &optio
         paintDevices(painter, QRect(left, row.top() + 20, row.right() - left - side, planBox),
                      model->devicesAt(index.row()), color);
     } else {
-        QString reason = QString::fromStdString(run.notRunReason);
-        if (!run.note.empty())
-            reason += QStringLiteral(" · ") + QString::fromStdString(run.note);
         painter->setFont(Theme::font(Type::Small));
+        QString reason = QString::fromStdString(run.notRunReason);
+        if (const QString more = reason + QStringLiteral(" · ") + QString::fromStdString(run.note);
+            !run.note.empty() && QFontMetrics(painter->font()).horizontalAdvance(more) <= row.right() - left)
+            reason = more;
         painter->setPen(p.textMuted);
         painter->drawText(QRect(left, row.top() + 20, row.right() - left, 20), Qt::AlignVCenter | Qt::AlignLeft,
                           QFontMetrics(painter->font()).elidedText(reason, Qt::ElideRight, row.right() - left));

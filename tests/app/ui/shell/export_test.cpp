@@ -15,6 +15,7 @@
 #include <QStandardPaths>
 #include <QSvgRenderer>
 #include <QTableView>
+#include <QTimer>
 #include <QToolButton>
 
 #include "analysis/compare/verdict.h"
@@ -162,8 +163,16 @@ private Q_SLOTS:
         const ExportBanner *banner = m_window->exportBanner();
         QVERIFY(!banner->isVisible());
         QStringList said;
-        connect(m_window->exportMenu(), &ExportMenu::began, this, [&](ExportJob *job) {
-            connect(job, &ExportJob::progressed, banner, [&] { said.append(banner->text()); });
+        int turns = 0, before = 0, shut = 0;
+        QTimer other; // as keys are: served by the event loop
+        connect(&other, &QTimer::timeout, this, [&] { ++turns; });
+        other.start(0);
+        connect(m_window->exportMenu(), &ExportMenu::began, &other, [&](ExportJob *job) {
+            connect(job, &ExportJob::progressed, banner, [&](int done) {
+                said.append(banner->text());
+                shut += done > 0 && turns == before;
+                before = turns;
+            });
         });
         m_window->exportMenu()->saveAll(folder);
         QTRY_VERIFY(banner->isVisible() && banner->cancelButton()->isVisible());
@@ -173,6 +182,7 @@ private Q_SLOTS:
             QVERIFY2(said.contains(QStringLiteral("Exporting ") + QLatin1String(file)), file);
             QVERIFY2(QFileInfo(folder + QLatin1Char('/') + QLatin1String(file)).size() > 0, file);
         }
+        QCOMPARE(shut, 0); // the window had a turn between any two charts
         const auto files = QDir(folder).entryList(QDir::Files | QDir::Hidden).size();
         QCOMPARE(banner->text(), QStringLiteral("%1 files written into %2").arg(files).arg(folder));
         QVERIFY(action(QStringLiteral("PDF"))->isEnabled());

@@ -310,6 +310,13 @@ private Q_SLOTS:
         QTRY_COMPARE(console.count(), 2);
         QCOMPARE(console[1][0].toString(), QString::fromStdString(entry.run));
 
+        entry.planned.name = QString(40, QChar(0x8bad)).toStdString(); // however long: the buttons keep their room
+        QVERIFY(core::writeExperiment(*experiment).has_value());
+        QTRY_VERIFY(badge->text().contains(QChar(0x2026)));
+        m_strip->resize(1024, 48);
+        QTRY_VERIFY(m_strip->stopButton()->geometry().right() <= 1024);
+        QVERIFY(badge->toolTip().contains(QString(40, QChar(0x8bad))));
+        uitest::picture(*m_strip, m_theme, "strip-failed-long");
         entry.state = core::EntryState::Queued; // it is made again
         QVERIFY(core::writeExperiment(*experiment).has_value());
         QTRY_VERIFY(!badge->isVisible());
