@@ -13,6 +13,7 @@
 #include "analysis/compare/verdict.h"
 #include "export/cell_text.h"
 #include "export/report.h"
+#include "export/staged_files.h"
 #include "ipc/file_system.h"
 #include "ipc/json_or_null.h"
 #include "ipc/sound_values.h"
@@ -308,10 +309,8 @@ Result<std::string> exportCurves(const std::vector<ExportedCurve> &curves, Expor
 }
 
 Result<void> writeExport(const std::string &path, std::string_view text) {
-    const Result<void> written = realFileSystem().writeAtomically(path, text);
-    if (!written)
-        return fail(Error::badArgument(path + " can't be written: " + written.error().what,
-                                       "choose a folder you may write to"));
+    if (const std::string why = writeWhole(path, text); !why.empty())
+        return fail(Error::badArgument(path + " can't be written: " + why, "choose a folder you may write to"));
     return {};
 }
 

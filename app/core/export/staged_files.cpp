@@ -4,8 +4,9 @@
 #include <filesystem>
 #include <unistd.h>
 
+#include <QSaveFile>
+
 #include "export/export.h"
-#include "ipc/file_system.h"
 
 namespace lockstep::core {
 namespace {
@@ -15,6 +16,13 @@ tl::unexpected<Error> notWritten(const std::string &path, const std::string &why
 }
 
 } // namespace
+
+std::string writeWhole(const std::string &path, std::string_view bytes) {
+    QSaveFile file(QString::fromStdString(path));
+    const bool done = file.open(QIODevice::WriteOnly) &&
+                      file.write(bytes.data(), qint64(bytes.size())) == qint64(bytes.size()) && file.commit();
+    return done ? std::string() : file.errorString().toStdString();
+}
 
 StagedFiles::~StagedFiles() {
     drop();
@@ -34,8 +42,8 @@ Result<void> StagedFiles::begin() {
 }
 
 Result<void> StagedFiles::write(const std::string &name, std::string_view bytes) {
-    if (const auto written = realFileSystem().writeAtomically(m_stage + "/" + name, bytes); !written)
-        return notWritten(pathOf(name), written.error().what);
+    if (const std::string why = writeWhole(m_stage + "/" + name, bytes); !why.empty())
+        return notWritten(pathOf(name), why);
     m_names.push_back(name);
     return {};
 }

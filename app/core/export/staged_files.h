@@ -8,6 +8,9 @@
 
 namespace lockstep::core {
 
+/// Writes whole or not at all, a file that others may read as the person's umask says; returns why it could not, or nothing.
+[[nodiscard]] std::string writeWhole(const std::string &path, std::string_view bytes);
+
 /// Files of one folder that appear together or not at all. Until commit() they lie in a hidden folder inside it; without one,
 /// nothing of them is left, nor a folder that was made for them. Any thread, one at a time.
 class StagedFiles {

@@ -92,6 +92,9 @@ private Q_SLOTS:
         QCOMPARE(*files, (QStringList{at("out/a"), at("out/b"), at("out/c")}));
         QCOMPARE(entriesOf(at("out")), (QStringList{"a", "b", "c"}));
         QCOMPARE(bytesOf(at("out/b")), QByteArray("2"));
+        QFile any(at("any"));
+        QVERIFY(any.open(QIODevice::WriteOnly));
+        QCOMPARE(QFileInfo(at("out/a")).permissions(), any.permissions()); // to be handed on, as any file one makes
     }
 
     void aCancelledExportLeavesNothing_data() {
