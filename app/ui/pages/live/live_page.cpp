@@ -53,9 +53,18 @@ bool comparable(const core::Experiment &experiment) {
 class PictureRow : public QSplitter {
 public:
     explicit PictureRow(QWidget *parent) : QSplitter(Qt::Horizontal, parent) {}
-    [[nodiscard]] QSize minimumSizeHint() const override {
-        return QSplitter::minimumSizeHint().expandedTo({0, 27 * grid});
+    /// A part of a high page, so that long pictures below leave the upper ones their room.
+    void fitTo(int pageHeight) {
+        m_least = std::max(leastRowHeight, pageHeight / 4);
+        updateGeometry();
     }
+    [[nodiscard]] QSize minimumSizeHint() const override {
+        return QSplitter::minimumSizeHint().expandedTo({0, m_least});
+    }
+
+private:
+    static constexpr int leastRowHeight = 27 * grid;
+    int m_least = leastRowHeight;
 };
 
 } // namespace
@@ -278,6 +287,7 @@ void LivePage::showEvent(QShowEvent *event) {
 void LivePage::resizeEvent(QResizeEvent *event) {
     QWidget::resizeEvent(event);
     m_side->fitTo(width());
+    static_cast<PictureRow *>(m_top)->fitTo(height());
 }
 
 void LivePage::drawNow() {

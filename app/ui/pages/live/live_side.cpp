@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QHash>
 #include <QHeaderView>
 #include <QLabel>
 #include <QMouseEvent>
@@ -11,12 +12,16 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QSlider>
+#include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "app/ui/charts/name_lines.h"
 #include "app/ui/pages/live/live_setting.h"
@@ -35,6 +40,54 @@ constexpr int sideWidth = 29 * grid, sideRow = 26, boxSize = 14, sideSwatch = 16
 constexpr int reasonLines = 3, reasonWidth = 150; ///< why a run failed
 constexpr int lossWidth = 44, pinWidth = 24, sideMargin = 3 * grid;
 static_assert(LiveSide::nameLeft == 4 + boxSize + 8 + sideSwatch + 6);
+
+/// The rows of the runs by rank.
+class RunOrder : public QSortFilterProxyModel {
+public:
+    using QSortFilterProxyModel::QSortFilterProxyModel;
+    void arrange(std::vector<int> ranks) {
+        if (ranks == m_ranks)
+            return;
+        m_ranks = std::move(ranks);
+        invalidate();
+        sort(0);
+    }
+
+protected:
+    [[nodiscard]] bool lessThan(const QModelIndex &left, const QModelIndex &right) const override {
+        return rankOf(left.row()) < rankOf(right.row());
+    }
+
+private:
+    [[nodiscard]] int rankOf(int row) const {
+        return std::size_t(row) < m_ranks.size() ? m_ranks[std::size_t(row)] : row;
+    }
+    std::vector<int> m_ranks;
+};
+
+/// How the run of a row looks; null while the looks are older than the rows.
+const RunLook *lookOf(const std::vector<RunLook> &looks, const QModelIndex &index) {
+    const auto found = std::ranges::find(looks, index.data(core::RunIdRole).toString(), &RunLook::runId);
+    return found == looks.end() ? nullptr : &*found;
+}
+
+/// Methods in their table's order, the names of each as they came, repeats together; pinned runs of other experiments last.
+std::vector<int> ranksOf(const std::vector<RunLook> &looks) {
+    std::vector<int> order(looks.size());
+    std::iota(order.begin(), order.end(), 0);
+    QHash<QString, int> names;
+    for (const RunLook &look : looks)
+        if (!names.contains(look.name))
+            names.insert(look.name, int(names.size()));
+    std::ranges::stable_sort(order, {}, [&](int at) {
+        const RunLook &look = looks[std::size_t(at)];
+        return std::tuple(look.foreign, placeOf(look), names.value(look.name), look.repeat);
+    });
+    std::vector<int> ranks(looks.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        ranks[std::size_t(order[i])] = int(i);
+    return ranks;
+}
 
 /// A run's row: box, its line as it is drawn, its name on one line or two, and why it failed; its pin.
 class RunDelegate : public QStyledItemDelegate {
@@ -83,7 +136,7 @@ private:
                                              {box.right() - 3, box.top() + 4}}));
         }
         double left = box.right() + 8;
-        const RunLook *look = std::size_t(index.row()) < m_looks.size() ? &m_looks[std::size_t(index.row())] : nullptr;
+        const RunLook *look = lookOf(m_looks, index);
         const bool pale = look && m_highlight.pales(look->name);
         if (look) {
             painter->setPen(QPen(pale ? paled(look->color, p)
@@ -187,7 +240,11 @@ void LiveSide::buildView() {
 }
 
 void LiveSide::buildRuns() {
-    m_table->setModel(&m_choice);
+    auto *order = new RunOrder(this);
+    order->setDynamicSortFilter(false);
+    order->setSourceModel(&m_choice);
+    m_order = order;
+    m_table->setModel(order);
     m_table->setItemDelegate(new RunDelegate(m_theme, m_looks, m_highlight, m_table));
     followPointer();
     m_table->setAccessibleName(tr("Runs"));
@@ -234,8 +291,8 @@ void LiveSide::buildRuns() {
 /// The run of the row under the pointer, or of the current row while keys move it, is emphasised in all pictures.
 void LiveSide::followPointer() {
     const auto point = [this](const QModelIndex &index) {
-        if (index.isValid() && std::size_t(index.row()) < m_looks.size())
-            m_highlight.point(m_looks[std::size_t(index.row())].key());
+        if (const RunLook *look = index.isValid() ? lookOf(m_looks, index) : nullptr)
+            m_highlight.point(look->key());
     };
     connect(m_table, &QTableView::entered, this, point);
     connect(m_table, &QTableView::viewportEntered, &m_highlight, &RunHighlight::clear);
@@ -278,14 +335,14 @@ void LiveSide::fitTo(int pageWidth) {
 void LiveSide::fitRows() {
     const QFontMetricsF metrics(Theme::font(Type::Small));
     const double width = m_table->columnWidth(RunChoiceModel::Name) - nameLeft;
-    for (int row = 0; row < m_choice.rowCount(); ++row) {
-        const QModelIndex name = m_choice.index(row, RunChoiceModel::Name);
+    for (int row = 0; row < m_order->rowCount(); ++row) {
+        const QModelIndex name = m_order->index(row, RunChoiceModel::Name);
         const QString reason = name.data(core::ReasonRole).toString();
         const bool failed = !reason.isEmpty();
         const auto lines = nameLines(name.data().toString(), metrics, width).size() +
                            (failed ? sentenceLines(reason, metrics, width, reasonLines).size() : 0);
         m_table->setRowHeight(row, sideRow + int(double(lines - 1) * nameLine));
-        offerConsole(m_choice.index(row, RunChoiceModel::Loss), failed);
+        offerConsole(name.siblingAtColumn(RunChoiceModel::Loss), failed);
     }
 }
 
@@ -354,6 +411,7 @@ void LiveSide::setLooks(const std::vector<RunLook> &looks) {
         names.append(repeats ? tr("%1 #%2").arg(look.name).arg(look.repeat) : look.name);
     }
     m_choice.setNames(names);
+    static_cast<RunOrder *>(m_order)->arrange(ranksOf(looks));
     fitTo(m_pageWidth);
     fitRows();
     m_table->viewport()->update();

@@ -6,6 +6,7 @@
 
 #include "app/ui/pages/live/curve_lines.h"
 
+class QAbstractItemModel;
 class QCheckBox;
 class QComboBox;
 class QModelIndex;
@@ -68,6 +69,7 @@ private:
     QComboBox *m_axis;
     QSlider *m_smooth;
     QCheckBox *m_log, *m_published;
+    QAbstractItemModel *m_order = nullptr; ///< the choice's rows, by method
     QTableView *m_table;
     std::vector<RunLook> m_looks;
     int m_pageWidth = 0;

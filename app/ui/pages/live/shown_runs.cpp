@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "app/ui/shell/workspace.h"
-#include "ipc/methods.h"
 #include "store/run_progress.h"
 
 namespace lockstep::ui {
@@ -37,11 +36,7 @@ core::RunCurves &ShownRuns::curves() const {
 
 std::vector<RunLook> ShownRuns::looksByMethod() const {
     std::vector<RunLook> out = m_looks;
-    const auto place = [](const RunLook &look) {
-        const MethodSpec *method = findMethod(look.method.toStdString()); // null: a script's own word
-        return method ? method - methodTable.data() : std::ptrdiff_t(methodTable.size());
-    };
-    std::ranges::stable_sort(out, {}, place);
+    std::ranges::stable_sort(out, {}, placeOf);
     return out;
 }
 

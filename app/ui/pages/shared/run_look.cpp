@@ -7,6 +7,7 @@
 #include "analysis/causes/median_repeat.h"
 #include "app/ui/theme/palette.h"
 #include "base/format.h"
+#include "ipc/methods.h"
 #include "models/run_set.h"
 
 namespace lockstep::ui {
@@ -38,6 +39,11 @@ void markMedians(const core::RunSet &runs, std::vector<RunLook> &looks) {
 }
 
 } // namespace
+
+std::ptrdiff_t placeOf(const RunLook &look) {
+    const MethodSpec *method = findMethod(look.method.toStdString());
+    return method ? method - methodTable.data() : std::ptrdiff_t(methodTable.size());
+}
 
 std::vector<RunLook> runLooks(const core::RunSet &runs, const RunQuestion &isShown, const RunQuestion &isForeign) {
     std::vector<RunLook> out;

@@ -3,6 +3,7 @@
 #include <QColor>
 #include <QString>
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct RunLook {
 
     [[nodiscard]] RunHighlight::Run key() const { return {runId, name}; }
 };
+
+/// Where its method stands in their table, baseline first; a script's own word behind all of them.
+[[nodiscard]] std::ptrdiff_t placeOf(const RunLook &look);
 
 using RunQuestion = std::function<bool(const core::RunStore &)>;
 /// One a run of the set, in its order.

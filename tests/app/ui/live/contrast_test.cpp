@@ -16,6 +16,7 @@
 #include "app/ui/theme/theme.h"
 #include "base/format.h"
 #include "models/roles.h"
+#include "models/run_choice_model.h"
 #include "tests/qt_test.h"
 #include "window_fixture.h"
 
@@ -68,6 +69,14 @@ private Q_SLOTS:
         QCOMPARE(others, QStringList({"", "", "", "0.50 cores", ""})); // of the whole run: said once
         QVERIFY(live()->lanes()->lanes().last().hint.contains("Other programs took 0.50 cores of its machine"));
         QVERIFY(!live()->lanes()->lanes().first().hint.contains("Other programs"));
+    }
+
+    void theListHasTheRunsByMethodAndRepeatsTogether() {
+        const QAbstractItemModel *model = live()->side()->runTable()->model();
+        QStringList names;
+        for (int row = 0; row < model->rowCount(); ++row)
+            names.append(model->index(row, core::RunChoiceModel::Name).data().toString());
+        QCOMPARE(names, QStringList({"baseline #1", "baseline #2", "DP ×2 #1", "DP ×2 #2", "DDP ×2 #1", "DDP ×2 #2"}));
     }
 
     void pointingAtARunPalesAllOthersInEveryPictureAndInTheList() {
