@@ -185,18 +185,19 @@ void AnatomyView::paintPart(QPainter *painter, const AnatomyRun &run, const Anat
         return;
     }
     const QColor color = shadeOf(run.color, run.whose.name);
+    const QColor fill = part.atMost ? mix(p.surface, color, 0.4) : phaseFill(part.phase, color, p);
     paintPhase(painter, box, part.phase, color, p);
     if (part.atMost) { // at most all of it: the slowest device decides how long it is
-        painter->fillRect(box, mix(p.surface, color, 0.4));
+        painter->fillRect(box, fill);
         painter->setPen(QPen(color, 1, Qt::DashLine));
         painter->setBrush(Qt::NoBrush);
         painter->drawRect(box.adjusted(0.5, 0.5, -1.5, -0.5));
     }
     const QString timed = part.name() + QStringLiteral("  ") + core::significant(part.seconds * 1e3);
     if (QFontMetricsF(painter->font()).horizontalAdvance(timed) + 24 <= box.width())
-        paintPhaseName(painter, box, timed, part.phase, color, p);
+        paintPhaseName(painter, box, timed, part.phase, fill);
     else if (holdsItsName(part, box.width()))
-        paintPhaseName(painter, box, part.name(), part.phase, color, p);
+        paintPhaseName(painter, box, part.name(), part.phase, fill);
 }
 
 void AnatomyView::paintRow(QPainter *painter, const Row &row, double top, const BarRows &bars) const {

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int noNames = 8; ///< px right of the plot
 constexpr double columnGap = 6, axesHeight = 60;
+constexpr double lastTick = 14; ///< px that a tick's figure at the plot's end reaches beyond it
 
 /// A dense line one pixel wide: Qt's raster engine strokes wider ones through a path, a hundred times as slowly, and a
 /// line that goes up and down within each column looks no better for it.
@@ -210,7 +211,9 @@ void LinePainter::paintCrosshair(QPainter *painter, double x) const {
     Reading read = readAt(m_content.lines, x);
     if (read.rows.isEmpty() || m_namesWidth <= noNames)
         return;
-    painter->fillRect(column().adjusted(-columnGap + 1, 0, columnGap, 0), m_palette.surface);
+    const QRectF all = column().adjusted(-columnGap + 1, 0, columnGap, 0);
+    painter->fillRect(QRectF(all.topLeft(), QPointF(all.right(), m_plot.bottom() + 3)), m_palette.surface);
+    painter->fillRect(QRectF(QPointF(all.left() + lastTick, m_plot.bottom()), all.bottomRight()), m_palette.surface);
     for (ReadRow &row : read.rows)
         if (m_content.highlight && m_content.highlight->pales(row.name))
             row.color = paled(row.color, m_palette);

@@ -88,7 +88,7 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
         // A plate on hatching must leave some of it to see.
         const bool hatched = phaseLook(part.phase) == PhaseLook::Communicate;
         if (metrics.horizontalAdvance(name) + (hatched ? 32 : 4) < box.width() && box.height() >= 12)
-            paintPhaseName(painter, box, name, part.phase, color, p);
+            paintPhaseName(painter, box, name, part.phase, phaseFill(part.phase, color, p));
         x += box.width();
     }
     if (withNested) {

@@ -96,8 +96,7 @@ void paintPhase(QPainter *painter, const QRectF &box, const QString &phase, cons
 }
 
 void paintPhaseName(QPainter *painter, const QRectF &box, const QString &name, const QString &phase,
-                    const QColor &color, const Palette &palette) {
-    const QColor fill = phaseFill(phase, color, palette);
+                    const QColor &fill) {
     if (phaseLook(phase) == PhaseLook::Communicate) { // letters on hatching don't read
         const double width = QFontMetricsF(painter->font()).horizontalAdvance(name) + 6;
         painter->fillRect(QRectF(box.center().x() - width / 2, box.top() + 1, width, box.height() - 2), fill);

@@ -23,9 +23,9 @@ enum class PhaseLook { Load, Compute, Communicate, Rest };
 /// A part's box: filled, hatched if it communicates, with a hairline to the part on its right.
 void paintPhase(QPainter *painter, const QRectF &box, const QString &phase, const QColor &color,
                 const Palette &palette);
-/// A name in the middle of such a box; on hatching it stands on a plate.
+/// A name in the middle of such a box, whose fill is given; on hatching it stands on a plate.
 void paintPhaseName(QPainter *painter, const QRectF &box, const QString &name, const QString &phase,
-                    const QColor &color, const Palette &palette);
+                    const QColor &fill);
 
 /// How parts tell what they are: "pale: loading, …".
 [[nodiscard]] QString phaseKey();

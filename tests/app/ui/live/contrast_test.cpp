@@ -98,6 +98,7 @@ private Q_SLOTS:
         QVERIFY(pixels(loss()->viewport(), ddp) > 50);
         QCOMPARE(pixels(live()->phaseBars(), dp), 0);
         QVERIFY(pixels(live()->phaseBars(), ddp) > 50);
+        uitest::picture(*m_window, m_theme, "live-pointed");
         QCOMPARE(pixels(live()->durationChart()->viewport(), dp), 0);
         QEvent leave(QEvent::Leave);
         QApplication::sendEvent(lanes, &leave);
@@ -128,6 +129,7 @@ private Q_SLOTS:
         const QRect plot = loss()->chart()->plotArea().toRect();
         const QImage before = loss()->viewport()->grab().toImage();
         loss()->setCrosshair(1.5);
+        uitest::picture(*m_window, m_theme, "live-readout");
         const QImage after = loss()->viewport()->grab().toImage();
         const int line = int(loss()->scale().placeOf({1.5, 1}, loss()->chart()->plotArea()).x());
         const QRect left(plot.topLeft(), QPoint(line - 3, plot.bottom())),
