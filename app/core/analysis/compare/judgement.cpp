@@ -5,6 +5,7 @@
 #include <array>
 
 #include "analysis/compare/row_figures.h"
+#include "analysis/compare/settling_rounds.h"
 #include "analysis/compare/verdict.h"
 #include "base/format.h"
 #include "ipc/median.h"
@@ -112,39 +113,16 @@ std::optional<double> roundTimeOf(const ResultTable &table, const Cell &referenc
     return before && after ? std::optional(*before + *after) : std::nullopt;
 }
 
-/// Until every comparison has an interval.
-int lackingRepeats(const std::vector<PairJudgement> &pairs) {
-    int out = 0;
-    for (const PairJudgement &pair : pairs)
-        if (pair.training)
-            out = std::max(out,
-                           repeatsForInterval - std::min(pair.training->referenceRepeats, pair.training->runRepeats));
-    return out;
-}
-
-std::optional<SuggestedRun> settlingRounds(const ResultTable &table, const std::vector<PairJudgement> &pairs) {
+std::optional<SuggestedRun> roundsForAll(const ResultTable &table, const std::vector<PairJudgement> &pairs) {
     std::vector<Settling> open;
-    for (const PairJudgement &pair : pairs)
+    int lacking = 0; // until every comparison has an interval
+    for (const PairJudgement &pair : pairs) {
         if (pair.settling)
             open.push_back(*pair.settling);
-    std::optional<MoreRounds> more = roundsToSettle(open);
-    const int lacking = lackingRepeats(pairs);
-    if (lacking > 0 && (!more || more->rounds < lacking))
-        more = {lacking, false};
-    if (!more || !table.extendable)
-        return std::nullopt;
-    SuggestedRun out;
-    out.experiment = table.experiment;
-    out.rounds = more->rounds;
-    out.name = std::to_string(more->rounds) + (more->rounds == 1 ? " repeat" : " repeats");
-    if (table.roundS)
-        out.name += ", about " + timeLeft(*table.roundS * more->rounds).toStdString();
-    out.why = more->rounds == lacking ? "Every run so many times more, in rounds: with " +
-                                            std::to_string(repeatsForInterval) + " repeats of each there are intervals."
-              : more->forWidth
-                  ? "Every run so many times more, in rounds: the 95 % intervals would then reach about ±5 %."
-                  : "Every run so many times more, in rounds: a difference of the size seen would then be told.";
-    return out;
+        if (pair.training)
+            lacking = std::max(lacking, lackingRepeats(*pair.training));
+    }
+    return settlingRounds(table, open, lacking);
 }
 
 std::string listed(const std::vector<std::string> &names) {
@@ -264,7 +242,7 @@ Judgement judge(const ResultTable &table, const std::vector<RunOutcome> &outcome
     for (PairJudgement &pair : out.pairs)
         if (pair.training)
             pair.settling = settlingOf(*pair.training, roundTimeOf(table, *reference, cells, pair.run));
-    out.settling = settlingRounds(table, out.pairs);
+    out.settling = roundsForAll(table, out.pairs);
     out.sharedLoads = sharedLoadsOf(cells);
     out.orderEffects = orderEffectsOf(cells);
     out.lines = verdictLines(table, cells, out);

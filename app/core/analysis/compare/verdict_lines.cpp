@@ -8,6 +8,7 @@
 #include "analysis/compare/cause_words.h"
 #include "analysis/compare/judgement.h"
 #include "analysis/compare/row_figures.h"
+#include "analysis/compare/settling_rounds.h"
 #include "analysis/fairness/setting_factors.h"
 #include "base/format.h"
 #include "base/moments.h"
@@ -97,9 +98,7 @@ std::string loadText(const Known &known, const PairJudgement &pair) {
 }
 
 std::string moreRepeats(const Judgement &judgement) {
-    return judgement.settling ? "about " + std::to_string(judgement.settling->rounds) +
-                                    (judgement.settling->rounds == 1 ? " more repeat" : " more repeats")
-                              : std::string();
+    return judgement.settling ? repeatsText(*judgement.settling) : std::string();
 }
 
 void cantTell(VerdictLine &line, const std::string &reason, const std::optional<SuggestedRun> &settles) {
@@ -229,6 +228,14 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
     for (const SettingFactor &factor : factorsBetween(*dp, *ddp))
         if (factor.key != "method")
             line.reason += (line.reason.empty() ? "with " : ", ") + factor.label;
+    if (line.outcome == Outcome::CantTell) {
+        std::vector<Settling> open;
+        if (const auto settling = settlingOf(measured, known.table.roundS))
+            open.push_back(*settling);
+        line.settles = settlingRounds(known.table, open, lackingRepeats(measured));
+        if (line.settles)
+            line.reason += (line.reason.empty() ? "" : "; ") + repeatsText(*line.settles) + " would tell";
+    }
     if (const std::optional<Attribution> why =
             line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.cells) : std::nullopt)
         line.reason = causeClause(*why);

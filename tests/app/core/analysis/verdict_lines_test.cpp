@@ -107,6 +107,17 @@ private Q_SLOTS:
                  sentenceOf(lines.back()).c_str());
     }
 
+    void aContrastThatCantBeToldSaysWhatWouldTellAndOffersIt() {
+        const auto runs = measured(
+            {baseline, {"DP ×2", Method::Dp, 2, 0, 1, 5, 0, 0.2}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 0.4, 0.2}});
+        ResultTable table = resultTable(runs);
+        table.extendable = true;
+        const VerdictLine contrast = judge(table, runs, {}).lines.back();
+        QVERIFY(contrast.contrast && contrast.outcome == Outcome::CantTell);
+        QVERIFY(contrast.settles && contrast.settles->rounds > 0);
+        QVERIFY2(contrast.reason.ends_with(" more repeats would tell"), contrast.reason.c_str());
+    }
+
     void equalRunsAreNotWorthTheirDevices() {
         const auto lines = linesOf(measured({baseline, {"DDP ×2", Method::Ddp, 2, 0, 1, 8, 1}}));
         QCOMPARE(lines.size(), std::size_t(1));
