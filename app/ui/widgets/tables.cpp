@@ -51,13 +51,20 @@ void CellDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, 
         font.setWeight(QFont::DemiBold);
     painter->setFont(font);
     const QString state = index.data(core::StateRole).toString(), level = index.data(core::LevelRole).toString();
-    const bool wrong = level == QLatin1String("error") ||
-                       (state == QLatin1String("failed") && text.startsWith(QLatin1String("failed")));
+    const bool failed = state == QLatin1String("failed") && text.startsWith(QLatin1String("failed"));
+    const bool wrong = failed || level == QLatin1String("error");
+    const QFontMetrics metrics(font);
+    if (failed) { // a badge, as on the strip
+        painter->setRenderHint(QPainter::Antialiasing);
+        painter->setPen(QPen(p.wrong, 1));
+        painter->setBrush(p.wrongSoft);
+        const int words = std::min(metrics.horizontalAdvance(text), box.width());
+        painter->drawRoundedRect(QRectF(box.left() - 5.5, box.center().y() - 9.5, words + 11, 20), 6, 6);
+    }
     painter->setPen(wrong                             ? p.wrong
                     : text == QLatin1String("-")      ? p.textMuted
                     : level == QLatin1String("debug") ? p.textMuted
                                                       : p.text);
-    const QFontMetrics metrics(font);
     painter->drawText(box, int(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft)) | Qt::TextSingleLine,
                       metrics.elidedText(text, Qt::ElideRight, box.width()));
     painter->restore();

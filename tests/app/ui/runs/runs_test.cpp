@@ -98,6 +98,34 @@ private Q_SLOTS:
         QCOMPARE(list().rowCount(), 1); // leaving the line keeps it
     }
 
+    void aFailedRunHasARedBadge() {
+        core::PlannedRun planned;
+        planned.name = "DDP ×2";
+        planned.config.method = Method::Ddp;
+        planned.config.devices = {"0", "1"};
+        uitest::RunWriter writer(planned, {}, 71, 1'767'900'000'000'000, {.epochs = 2, .stepsPerEpoch = 12});
+        writer.begin();
+        writer.epoch(1);
+        writer.died(1, "rank 1 on box1 was killed by SIGKILL");
+        closeWindow();
+        openRuns();
+        QTRY_COMPARE(list().rowCount(), 7);
+        int failed = 0;
+        while (failed < 7 && idAt(failed) != writer.run)
+            ++failed;
+        const auto badged = [this](int row) {
+            const QModelIndex state = list().index(row, core::runColumn("state"));
+            table()->scrollTo(state);
+            const QRect place = table()->visualRect(state);
+            const QImage picture = table()->viewport()->grab(place).toImage();
+            return picture.pixelColor(4, picture.height() / 2) == m_theme.palette().wrongSoft; // before the word
+        };
+        table()->clearSelection();
+        QTRY_VERIFY(badged(failed));
+        QVERIFY(!badged(failed == 0 ? 1 : 0));
+        uitest::picture(*m_window, m_theme, "runs-failed");
+    }
+
     void aNameTooLongForItsColumnTakesTheRoomThatTheOthersLeave() {
         core::PlannedRun planned;
         planned.name =
