@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/ui/theme/theme.h"
 #include "app/ui/widgets/tables.h"
 #include "models/run_list_model.h"
 
@@ -170,10 +171,11 @@ void RunColumns::apply(const QStringList &keys) {
 
 void RunColumns::fit() {
     const QScopedValueRollback fitting(m_fitting, true);
-    const int star = core::runColumn("star");
+    constexpr int anyState = 9 * grid; // a run that fails later is read without a drag
+    const int star = core::runColumn("star"), state = core::runColumn("state");
     for (int column = 0; column < m_table->model()->columnCount() && !m_sized; ++column)
         if (!m_table->isColumnHidden(column))
-            fitColumn(m_table, column, 32, column == star ? 32 : widestFitted);
+            fitColumn(m_table, column, column == state ? anyState : 32, column == star ? 32 : widestFitted);
     giveNameTheRest();
 }
 
