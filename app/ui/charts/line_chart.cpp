@@ -20,6 +20,7 @@ namespace lockstep::ui {
 LineChart::LineChart(const Theme &theme, QString name, QWidget *parent)
     : QChartView(new QChart, parent), m_theme(theme), m_name(std::move(name)), m_axes(chart()),
       m_input(new LineInput(m_content, *chart(), viewport())) {
+    setMinimumHeight(leastHeight); // QChartView has a least size of its own, beside which no hint counts
     setFrameShape(QFrame::NoFrame);
     setRenderHint(QPainter::Antialiasing);
     setMouseTracking(true);

@@ -75,7 +75,7 @@ public:
     void setLogAxis(bool log) override;
 
     [[nodiscard]] QSize sizeHint() const override { return {480, 260}; }
-    [[nodiscard]] QSize minimumSizeHint() const override { return {240, 140}; }
+    [[nodiscard]] QSize minimumSizeHint() const override { return {240, leastHeight}; }
 
 Q_SIGNALS:
     void crosshairMoved(std::optional<double> x);   ///< by pointer or key
@@ -97,6 +97,7 @@ protected:
     void leaveEvent(QEvent *event) override;
 
 private:
+    static constexpr int leastHeight = 140; ///< px, the axes readable
     void addZoomActions();
     void zoomTo(std::optional<LineScale::Span> x, std::optional<LineScale::Span> y);
     void restyle();

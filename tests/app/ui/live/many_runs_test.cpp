@@ -15,6 +15,7 @@
 #include "app/ui/charts/phase_bars.h"
 #include "app/ui/pages/live/live_page.h"
 #include "app/ui/pages/live/live_side.h"
+#include "app/ui/pages/live/metric_card.h"
 #include "app/ui/shell/console_drawer.h"
 #include "app/ui/theme/theme.h"
 #include "models/roles.h"
@@ -63,7 +64,8 @@ class ManyRunsTest : public QObject, uitest::WindowFixture {
             if (area->isVisible() && area->horizontalScrollBar()->maximum() > 0)
                 return QStringLiteral("the page");
         for (const QWidget *chart : std::initializer_list<const QWidget *>{
-                 live()->lanes(), live()->phaseBars(), live()->anatomy(), live()->lossChart(), live()->durationChart()})
+                 live()->lanes(), live()->phaseBars(), live()->anatomy(), live()->lossChart(), live()->durationChart(),
+                 live()->metricCard()->chart()})
             if (chart->isVisible() && chart->height() < chart->minimumSizeHint().height())
                 return chart->accessibleName();
         return {};
