@@ -14,7 +14,8 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double rowHeight = 16, twoLines = 28, swatch = 14, gap = 6;
-constexpr double overhang = 6; ///< px that labels may stand above and below the plot
+constexpr double leastName = 24; ///< px: a shorter piece of a name says nothing
+constexpr double overhang = 6;   ///< px that labels may stand above and below the plot
 
 struct Columns {
     double name = 0, value = 0;
@@ -38,10 +39,12 @@ void paintRow(QPainter *painter, const EndLabel &label, const Columns &columns, 
     painter->setPen(palette.textSecondary);
     painter->setFont(Theme::font(Type::Small));
     const double left = row.left() + swatch + gap;
-    paintName(painter, QRectF(left, row.top(), columns.name, row.height()), label.name);
+    if (columns.name > 0) // else its colour tells whose figure it is
+        paintName(painter, QRectF(left, row.top(), columns.name, row.height()), label.name);
     painter->setPen(palette.text);
     painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));
-    painter->drawText(QRectF(left + columns.name + gap, row.top(), columns.value + 2, row.height()),
+    const double before = columns.name > 0 ? columns.name + gap : 0;
+    painter->drawText(QRectF(left + before, row.top(), columns.value + 2, row.height()),
                       int(Qt::AlignVCenter | Qt::AlignRight) | Qt::TextDontClip, label.value);
 }
 
@@ -81,8 +84,9 @@ void paintEndLabels(QPainter *painter, const QList<EndLabel> &labels, const QRec
                     const Palette &palette) {
     Columns columns = columnsOf(labels);
     const double room = width - gap - (rowWidth(columns) - columns.name);
-    const bool two = room < columns.name && double(labels.size()) * twoLines <= plot.height() + 2 * overhang;
-    columns.name = std::clamp(columns.name, 0.0, std::max(0.0, room));
+    const bool two =
+        room >= leastName && room < columns.name && double(labels.size()) * twoLines <= plot.height() + 2 * overhang;
+    columns.name = room < leastName ? 0 : std::min(columns.name, room);
     const double height = two ? twoLines : rowHeight;
     QList<double> wanted;
     for (const EndLabel &label : labels)

@@ -18,7 +18,8 @@ namespace {
 
 constexpr int noNames = 8; ///< px right of the plot
 constexpr double columnGap = 6, axesHeight = 60;
-constexpr double lastTick = 14; ///< px that a tick's figure at the plot's end reaches beyond it
+constexpr int roomOfCurves = 212, leastNames = 64; ///< px that a plot and its y axis keep, and a colour with its figure
+constexpr double lastTick = 14;                    ///< px that a tick's figure at the plot's end reaches beyond it
 
 /// A dense line one pixel wide: Qt's raster engine strokes wider ones through a path, a hundred times as slowly, and a
 /// line that goes up and down within each column looks no better for it.
@@ -56,7 +57,8 @@ int endNamesWidth(const DrawnLines &lines, const QSize &chart, int before) {
     const bool many = labels.size() > endLabelsRoom(chart.height() - axesHeight);
     const double natural = many ? readoutWidth(byGroup(readEnds(lines).rows)) + 2 * columnGap : endLabelsWidth(labels);
     // A narrow chart keeps its room for the curves: longer names are cut short, and the list of runs has them whole.
-    const int wanted = std::min(int(std::ceil(natural)), chart.width() * 2 / 5);
+    const int most = std::min(chart.width() * 2 / 5, std::max(leastNames, chart.width() - roomOfCurves));
+    const int wanted = std::min(int(std::ceil(natural)), most);
     // Figures change their width all the time; the plot does not move with each of them.
     return wanted > before || wanted < before - 24 ? wanted : before;
 }

@@ -10,7 +10,7 @@
 namespace lockstep::ui {
 namespace {
 
-/// How many characters of the name stand on its first line, without the space that the break takes away.
+/// How many characters of the name stand on its first line, without the space that the break takes away; 0: it is one long word.
 qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double width) {
     qsizetype fits = 0, comma = 0, space = 0;
     while (fits < name.size() && metrics.horizontalAdvance(name.left(fits + 1)) <= width) {
@@ -18,7 +18,9 @@ qsizetype breakOf(const QString &name, const QFontMetricsF &metrics, double widt
         if (fits < name.size() && name[fits] == u' ')
             (name[fits - 1] == u',' ? comma : space) = fits;
     }
-    return comma > 0 ? comma : space > 0 ? space : std::max<qsizetype>(1, fits);
+    constexpr char16_t firstHan = 0x2e80; // from there on lines break anywhere
+    const bool anywhere = fits > 0 && fits < name.size() && name[fits].unicode() >= firstHan;
+    return comma > 0 ? comma : space > 0 ? space : anywhere ? fits : 0;
 }
 
 } // namespace
@@ -27,6 +29,8 @@ QStringList nameLines(const QString &name, const QFontMetricsF &metrics, double 
     if (metrics.horizontalAdvance(name) <= width)
         return {name};
     const qsizetype at = breakOf(name, metrics, width);
+    if (at == 0)
+        return {metrics.elidedText(name, Qt::ElideRight, width)};
     return {metrics.elidedText(name.left(at), Qt::ElideRight, width),
             metrics.elidedText(name.mid(at).trimmed(), Qt::ElideRight, width)};
 }

@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 
 #include "app/ui/theme/theme.h"
+#include "app/ui/widgets/elided_label.h"
 
 namespace lockstep::ui {
 
@@ -20,7 +21,7 @@ Card::Card(const QString &title, QWidget *parent) : QFrame(parent) {
     m_head->setSpacing(grid);
     m_head->addStrut(32); // the same with and without tools, so that neighbours line up
     m_title = makeLabel(title, "cardTitle", this);
-    m_note = makeLabel({}, "muted", this);
+    m_note = new ElidedLabel("muted", 5 * grid, this); // a narrow card is no wider for it
     m_note->hide();
     m_head->addWidget(m_title);
     m_head->addWidget(m_note);

@@ -83,6 +83,7 @@ private Q_SLOTS:
                  QStringList({QStringLiteral("DDP ×2,"), QStringLiteral("4 workers, bf16")}));
         for (const QString &line : nameLines(name, metrics, 50))
             QVERIFY(width(line) <= 50);
+        QCOMPARE(nameLines(QStringLiteral("baseline"), metrics, 30).size(), 1); // no word is broken
         const QString han = QStringLiteral("分布式数据并行两个设备四个加载线程");
         const QStringList lines = nameLines(han, metrics, width(han) * 0.6);
         QCOMPARE(lines.size(), 2);

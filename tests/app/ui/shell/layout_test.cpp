@@ -215,6 +215,8 @@ private Q_SLOTS:
         m_window->resize(1024, 640);
         QTest::qWait(60);
         QVERIFY(loss()->chart()->plotArea().width() > 150 && loss()->chart()->plotArea().height() > 100);
+        for (const QScrollArea *area : live()->findChildren<QScrollArea *>())
+            QVERIFY2(!area->isVisible() || area->horizontalScrollBar()->maximum() == 0, "a picture is cut off");
     }
 };
 
