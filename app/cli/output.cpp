@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 #include <QSysInfo>
 
@@ -44,7 +46,7 @@ int complain(const std::vector<Error> &errors) {
 }
 
 void print(std::string_view text) {
-    const std::string shown = printable(text);
+    const std::string shown = ::isatty(::fileno(stdout)) ? printable(text) : std::string(text);
     std::fwrite(shown.data(), 1, shown.size(), stdout);
     std::fflush(stdout);
 }

@@ -16,7 +16,8 @@ namespace lockstep::cli {
 int complain(const Error &error);
 /// Prints every mistake, one per line; returns 2.
 int complain(const std::vector<Error> &errors);
-void print(std::string_view text); ///< stdout, flushed
+/// To stdout, flushed. A terminal gets nothing that it would obey (ipc/printable.h); a file or a program gets every byte.
+void print(std::string_view text);
 
 [[nodiscard]] std::string dump(const nlohmann::ordered_json &json); ///< for --json: indented, with its newline
 [[nodiscard]] std::string number(std::optional<double> value);      ///< three significant digits; "-" if unknown

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "launch/script_check.h"
+#include "base/command_request.h"
 #include "ipc/documents.h"
 
 #include <algorithm>
@@ -103,7 +104,9 @@ tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const Co
 
 ScriptCheck::ScriptCheck(QObject *parent) : QObject(parent) {}
 
-ScriptCheck::~ScriptCheck() = default;
+ScriptCheck::~ScriptCheck() {
+    endWithoutWaiting(std::move(m_agent)); // its end would tell a check that is gone
+}
 
 void ScriptCheck::ask(const Experiment &experiment) {
     if (m_agent)
@@ -127,6 +130,8 @@ void ScriptCheck::ask(const Experiment &experiment) {
             over();
     });
     m_agent->start(words->takeFirst(), *words);
+    if (!m_agent) // it could not be started, and that was said
+        return;
     m_agent->write(requests.lines);
     m_agent->closeWriteChannel();
 }

@@ -17,6 +17,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostLines = 4;
+constexpr const char *scatterTooMuch = "repeats scatter too much; make the machine quieter first";
 
 /// In the enum's order.
 struct OutcomeWords {
@@ -119,7 +120,7 @@ void leaveOpen(VerdictLine &line, const Known &known, const PairJudgement &pair)
     cantTell(line,
              !more.empty() ? more + " would tell"
              : known.table.extendable
-                 ? "repeats scatter too much; make the machine quieter first"
+                 ? std::string(scatterTooMuch)
                  : std::to_string(std::min(pair.training->referenceRepeats, pair.training->runRepeats)) +
                        " repeats each are too few",
              known.judgement.settling);
@@ -233,8 +234,9 @@ void addDpAgainstDdp(const Known &known, std::vector<VerdictLine> &lines) {
         if (const auto settling = settlingOf(measured, known.table.roundS))
             open.push_back(*settling);
         line.settles = settlingRounds(known.table, open, lackingRepeats(measured));
-        if (line.settles)
-            line.reason += (line.reason.empty() ? "" : "; ") + repeatsText(*line.settles) + " would tell";
+        if (line.settles || known.table.extendable)
+            line.reason += (line.reason.empty() ? "" : "; ") +
+                           (line.settles ? repeatsText(*line.settles) + " would tell" : std::string(scatterTooMuch));
     }
     if (const std::optional<Attribution> why =
             line.reason.empty() && measured.isDifferent() ? attribute(*dp, *ddp, known.cells) : std::nullopt)

@@ -108,14 +108,20 @@ private Q_SLOTS:
     }
 
     void aContrastThatCantBeToldSaysWhatWouldTellAndOffersIt() {
-        const auto runs = measured(
-            {baseline, {"DP ×2", Method::Dp, 2, 0, 1, 5, 0, 0.2}, {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 0.4, 0.2}});
-        ResultTable table = resultTable(runs);
-        table.extendable = true;
-        const VerdictLine contrast = judge(table, runs, {}).lines.back();
-        QVERIFY(contrast.contrast && contrast.outcome == Outcome::CantTell);
-        QVERIFY(contrast.settles && contrast.settles->rounds > 0);
-        QVERIFY2(contrast.reason.ends_with(" more repeats would tell"), contrast.reason.c_str());
+        const auto contrastOf = [](double scatter) {
+            const auto runs = measured({baseline,
+                                        {"DP ×2", Method::Dp, 2, 0, 1, 5, 0, scatter},
+                                        {"DDP ×2", Method::Ddp, 2, 0, 1, 4.5, 0.4, scatter}});
+            ResultTable table = resultTable(runs);
+            table.extendable = true;
+            return judge(table, runs, {}).lines.back();
+        };
+        const VerdictLine little = contrastOf(0.05), much = contrastOf(0.2);
+        QVERIFY(little.contrast && little.outcome == Outcome::CantTell);
+        QVERIFY(little.settles && little.settles->rounds > 0);
+        QVERIFY2(little.reason.ends_with(" more repeats would tell"), little.reason.c_str());
+        QVERIFY(much.outcome == Outcome::CantTell && !much.settles);
+        QVERIFY2(much.reason.starts_with("repeats scatter too much"), much.reason.c_str());
     }
 
     void equalRunsAreNotWorthTheirDevices() {

@@ -136,15 +136,17 @@ private Q_SLOTS:
         QFETCH(qint64, offsetMs);
         const RunFolder folder = runFolder(makeRunId());
         QVERIFY(realFileSystem().makeFolders(folder.path).has_value());
-        std::string first = sealed(frame(link("up", double(offsetMs) / 1e3), std::nullopt, 0), 0, 0) + "\n", second;
+        const qint64 begunMs = 2 * hourMs;
+        std::string first = sealed(frame(link("up", double(offsetMs) / 1e3), std::nullopt, begunMs), 0, 0) + "\n",
+                    second;
         for (int i = 1; i <= 5; ++i) { // ten lines a second apart, in turns
-            first +=
-                sealed(frame(LogFrame{"info", std::to_string(2 * i), "agent"}, {}, 2000 * i), 0, std::uint64_t(i)) +
-                "\n";
-            second +=
-                sealed(frame(LogFrame{"info", std::to_string(2 * i + 1), "agent"}, {}, 2000 * i + 1000 + offsetMs), 1,
-                       std::uint64_t(i - 1)) +
-                "\n";
+            first += sealed(frame(LogFrame{"info", std::to_string(2 * i), "agent"}, {}, begunMs + 2000 * i), 0,
+                            std::uint64_t(i)) +
+                     "\n";
+            second += sealed(frame(LogFrame{"info", std::to_string(2 * i + 1), "agent"}, {},
+                                   begunMs + 2000 * i + 1000 + offsetMs),
+                             1, std::uint64_t(i - 1)) +
+                      "\n";
         }
         QVERIFY(realFileSystem().writeAtomically(folder.log(0), first).has_value());
         QVERIFY(realFileSystem().writeAtomically(folder.log(1), second).has_value());
@@ -158,7 +160,7 @@ private Q_SLOTS:
         for (int i = 0; i < 10; ++i) {
             const ConsoleLine &line = store.messages().console()[std::size_t(i)];
             QCOMPARE(line.message, std::to_string(i + 2));
-            QCOMPARE(line.wallUs, frame(HeartbeatFrame{}, {}, 1000 * (i + 2)).wallUs); // by node 0's clock
+            QCOMPARE(line.wallUs, frame(HeartbeatFrame{}, {}, begunMs + 1000 * (i + 2)).wallUs); // by node 0's clock
         }
     }
 

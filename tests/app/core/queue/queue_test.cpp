@@ -69,6 +69,7 @@ private Q_SLOTS:
     void aWaitingRunMovesAmongTheWaitingOnes() {
         Experiment experiment = fourQueued();
         experiment.entries[0].state = EntryState::Running;
+        experiment.entries[0].run = makeRunId();
         QVERIFY(apply(request(Kind::Move, 3, 0), experiment).has_value());
         QCOMPARE(experiment.queued(), (Places{3, 1, 2}));
         QVERIFY(apply(request(Kind::Move, 3, 99), experiment).has_value()); // as far as it goes

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <map>
 #include <random>
 
@@ -38,7 +39,13 @@ std::string refusal(const std::string &recipe, const PlanOptions &options = {}) 
     return plan ? std::string() : joinErrors(plan.error());
 }
 
-/// An experiment of so many rounds that are done, with a goal; run ids are its entries' numbers.
+std::string idOf(std::size_t entry) {
+    char id[32];
+    std::snprintf(id, sizeof id, "20260102T030405Z-%08zx", entry);
+    return id;
+}
+
+/// An experiment of so many rounds that are done, with a goal; run ids end in its entries' numbers.
 Experiment doneRounds(int runs, int rounds, WidthGoal goal) {
     Experiment out;
     out.id = makeRunId();
@@ -59,7 +66,7 @@ Experiment doneRounds(int runs, int rounds, WidthGoal goal) {
 void finish(Experiment &experiment) {
     for (std::size_t i = 0; i < experiment.entries.size(); ++i) {
         experiment.entries[i].state = EntryState::Done;
-        experiment.entries[i].run = std::to_string(i);
+        experiment.entries[i].run = idOf(i);
     }
 }
 
@@ -266,7 +273,7 @@ private Q_SLOTS:
         finish(apart);
         DrawnTimes noise(3, 0.01);
         const auto twice = [&](const std::string &run) {
-            return std::optional(noise.of(run) * (std::stoi(run) % 2 ? 2 : 1));
+            return std::optional(noise.of(run) * (std::stoi(run.substr(run.size() - 8), nullptr, 16) % 2 ? 2 : 1));
         };
         const WidthReached early = widthReached(apart, twice);
         QVERIFY(!early.narrow);
