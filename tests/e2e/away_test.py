@@ -17,7 +17,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from netns_lab import Lab, run_tests, runs_in, wait_for  # noqa: E402
+from netns_lab import Lab, holds, run_tests, runs_in, wait_for  # noqa: E402
 
 arguments = None
 
@@ -86,7 +86,7 @@ class Away(unittest.TestCase):
         def steps():
             for run in runs_in(self.lab.hosts["hostA"].home)[number:]:
                 log = run / "node-1.ndjson"
-                if log.exists() and b'"type":"steps"' in log.read_bytes():
+                if holds(log, b'"type":"steps"'):
                     return run
 
         return wait_for(steps, 40, f"steps of run {number}")

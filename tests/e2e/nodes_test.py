@@ -17,7 +17,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from netns_lab import Lab, run_tests, runs_in, wait_for  # noqa: E402
+from netns_lab import Lab, holds, run_tests, runs_in, wait_for  # noqa: E402
 from small_data import write_small_data  # noqa: E402
 from waiting import print_figure  # noqa: E402
 
@@ -96,7 +96,7 @@ class ThreeHosts(unittest.TestCase):
         def training():
             for run in runs_in(self.lab.hosts["hostA"].home):
                 log = run / "node-1.ndjson"
-                if log.exists() and b'"type":"steps"' in log.read_bytes():
+                if holds(log, b'"type":"steps"'):
                     return run
 
         return wait_for(training, 60, "steps of the second host")
