@@ -13,6 +13,7 @@
 
 #include "ipc/document_reader_detail.h"
 #include "ipc/scalars.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::documents {
 

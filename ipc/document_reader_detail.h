@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ipc/documents.h"
+#include "ipc/sound_values.h"
 
 namespace lockstep::documents {
 
