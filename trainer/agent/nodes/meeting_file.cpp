@@ -19,11 +19,11 @@ MeetingJson decodeMeetingLine(std::string_view line) {
 }
 
 std::string textOf(const MeetingJson &json, const char *key) {
-    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+    return documents::valueIn(json, key, "");
 }
 
 int numberOf(const MeetingJson &json, const char *key) {
-    return json.contains(key) && json[key].is_number_integer() ? json[key].get<int>() : 0;
+    return documents::valueIn(json, key, 0);
 }
 
 Error meetingInterrupted() {

@@ -49,8 +49,8 @@ bool known(NodesPlan &nodes, const std::string &run) {
     const auto text = realFileSystem().readAll(runFolder(run).join());
     const auto json = text ? documents::objectOrNull(*text) : documents::Json();
     const auto take = [&](const char *key, std::string &value) {
-        if (value.empty() && json.is_object() && json.contains(key) && json[key].is_string())
-            value = json[key].get<std::string>();
+        if (value.empty())
+            value = documents::valueIn(json, key, "");
     };
     take("join", nodes.join);
     take("token", nodes.token);
