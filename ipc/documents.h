@@ -5,6 +5,7 @@
 // It is read without an exception, and no deeper than writing it again could stand.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -31,13 +32,13 @@ using Json = nlohmann::ordered_json;
 /// The same for an answer that is ignored unless it is an object: else null.
 [[nodiscard]] Json objectOrNull(std::string_view text);
 
-/// The key's value if it is of the fallback's type (a whole number within that type's range), else the fallback. Never throws.
-template <class Object, class T> [[nodiscard]] T valueIn(const Object &object, const char *key, T fallback) {
+/// The key's value if it is a T (a whole number within that type's range). Never throws.
+template <class T, class Object> [[nodiscard]] std::optional<T> optionalIn(const Object &object, const char *key) {
     if (!object.is_object())
-        return fallback;
+        return std::nullopt;
     const auto found = object.find(key);
     if (found == object.end())
-        return fallback;
+        return std::nullopt;
     if constexpr (std::is_same_v<T, bool>) {
         if (found->is_boolean())
             return found->template get<bool>();
@@ -54,16 +55,25 @@ template <class Object, class T> [[nodiscard]] T valueIn(const Object &object, c
     } else if constexpr (std::is_same_v<T, std::string>) {
         if (found->is_string())
             return found->template get<std::string>();
-    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    } else {
+        static_assert(std::is_same_v<T, std::vector<std::string>>, "a bool, a number, a text, or a list of texts");
         if (found->is_array() &&
             std::all_of(found->begin(), found->end(), [](const Object &one) { return one.is_string(); }))
             return found->template get<T>();
-    } else {
-        static_assert(std::is_same_v<T, Object>, "a bool, a number, a text, a list of texts, or JSON");
-        if (found->type() == fallback.type())
-            return *found;
     }
-    return fallback;
+    return std::nullopt;
+}
+
+/// The same with a fallback, whose type is the wanted one. A fallback of JSON wants a value of the same kind: Json::array() an array.
+template <class Object, class T> [[nodiscard]] T valueIn(const Object &object, const char *key, T fallback) {
+    if constexpr (std::is_same_v<T, Object>) {
+        if (!object.is_object())
+            return fallback;
+        const auto found = object.find(key);
+        return found != object.end() && found->type() == fallback.type() ? *found : fallback;
+    } else {
+        return optionalIn<T>(object, key).value_or(std::move(fallback));
+    }
 }
 template <class Object> [[nodiscard]] std::string valueIn(const Object &object, const char *key, const char *fallback) {
     return valueIn(object, key, std::string(fallback));

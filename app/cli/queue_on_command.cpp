@@ -85,8 +85,8 @@ Result<std::string> handOver(const core::QueueOrigin &origin, const std::vector<
         return fail(error);
     }
     const auto json = documents::objectOrNull(said->out);
-    if (said->code == Done && json.is_object() && json.contains("experiment") && json["experiment"].is_string())
-        if (const auto id = json["experiment"].get<std::string>(); isRunId(id))
+    if (said->code == Done)
+        if (const std::string id = documents::valueIn(json, "experiment", ""); isRunId(id))
             return id;
     const std::string complaint = core::complaintOf(*said);
     const Error error =

@@ -95,11 +95,10 @@ Result<CommandPrefix> prefixFor(std::string_view host, std::string_view remoteAg
 
 std::optional<CommandPrefix> prefixOfOrigin(std::string_view originJson) {
     const auto json = documents::objectOrNull(originJson);
-    if (!json.is_object() || !json.contains("host") || !json["host"].is_string())
+    const auto host = documents::optionalIn<std::string>(json, "host");
+    if (!host)
         return std::nullopt;
-    const bool named = json.contains("agent") && json["agent"].is_string();
-    const Result<CommandPrefix> prefix =
-        prefixFor(json["host"].get<std::string>(), named ? json["agent"].get<std::string>() : "lockstep-agent");
+    const Result<CommandPrefix> prefix = prefixFor(*host, documents::valueIn(json, "agent", "lockstep-agent"));
     if (!prefix || prefix->local())
         return std::nullopt;
     return *prefix;

@@ -60,8 +60,7 @@ ExperimentEntry entryFromJson(const Json &json) {
     entry.planned.repeats = json.value("repeats", 1);
     entry.planned.note = json.value("note", "");
     entry.planned.notRunReason = json.value("not_run_reason", "");
-    if (json.contains("estimate_s") && json["estimate_s"].is_number())
-        entry.planned.estimateS = json["estimate_s"].get<double>();
+    entry.planned.estimateS = documents::optionalIn<double>(json, "estimate_s");
     entry.state = entryStateFrom(json.value("state", "")).value_or(EntryState::Queued);
     entry.run = checkedId(json.value("run", ""));
     if (entry.run.empty() && (entry.state == EntryState::Launching || entry.state == EntryState::Running))
@@ -117,11 +116,9 @@ WidthProgress untilFromJson(const Json &json) {
     const Json &reached = json["reached"];
     WidthReached &out = until.reached.emplace();
     out.rounds = reached.value("rounds", 0);
-    if (reached.at("width").is_number())
-        out.width = reached["width"].get<double>();
+    out.width = documents::optionalIn<double>(reached, "width");
     out.run = reached.value("run", "");
-    if (reached.at("expected_rounds").is_number())
-        out.expected = reached["expected_rounds"].get<int>();
+    out.expected = documents::optionalIn<int>(reached, "expected_rounds");
     out.narrow = reached.value("narrow", false);
     return until;
 }

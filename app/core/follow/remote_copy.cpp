@@ -133,9 +133,10 @@ void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
     if (text.size() > largestStatus)
         return;
     const auto json = documents::objectOrNull({text.constData(), std::size_t(text.size())});
-    if (!json.is_object() || !json.contains("state") || !json["state"].is_string())
+    const auto state = documents::optionalIn<std::string>(json, "state");
+    if (!state)
         return;
-    status.state = json["state"].get<std::string>();
+    status.state = *state;
     const auto take = [&](const char *key, const std::string &path) -> std::optional<std::string> {
         if (!json.contains(key) || !json[key].is_object())
             return std::nullopt;
@@ -153,8 +154,7 @@ void RemoteCopy::takeStatus(const QByteArray &text, Status &status) {
 std::optional<CommandPrefix> originOf(const RunFolder &folder) {
     const documents::Json json = readOrigin(folder);
     // On the machine where a shared folder's agent is, it is reached as ever.
-    if (json.is_object() && documents::valueIn(json, "shared", false) &&
-        documents::valueIn(json, "machine", "") == hostOfThisMachine())
+    if (documents::valueIn(json, "shared", false) && documents::valueIn(json, "machine", "") == hostOfThisMachine())
         return std::nullopt;
     return prefixOfOrigin(json.dump());
 }

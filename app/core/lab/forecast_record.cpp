@@ -37,8 +37,7 @@ ComputeProbe probeFrom(const Json &json) {
     ComputeProbe probe{json.at("copies").get<int>(),       json.at("batch").get<std::int64_t>(),
                        json.at("step_s").get<double>(),    json.at("backward_s").get<double>(),
                        json.at("slowest_s").get<double>(), {}};
-    if (json.at("stray_s").is_number())
-        probe.strayS = json["stray_s"].get<double>();
+    probe.strayS = documents::optionalIn<double>(json, "stray_s");
     for (const Json &bucket : json.value("buckets", Json::array()))
         probe.buckets.push_back({bucket.at("bytes").get<double>(), bucket.at("ready_s").get<double>()});
     return probe;
@@ -78,10 +77,6 @@ ForecastRow forecastRowFrom(const Json &json) {
     row.computeMeasured = json.at("compute_measured").get<bool>();
     row.ranksMeasured = json.at("ranks_measured").get<bool>();
     return row;
-}
-
-std::optional<int> countIn(const Json &json, const char *key) {
-    return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<int>()) : std::nullopt;
 }
 
 /// Newest first, until `take` says that it has enough.
@@ -159,8 +154,7 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.recipe = json.value("recipe", "");
         if (record.recipe.empty())
             record.recipe = recipeTitled(record.title);
-        if (json.contains("other_cores") && json["other_cores"].is_number())
-            record.otherCores = json["other_cores"].get<double>();
+        record.otherCores = documents::optionalIn<double>(json, "other_cores");
         record.lab = json.value("lab", "");
         record.host = json.value("host", "");
         record.cpuModel = json.value("cpu_model", "");
@@ -184,8 +178,8 @@ Result<ForecastRecord> forecastRecordFromJson(std::string_view text) {
         record.forecast.oneDeviceEpochS = json.at("one_device_epoch_s").get<double>();
         record.forecast.gradientBytes = json.at("gradient_bytes").get<double>();
         record.forecast.bucketsBytes = json.at("buckets_bytes").get<std::vector<double>>();
-        record.forecast.bestDdp = countIn(json, "best_ddp_devices");
-        record.forecast.bestServer = countIn(json, "best_server_devices");
+        record.forecast.bestDdp = documents::optionalIn<int>(json, "best_ddp_devices");
+        record.forecast.bestServer = documents::optionalIn<int>(json, "best_server_devices");
         record.forecast.reservations = json.at("reservations").get<std::vector<std::string>>();
         record.calibration.factor = json.value("widened_by", 1.0);
         record.calibration.graded = json.value("widened_by_graded", 0);

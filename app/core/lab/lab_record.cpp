@@ -31,8 +31,7 @@ LabRow labRowFrom(const Json &json) {
     row.algbwBytesS = json.at("algbw_bytes_s").get<double>();
     row.busbwBytesS = json.at("busbw_bytes_s").get<double>();
     row.meanS = json.value("mean_s", 0.0);
-    if (json.contains("cpu_s") && json["cpu_s"].is_number())
-        row.cpuS = json["cpu_s"].get<double>();
+    row.cpuS = documents::optionalIn<double>(json, "cpu_s");
     return row;
 }
 
@@ -119,11 +118,10 @@ Result<LabRecord> labRecordFromJson(std::string_view text) {
         record.durationS = json.value("duration_s", 0.0);
         record.coresPerDevice = json.value("cores_per_device", 1);
         record.threads = json.value("threads", 1);
-        record.cores = json.contains("cores") && json["cores"].is_number() ? json["cores"].get<int>() : 0;
+        record.cores = documents::valueIn(json, "cores", 0);
         record.quick = json.value("quick", false);
         record.oversubscribed = json.value("oversubscribed", false);
-        if (json.contains("other_cores") && json["other_cores"].is_number())
-            record.otherCores = json["other_cores"].get<double>();
+        record.otherCores = documents::optionalIn<double>(json, "other_cores");
         auto nodes = nodesFromText(json.value("nodes", ""));
         if (!nodes)
             return fail(nodes.error());

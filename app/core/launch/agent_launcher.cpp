@@ -94,13 +94,10 @@ void AgentLauncher::readAnswer() {
     if (m_over || (end < 0 && m_answer.size() < largestAnswer))
         return;
     const auto json = documents::objectOrNull({m_answer.constData(), std::size_t(std::max<qsizetype>(end, 0))});
-    const auto text = [&](const char *key) {
-        return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
-    };
+    const auto text = [&](const char *key) { return documents::valueIn(json, key, ""); };
     if (!json.is_object())
         return finish(Error::failed("lockstep-agent's answer is not one line of JSON"), 1);
-    const int code =
-        json.contains("exit_code") && json["exit_code"].is_number_integer() ? json["exit_code"].get<int>() : 1;
+    const int code = documents::valueIn(json, "exit_code", 1);
     if (text("type") == "error")
         return finish(Error{text("message"), {}, code == 2 ? ErrorKind::BadArgument : ErrorKind::Failed, {}}, code);
     if (text("type") != "ready" || !isRunId(text("run")))
@@ -110,7 +107,7 @@ void AgentLauncher::readAnswer() {
     m_answer.remove(0, end + 1);
     m_join = text("join");
     m_token = text("token");
-    const qint64 pid = json.contains("pid") && json["pid"].is_number_integer() ? json["pid"].get<qint64>() : 0;
+    const qint64 pid = documents::valueIn(json, "pid", qint64{0});
     Q_EMIT ready(QString::fromStdString(text("run")), QString::fromStdString(text("socket")), pid);
     if (m_attended)
         readLines();

@@ -57,9 +57,8 @@ void DetachedStart::run(const QStringList &arguments, const QByteArray &input) {
 void DetachedStart::over() {
     const QByteArray out = m_process.readAllStandardOutput();
     const auto json = documents::objectOrNull({out.constData(), std::size_t(out.size())});
-    if (m_process.exitCode() == 0 && json.is_object() && json.contains("experiment") &&
-        json["experiment"].is_string()) {
-        Q_EMIT started(QString::fromStdString(json["experiment"].get<std::string>()));
+    if (const auto id = documents::optionalIn<std::string>(json, "experiment"); id && m_process.exitCode() == 0) {
+        Q_EMIT started(QString::fromStdString(*id));
         return;
     }
     const QString said = QString::fromUtf8(m_process.readAllStandardError()).trimmed();

@@ -13,10 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::optional<double> numberIn(const Json &json, const char *key) {
-    return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<double>()) : std::nullopt;
-}
-
 } // namespace
 
 Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
@@ -29,12 +25,13 @@ Result<std::vector<SeenDevice>> seenDevicesFromJson(std::string_view text) {
             device.kind = json.at("kind").get<std::string>();
             device.name = json.value("name", "");
             device.cores = json.value("cores", "");
-            device.busy = numberIn(json, "busy");
-            device.memoryTotalBytes = numberIn(json, "memory_total_bytes");
-            device.memoryUsedBytes = numberIn(json, "memory_used_bytes");
+            device.busy = documents::optionalIn<double>(json, "busy");
+            device.memoryTotalBytes = documents::optionalIn<double>(json, "memory_total_bytes");
+            device.memoryUsedBytes = documents::optionalIn<double>(json, "memory_used_bytes");
             for (const Json &user : json.at("users"))
-                device.users.push_back({user.value("pid", 0), user.value("name", ""), numberIn(user, "share"),
-                                        numberIn(user, "memory_bytes")});
+                device.users.push_back({user.value("pid", 0), user.value("name", ""),
+                                        documents::optionalIn<double>(user, "share"),
+                                        documents::optionalIn<double>(user, "memory_bytes")});
             devices.push_back(std::move(device));
         }
         return devices;

@@ -45,14 +45,9 @@ std::string placesOfRun(const RunConfig &config, const CommandPrefix &where) {
 std::vector<std::string> remembered() {
     const auto text = realFileSystem().readAll(fileOfPlaces());
     const Json json = text ? documents::objectOrNull(*text) : Json();
-    if (!json.is_object() || documents::valueIn(json, "book", "") != bookNow() || !json.contains("places") ||
-        !json["places"].is_array())
+    if (documents::valueIn(json, "book", "") != bookNow())
         return {};
-    std::vector<std::string> places;
-    for (const Json &place : json["places"])
-        if (place.is_string())
-            places.push_back(place.get<std::string>());
-    return places;
+    return documents::valueIn(json, "places", std::vector<std::string>());
 }
 
 /// "rank 1 on hostB and rank 2 on hostC (Connection refused)"
@@ -136,11 +131,11 @@ void PlaceCheck::stop() {
 
 void PlaceCheck::take(const QByteArray &line) {
     const Json json = documents::objectOrNull({line.constData(), std::size_t(line.size())});
-    if (!json.is_object() || documents::valueIn(json, "type", "") != "check" || !json.contains("ok") ||
-        !json["ok"].is_boolean())
+    const auto passed = documents::optionalIn<bool>(json, "ok");
+    if (documents::valueIn(json, "type", "") != "check" || !passed)
         return;
     m_answered = true;
-    if (!json["ok"].get<bool>())
+    if (!*passed)
         m_trouble = troubleIn(json);
 }
 

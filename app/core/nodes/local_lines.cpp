@@ -27,8 +27,7 @@ std::string factsOf(const std::string &trainer, const QProcessEnvironment &envir
 }
 
 std::string textIn(const std::string &facts, const char *key) {
-    const auto json = documents::objectOrNull(facts);
-    return json.is_object() ? json.value(key, "") : std::string();
+    return documents::valueIn(documents::objectOrNull(facts), key, "");
 }
 
 LocalLine ask(const std::string &agent, const std::string &trainer) {

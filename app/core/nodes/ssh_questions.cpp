@@ -51,9 +51,10 @@ int askSocket(const std::string &path, const std::string &prompt) {
         text.append(buffer, std::size_t(size));
     }
     const Json json = documents::objectOrNull(text.substr(0, text.find('\n')));
-    if (!json.is_object() || !json.contains("answer") || !json["answer"].is_string())
+    const auto answer = documents::optionalIn<std::string>(json, "answer");
+    if (!answer)
         return 1;
-    std::printf("%s\n", json["answer"].get<std::string>().c_str());
+    std::printf("%s\n", answer->c_str());
     return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
@@ -183,10 +184,11 @@ void SshQuestionServer::read(int id) {
     if (asking.told || end == std::string::npos)
         return;
     const Json json = documents::objectOrNull(asking.text.substr(0, end));
-    if (!json.is_object() || !json.contains("prompt") || !json["prompt"].is_string())
+    const auto prompt = documents::optionalIn<std::string>(json, "prompt");
+    if (!prompt)
         return refuse(id);
     asking.told = true;
-    Q_EMIT asked(id, sshQuestion(json["prompt"].get<std::string>()));
+    Q_EMIT asked(id, sshQuestion(*prompt));
 }
 
 void SshQuestionServer::answer(int id, const QString &text) {
