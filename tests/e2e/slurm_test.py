@@ -5,10 +5,12 @@ an array; and why a job waits. The ranks are real lockstep-trainers where they w
 
     slurm_test.py BIN [--long] [unittest's own arguments]"""
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -111,6 +113,19 @@ class SlurmTest(unittest.TestCase):
         path = self.run_folder(run) / f"node-{node}.ndjson"
         return [frame for line in path.read_text().splitlines() if (frame := json.loads(line))["type"] == kind] if path.exists() else []
 
+    @contextlib.contextmanager
+    def held_still(self, run):
+        """The run's trainers are stopped meanwhile, so that it cannot end."""
+        ranks = [pid for pid, text in self.lab.processes_inside().items() if "--method=" in text and "lockstep-agent" not in text]
+        self.assertTrue(ranks, f"{run} trains: {self.lab.processes_inside()}")
+        for pid in ranks:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in ranks:
+                os.kill(pid, signal.SIGCONT)
+
     def begun(self, name):
         """The run of a job that trains now."""
         def look():
@@ -133,10 +148,10 @@ class Slurm(SlurmTest):
         # This machine is none of the nodes: its viewers reach agent 0 through srun --overlap.
         origin = json.loads((self.run_folder(run) / "origin.json").read_text())
         self.assertEqual((origin["host"], origin["shared"]), (f"slurm:{job}/n1", True))
-        live = wait_for(lambda: [text for text in self.lab.processes_inside().values() if "attach" in text and run in text], 30,
-                        "a follower inside of the job")
-        self.assertTrue(live)
-        self.assertFalse((self.run_folder(run) / "result.json").exists(), "it is followed while it goes on")
+        with self.held_still(run):  # a run of some seconds may be over before srun has started the follower
+            wait_for(lambda: [text for text in self.lab.processes_inside().values() if "attach" in text and run in text], 30,
+                     "a follower inside of the job")
+            self.assertFalse((self.run_folder(run) / "result.json").exists(), "it is followed while it goes on")
         out, _ = follower.communicate(timeout=100)
         self.assertEqual(follower.returncode, 0, out + self.told())
         self.assertIn("DDP", out)

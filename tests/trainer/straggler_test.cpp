@@ -235,15 +235,16 @@ TEST_SUITE("straggler") {
             int rank;
             std::vector<std::string> more;
         };
-        // Where a phase is 2 % of a step, half of it more is nothing that anybody waits for: a slower load or optimizer shows
-        // where 1.5 times of it costs the others 5 % of their time, as with these options.
+        // How small a lag is found is tested above, on recorded times. Here real ranks share their cores with whatever else runs:
+        // a phase that takes eight times as long stands out of that. An optimizer that is 2 % of a step would still cost nobody 5 %
+        // of their time; with these options it does.
         const Case cases[] = {
-            {"1:backward:1.5", "backward", 1, {"--train-samples=19200"}},
-            {"1:load:1.5", "load", 1, {"--loader=item", "--augment=affine", "--train-samples=19200"}},
-            {"0:optimizer:1.5",
+            {"1:backward:8", "backward", 1, {"--train-samples=9600"}},
+            {"1:load:8", "load", 1, {"--loader=item", "--augment=affine", "--train-samples=9600"}},
+            {"0:optimizer:8",
              "optimizer",
              0,
-             {"--model=convnet", "--optimizer=adamw", "--batch-size=4", "--train-samples=3200"}},
+             {"--model=convnet", "--optimizer=adamw", "--batch-size=4", "--train-samples=600"}},
         };
         for (const Case &one : cases) {
             CAPTURE(one.delay);
@@ -264,30 +265,17 @@ TEST_SUITE("straggler") {
                     CHECK(state.detail.find("LOCKSTEP_TEST_DELAY") != std::string::npos);
             const std::string rank = "rank " + std::to_string(one.rank) + " on ",
                               where = std::string(" in ") + one.phase + ":";
-            const auto delayed = [&](const std::vector<Frame> &of) {
-                auto all = alertsOf(of, "straggler");
-                CHECK(all.size() <= 3);
-                std::erase_if(all, [&](const AlertFrame &alert) {
-                    return !alert.message.starts_with(rank) || alert.message.find(where) == std::string::npos;
-                });
-                return all;
-            };
-            auto named = delayed(frames);
-            // Beside other work on the same cores a run may have no 20 undisturbed steps, or the other rank is the slower one
-            // for a while, and is named: then the next run is asked.
-            for (int again = 0; again < 2 && named.empty(); ++again) {
-                const TempFolder next;
-                arguments.back() = "--frames=" + (next / "f");
-                (void)DdpRun(2, arguments, {{"LOCKSTEP_TEST_DELAY", one.delay}}).wait();
-                named = delayed(readFrames(next / "f"));
-            }
+            auto named = alertsOf(frames, "straggler");
+            CHECK(named.size() <= 3);
+            std::erase_if(named, [&](const AlertFrame &alert) {
+                return !alert.message.starts_with(rank) || alert.message.find(where) == std::string::npos;
+            });
             REQUIRE(!named.empty());
             const std::string &message = named[0].message;
             CAPTURE(message);
             CHECK(message.find(where + " its gradients are ready ") != std::string::npos);
             MESSAGE(std::string(one.delay)
                     << ": named at step " << *named[0].step); // 19 where nothing disturbs the cores
-            CHECK(*named[0].step < 800);
         }
     }
 
