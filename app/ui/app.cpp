@@ -27,7 +27,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int settleLimitMs = 60'000, lookLimitMs = 5000, doctorLimitMs = 120'000;
+constexpr int settleLimitMs = 60'000, probeLimitMs = 5000, doctorLimitMs = 120'000;
 
 int complain(const Error &error) {
     std::fprintf(stderr, "lockstep: %s\n", error.message().c_str());
@@ -77,8 +77,8 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     window.livePage()->drawNow();
     if (options.doctor)
         window.nodesPage()->examine();
-    const int limitMs = options.doctor ? doctorLimitMs : lookLimitMs;
-    for (QElapsedTimer timer = started(); (window.planPage()->devicePicker()->looking() ||
+    const int limitMs = options.doctor ? doctorLimitMs : probeLimitMs;
+    for (QElapsedTimer timer = started(); (window.planPage()->devicePicker()->probing() ||
                                            window.nodesPage()->waiting() || window.labPage()->forecast()->reading()) &&
                                           timer.elapsed() < limitMs;)
         QApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);

@@ -14,7 +14,7 @@ class PlanDoctor;
 class SshAsker;
 class Theme;
 
-/// Between whose devices the lab measures: this machine's, or those of nodes in the book, at which the doctor looks first. Begins
+/// Between whose devices the lab measures: this machine's, or those of nodes in the book, which the doctor examines first. Begins
 /// with what the lab that runs, or the newest one over nodes, was put on.
 class LabPlaces : public QWidget {
     Q_OBJECT
@@ -30,7 +30,7 @@ public:
     /// Whether to measure now. Otherwise the doctor is being asked first, and `allowed` comes if it finds nothing in the way.
     [[nodiscard]] bool mayMeasure();
     [[nodiscard]] bool asking() const { return m_asking; }
-    [[nodiscard]] bool warned() const; ///< the doctor has looked at these, and measuring would fail
+    [[nodiscard]] bool warned() const; ///< the doctor has examined these, and measuring would fail
     void setOverNodes(bool on);
     void show(const std::vector<NodePlace> &places); ///< chooses them, and nodes; emits nothing
 

@@ -22,7 +22,7 @@ public:
     void remove(const core::NodeEntry &node);
     void setInterface(const core::NodeEntry &node, const QString &interface); ///< empty: the doctor's choice
     /// The interfaces that the doctor found.
-    void keepChoices(const core::DoctorLook &look);
+    void keepChoices(const core::DoctorSnapshot &snapshot);
 
 Q_SIGNALS:
     void changed();

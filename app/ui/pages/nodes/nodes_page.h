@@ -39,12 +39,12 @@ public:
     [[nodiscard]] NodeCard *card(const QString &node) const;
     [[nodiscard]] TopologyView *topology() const;
     [[nodiscard]] QString doctorText() const;
-    /// Whether a node that is watched has not answered yet, in good or bad, or the doctor still looks.
+    /// Whether a watched node has not answered yet, or the doctor is still examining.
     [[nodiscard]] bool waiting() const;
     [[nodiscard]] std::vector<ChartSource *> charts() const;
     /// Adds a node to the book, or a partition's nodes through lockstepctl, and shows it.
     void add(const core::NodeEntry &node);
-    /// Looks at every node and the ways between them; again: stops.
+    /// Examines every node and the links between them; again: stops.
     void examine();
 
 Q_SIGNALS:

@@ -16,13 +16,13 @@ class TopologyCard : public Card {
     Q_OBJECT
 public:
     explicit TopologyCard(const Theme &theme, QWidget *parent = nullptr);
-    void show(core::DoctorLook look);
+    void show(core::DoctorSnapshot snapshot);
     [[nodiscard]] TopologyView *view() const { return m_view; }
 
 private:
     void draw();
 
-    core::DoctorLook m_look;
+    core::DoctorSnapshot m_snapshot;
     QComboBox *m_method, *m_model, *m_devices;
     TopologyView *m_view;
     QLabel *m_text;

@@ -114,7 +114,7 @@ void PlanPage::refresh() {
 
 /// `plan`: null where something is wrong.
 void PlanPage::showMistakes(std::vector<Error> wrong, const core::Plan *plan) {
-    if (doctor()->looking()) // it may bring the interface that lacks
+    if (doctor()->examining()) // it may bring the interface that lacks
         std::erase_if(wrong, [](const Error &error) { return error.where == "nodes"; });
     const std::vector<Error> rest = m_settings->show(wrong);
     const QString noNodes = m_places->whyNone();

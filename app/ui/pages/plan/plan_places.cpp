@@ -130,7 +130,7 @@ void PlanPlaces::showNodes(const core::Plan *plan) {
     const FieldSpec *dataset = findField("dataset"), *folder = findField("data_dir");
     const bool own = !m_draft.value(*folder).value_or("").empty();
     m_doctor->setRun(core::entriesOf(places, m_nodes->book()), own ? "" : m_draft.value(*dataset).value_or(""));
-    // Without interfaces no run over hosts is right: they are looked for as soon as they are wanted.
+    // Without interfaces no run over hosts is right: the doctor finds them as soon as they are wanted.
     if (core::lacksInterface(places, m_nodes->book()) && !m_doctor->asked() && m_where->isVisible())
         m_doctor->examine();
 }
@@ -167,7 +167,7 @@ bool PlanPlaces::reachesThisMachine() const {
 void PlanPlaces::answered() {
     m_nodes->refresh(); // interfaces that were found come into the plan
     m_nodes->setAddresses(m_doctor->addresses());
-    m_nodes->lookAgain();
+    m_nodes->probeAgain();
     Q_EMIT edited();
     const bool start = std::exchange(m_startWhenAsked, false);
     Q_EMIT changed();
@@ -179,7 +179,7 @@ bool PlanPlaces::mayStart() {
     if (!m_overNodes || m_doctor->asked())
         return true;
     m_doctor->examine();
-    m_startWhenAsked = m_doctor->looking(); // of places that no list of nodes knows there is nothing to ask
+    m_startWhenAsked = m_doctor->examining(); // places outside the list of nodes cannot be examined
     Q_EMIT changed();
     return !m_startWhenAsked;
 }

@@ -16,7 +16,7 @@ class QueuePlace;
 class SshAsker;
 class Theme;
 
-/// Where a plan's runs go: this machine's devices, or devices of the nodes in the book, at which the doctor looks first.
+/// Where a plan's runs go: this machine's devices, or devices of the nodes in the book, which the doctor examines first.
 /// Writes the choice into the draft. The parts stand at several places of the page, which puts them there.
 class PlanPlaces : public QObject {
     Q_OBJECT
@@ -37,11 +37,10 @@ public:
     [[nodiscard]] std::vector<NodePlace> places() const; ///< over nodes; else empty
     [[nodiscard]] QString whyNone() const;               ///< over nodes, and none is chosen; else empty
     [[nodiscard]] bool reachesThisMachine() const;
-    /// Whether to start now. Over nodes the doctor is asked first: `allowed` comes if it finds nothing in the way. What
-    /// would stop the run is told, and a second press starts all the same.
+    /// Whether to start now. Over nodes the doctor is asked first: `allowed` comes if it finds nothing in the way.     /// would stop the run is told, and a second press starts all the same.
     [[nodiscard]] bool mayStart();
     [[nodiscard]] bool waiting() const { return m_startWhenAsked; } ///< for the doctor, to start then
-    [[nodiscard]] bool warned() const;                              ///< the doctor has looked, and a run would fail
+    [[nodiscard]] bool warned() const; ///< the doctor has examined them, and a run would fail
 
 Q_SIGNALS:
     void edited();  ///< the draft, or what is known of the nodes

@@ -139,7 +139,7 @@ NodePicker::Row NodePicker::makeRow(const core::NodeEntry &node) {
         if (auto asked = m_asker.answers().environment())
             environment = std::move(*asked);
     if (auto prefix = core::prefixFor(node))
-        row.devices->lookAt(*prefix, std::move(environment));
+        row.devices->pickFrom(*prefix, std::move(environment));
     row.devices->setCoresPerDevice(m_coresPerDevice);
     connect(row.devices, &DevicePicker::chosen, this, [this, node](const QString &kind, const QStringList &devices) {
         std::vector<std::string> names;
@@ -159,7 +159,7 @@ const NodePicker::Row *NodePicker::row(const QString &node) const {
     return found == m_rows.end() ? nullptr : &*found;
 }
 
-bool NodePicker::looking() const {
+bool NodePicker::probing() const {
     return isVisible() && std::any_of(m_rows.begin(), m_rows.end(), [](const Row &row) {
                return row.devices && row.devices->boxes().empty() && row.devices->problem().isEmpty();
            });
@@ -180,10 +180,10 @@ void NodePicker::setCoresPerDevice(int cores) {
             row.devices->setCoresPerDevice(cores);
 }
 
-void NodePicker::lookAgain() {
+void NodePicker::probeAgain() {
     for (const Row &row : m_rows)
         if (row.devices)
-            row.devices->lookAgain();
+            row.devices->probeAgain();
 }
 
 void NodePicker::setAddresses(std::map<std::string, std::string> addresses) {

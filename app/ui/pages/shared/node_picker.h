@@ -37,7 +37,7 @@ public:
     void setCoresPerDevice(int cores);
     /// Reads the book anew; places follow it (a `chosen` may come).
     void refresh();
-    void lookAgain(); ///< at nodes that told no device
+    void probeAgain(); ///< nodes that reported no device
     /// Node's name → address, as the doctor found it.
     void setAddresses(std::map<std::string, std::string> addresses);
 
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] const std::vector<Row> &rows() const { return m_rows; }
     [[nodiscard]] const Row *row(const QString &node) const;
     [[nodiscard]] QPushButton *addButton() const { return m_add; }
-    [[nodiscard]] bool looking() const; ///< a node that is shown has not told its devices yet
+    [[nodiscard]] bool probing() const; ///< a shown node has not reported its devices yet
 
 Q_SIGNALS:
     void chosen(const std::vector<lockstep::NodePlace> &places);
