@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/theme/theme.h"
 #include "base/format.h"

@@ -35,18 +35,18 @@ ChartSource *AnatomyCard::picture() const {
 void AnatomyCard::draw(Changes) {
     QList<AnatomyRun> all;
     bool parallel = false;
-    for (const RunLook &look : shown().looksByMethod()) {
-        if (!look.median)
+    for (const RunStyle &style : shown().stylesByMethod()) {
+        if (!style.median)
             continue;
-        const RunStore &run = shown().storeOf(look);
+        const RunStore &run = shown().storeOf(style);
         if (const auto whole = core::dpAnatomy(run)) {
             parallel = true;
-            all.append({look.name, look.color, *whole, look.key()});
+            all.append({style.name, style.color, *whole, style.key()});
         }
-        QString name = look.name;
+        QString name = style.name;
         for (const auto &[rank, info] : run.ranks().all())
             if (const auto step = core::ddpAnatomy(run, rank)) {
-                all.append({name, look.color, *step, look.key()});
+                all.append({name, style.color, *step, style.key()});
                 name.clear();
             }
     }

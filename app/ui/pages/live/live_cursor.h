@@ -11,7 +11,7 @@ class DevicesCard;
 class LaneView;
 class LineChart;
 class ShownRuns;
-struct RunLook;
+struct RunStyle;
 
 /// The crosshair that runs through all of Live's pictures, and the way between a place in a chart and a time in the
 /// console. Its place is an x on the loss chart's axis; each other picture shows it where its runs stood there.
@@ -41,7 +41,7 @@ private:
     void chooseX(double x, const QString &runId);
     void chooseEpoch(double epoch, const QString &runId);
     void chooseLane(const QString &runId, double laneS);
-    [[nodiscard]] std::optional<std::int64_t> wallUsOf(const RunLook &look, double x) const;
+    [[nodiscard]] std::optional<std::int64_t> wallUsOf(const RunStyle &style, double x) const;
     [[nodiscard]] std::optional<double> epochOf(double x) const;
     [[nodiscard]] LaneView &lanes() const;
 

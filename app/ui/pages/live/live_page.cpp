@@ -300,7 +300,7 @@ void LivePage::draw() {
     const RunStore::Changes what = std::exchange(m_dirty, {});
     m_shown.refresh();
     if (what & (RunStore::Changes(RunStore::Record) | RunStore::State))
-        m_side->setLooks(m_shown.looks());
+        m_side->setStyles(m_shown.styles());
     for (LiveCard *card : m_cards)
         card->refresh(what);
     showCards();

@@ -37,7 +37,7 @@ public:
     void resetView();
     /// A wide page gives the names more room, and long names take it.
     void fitTo(int pageWidth);
-    void setLooks(const std::vector<RunLook> &looks);
+    void setStyles(const std::vector<RunStyle> &styles);
     [[nodiscard]] QComboBox *axisBox() const { return m_axis; }
     [[nodiscard]] QSlider *smoothSlider() const { return m_smooth; }
     [[nodiscard]] QCheckBox *logBox() const { return m_log; }
@@ -71,7 +71,7 @@ private:
     QCheckBox *m_log, *m_published;
     QAbstractItemModel *m_order = nullptr; ///< the choice's rows, by method
     QTableView *m_table;
-    std::vector<RunLook> m_looks;
+    std::vector<RunStyle> m_styles;
     int m_pageWidth = 0;
 };
 

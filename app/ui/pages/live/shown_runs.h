@@ -7,7 +7,7 @@
 
 #include "app/ui/charts/run_highlight.h"
 #include "app/ui/pages/live/curve_lines.h"
-#include "app/ui/pages/shared/run_look.h"
+#include "app/ui/pages/shared/run_style.h"
 
 namespace lockstep::core {
 struct Published;
@@ -18,7 +18,7 @@ class RunStore;
 namespace lockstep::ui {
 class Workspace;
 
-/// What all of Live's cards draw: the runs of the contrast, how each looks, and how a person wants curves drawn.
+/// What all of Live's cards draw: the runs of the contrast, their styles, and how a person wants curves drawn.
 class ShownRuns {
 public:
     explicit ShownRuns(Workspace &workspace) : m_workspace(workspace) {}
@@ -28,11 +28,11 @@ public:
     void setView(const CurveView &view) { m_view = view; }
     void setPublishedWanted(bool wanted) { m_publishedWanted = wanted; }
 
-    [[nodiscard]] const std::vector<RunLook> &looks() const { return m_looks; }
+    [[nodiscard]] const std::vector<RunStyle> &styles() const { return m_styles; }
     /// The same with the methods in their table's order, baseline first; runs of one method as they came.
-    [[nodiscard]] std::vector<RunLook> looksByMethod() const;
-    [[nodiscard]] const RunLook *find(const QString &runId) const; ///< null: no such run
-    [[nodiscard]] const core::RunStore &storeOf(const RunLook &look) const;
+    [[nodiscard]] std::vector<RunStyle> stylesByMethod() const;
+    [[nodiscard]] const RunStyle *find(const QString &runId) const; ///< null: no such run
+    [[nodiscard]] const core::RunStore &storeOf(const RunStyle &style) const;
     [[nodiscard]] core::RunSet &runs() const;
     [[nodiscard]] core::RunCurves &curves() const; ///< of the loss
     [[nodiscard]] const CurveView &view() const { return m_view; }
@@ -49,7 +49,7 @@ public:
 
 private:
     Workspace &m_workspace;
-    std::vector<RunLook> m_looks;
+    std::vector<RunStyle> m_styles;
     CurveView m_view;
     bool m_publishedWanted = false;
     std::unique_ptr<RunHighlight> m_highlight = std::make_unique<RunHighlight>();

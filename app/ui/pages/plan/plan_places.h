@@ -37,7 +37,8 @@ public:
     [[nodiscard]] std::vector<NodePlace> places() const; ///< over nodes; else empty
     [[nodiscard]] QString whyNone() const;               ///< over nodes, and none is chosen; else empty
     [[nodiscard]] bool reachesThisMachine() const;
-    /// Whether to start now. Over nodes the doctor is asked first: `allowed` comes if it finds nothing in the way.     /// would stop the run is told, and a second press starts all the same.
+    /// Whether to start now. Over nodes the doctor is asked first: `allowed` comes if it finds nothing in the way. What
+    /// would stop the run is shown, and a second press starts all the same.
     [[nodiscard]] bool mayStart();
     [[nodiscard]] bool waiting() const { return m_startWhenAsked; } ///< for the doctor, to start then
     [[nodiscard]] bool warned() const; ///< the doctor has examined them, and a run would fail

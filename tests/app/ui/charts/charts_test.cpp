@@ -15,7 +15,7 @@
 #include "app/ui/charts/leader_labels.h"
 #include "app/ui/charts/line_chart.h"
 #include "app/ui/charts/phase_bars.h"
-#include "app/ui/charts/phase_look.h"
+#include "app/ui/charts/phase_style.h"
 #include "app/ui/charts/ticks.h"
 #include "app/ui/charts/waterfall.h"
 #include "app/ui/theme/theme.h"
