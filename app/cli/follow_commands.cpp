@@ -176,8 +176,8 @@ int attachCommand(const AttachOptions &options) {
     // A remote queue: the copy may be missing, or the queue may have been extended since it was over.
     if (const auto origin = core::queueOriginOf(options.id))
         if (!known || core::readExperiment(options.id).value_or(core::Experiment()).over())
-            if (const auto looked = core::fetchQueue(options.id, *origin); !looked && !known)
-                return complain(looked.error());
+            if (const auto fetched = core::fetchQueue(options.id, *origin); !fetched && !known)
+                return complain(fetched.error());
     return isExperiment(options.id) ? ExperimentAttach(events.get()).run(options.id)
                                     : attachRun(options.id, events.get());
 }

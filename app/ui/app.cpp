@@ -100,8 +100,8 @@ int runApp(const AppOptions &options) {
     workspace.control().setMayControl(!options.offscreen());
     if (!options.offscreen())
         workspace.runHistory().refresh(); // thousands may be new: the window does not wait for them
-    else if (const auto looked = workspace.history().refresh(); !looked)
-        return complain(looked.error());
+    else if (const auto fetched = workspace.history().refresh(); !fetched)
+        return complain(fetched.error());
     MainWindow window(theme, workspace, core::localMachineFacts());
     const bool attached = options.open.isEmpty() && workspace.attachToRunning();
     if (!options.open.isEmpty()) {

@@ -243,11 +243,11 @@ std::string waterfallSvg(const Attribution &found, std::string_view referenceMet
         const AttributionBar &bar = found.bars[i];
         const double from = x(std::min(at, at + bar.seconds)), to = x(std::max(at, at + bar.seconds)),
                      y = 8 + rowHeight * double(i + 1);
-        const std::string look = bar.cause == Cause::Unattributed
-                                     ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
-                                 : bar.seconds < 0 ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
-                                                   : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
-        drawing.box(from, y, to - from, rowHeight - 8, look + (bar.isDoubtful() ? " opacity=\"0.4\"" : ""));
+        const std::string style = bar.cause == Cause::Unattributed
+                                      ? "fill=\"none\" stroke=\"var(--quiet)\" stroke-dasharray=\"2 2\""
+                                  : bar.seconds < 0 ? "fill=\"" + color + "\" fill-opacity=\"0.74\""
+                                                    : "fill=\"var(--quiet)\" fill-opacity=\"0.45\"";
+        drawing.box(from, y, to - from, rowHeight - 8, style + (bar.isDoubtful() ? " opacity=\"0.4\"" : ""));
         double end = to;
         if (bar.low && bar.high) {
             drawing.whisker(x(at + *bar.low), x(at + *bar.high), y + rowHeight / 2 - 4);
@@ -305,7 +305,7 @@ std::string epochSvg(const ResultTable &table) {
 namespace {
 
 /// As the window's anatomy paints it: loading light, computing full, communication hatched (here: half, outlined).
-std::string lookOf(const std::string &phase, const std::string &color) {
+std::string phaseStyleOf(const std::string &phase, const std::string &color) {
     const bool load = phase == "load" || phase == "h2d", rest = phase == "other" || phase == "around";
     const bool sends =
         phase == "scatter" || phase == "replicate" || phase == "gather" || phase == "reduce" || phase == phase::exposed;
@@ -330,7 +330,7 @@ void stageOf(Drawing &drawing, const Scale &x, double from, const DpStage &stage
         drawing.line(x(from + worked), middle, x(from + stage.seconds), middle, "var(--line)");
     if (worked <= 0)
         return;
-    drawing.box(x(from), y + 3, x(from + worked) - x(from), rowHeight - 6, lookOf(stage.phase, color));
+    drawing.box(x(from), y + 3, x(from + worked) - x(from), rowHeight - 6, phaseStyleOf(stage.phase, color));
     std::string name = stage.phase.starts_with("parallel_") ? stage.phase.substr(9) : stage.phase;
     if (own == device.ownS.end() && stage.everyDevice && !first)
         name += " ?"; // at most all of it: the slowest device decides how long it is

@@ -17,7 +17,7 @@
 namespace lockstep::core {
 namespace {
 
-constexpr int lookAgainMs = 50;
+constexpr int rereadMs = 50;
 
 QString fromUtf8(std::string_view utf8) {
     return QString::fromUtf8(utf8.data(), qsizetype(utf8.size()));
@@ -82,9 +82,9 @@ void RunFollower::replaySlice() {
     if (refuseNewerFormat())
         return;
     if (m_prefix.local())
-        lookHere();
+        checkRunFiles();
     else
-        lookThere();
+        checkRemote();
 }
 
 bool RunFollower::refuseNewerFormat() {
@@ -100,18 +100,18 @@ bool RunFollower::refuseNewerFormat() {
 }
 
 /// All of the file has been read: what do the files say?
-void RunFollower::lookHere() {
+void RunFollower::checkRunFiles() {
     const RunStatus status = readRunStatus(m_folder);
     using Kind = RunStatus::Kind;
     if (status.kind == Kind::Finished) {
-        // The result may have come between our last read and this look: read once more before believing it.
-        if (!m_lines.complete(*status.result) && m_looks++ < 3)
-            return m_retry.start(lookAgainMs);
+        // The result may have come between our last read and this check: read once more before believing it.
+        if (!m_lines.complete(*status.result) && m_rereads++ < 3)
+            return m_retry.start(rereadMs);
         return finishWith(*status.result);
     }
     if (status.kind == Kind::AgentDied) {
-        if (m_looks++ < 3) // the same for its last lines
-            return m_retry.start(lookAgainMs);
+        if (m_rereads++ < 3) // the same for its last lines
+            return m_retry.start(rereadMs);
         m_store->setLink(LinkState::AgentDied, fromUtf8(status.sentence));
         return end();
     }
@@ -124,7 +124,7 @@ void RunFollower::lookHere() {
     connectToAgent();
 }
 
-void RunFollower::lookThere() {
+void RunFollower::checkRemote() {
     const Result<std::string> json = realFileSystem().readAll(m_folder.result());
     if (json)
         if (const Result<RunResult> result = runResultFromJson(*json); result && m_lines.complete(*result))
@@ -274,7 +274,7 @@ void RunFollower::disconnected(const QString &said, int code) {
         m_asked.fail(agentsName(),
                      why.isEmpty() ? "the link was lost" : "the link was lost (" + why.toStdString() + ")");
     if (m_prefix.local()) { // the files know: finished, died, or only the connection is gone
-        m_looks = 0;
+        m_rereads = 0;
         using Kind = RunStatus::Kind;
         const Kind kind = readRunStatus(m_folder).kind;
         if (kind == Kind::Running && !m_refusal.isEmpty()) {
@@ -283,7 +283,7 @@ void RunFollower::disconnected(const QString &said, int code) {
         }
         if (kind == Kind::Running && m_wasLive && !m_finalSeen)
             return lost(why);
-        return m_retry.start(lookAgainMs);
+        return m_retry.start(rereadMs);
     }
     if (m_finalSeen || (m_deadSpeaks && code == 0)) {
         return fetchResult();

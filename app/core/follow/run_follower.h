@@ -55,8 +55,8 @@ Q_SIGNALS:
 
 private:
     void replaySlice();
-    void lookHere();
-    void lookThere();
+    void checkRunFiles();
+    void checkRemote();
     void connectToAgent();
     void greet();
     void taken();
@@ -86,9 +86,9 @@ private:
     NodesReplay m_replay;
     std::unique_ptr<RemoteCopy> m_copy;
     AgentLink m_link;
-    QTimer m_retry; ///< the next look at the files, from which an attempt to connect follows
+    QTimer m_retry; ///< until the files are read again, then connects
     int m_backoffMs;
-    int m_looks = 0;
+    int m_rereads = 0;
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
     bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_ownsQueue = false;

@@ -161,7 +161,7 @@ std::string labConsoleTail() {
 
 LabJob::LabJob(QObject *parent) : QObject(parent) {
     m_timer.setInterval(200);
-    connect(&m_timer, &QTimer::timeout, this, &LabJob::look);
+    connect(&m_timer, &QTimer::timeout, this, &LabJob::poll);
 }
 
 LabJob::~LabJob() {
@@ -275,7 +275,7 @@ void LabJob::take(const QByteArray &line) {
         m_badLine = taken.error();
 }
 
-void LabJob::look() {
+void LabJob::poll() {
     std::error_code ignored;
     if (!m_stopped && std::filesystem::exists(stopFile(), ignored))
         stop();

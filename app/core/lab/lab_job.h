@@ -71,7 +71,7 @@ Q_SIGNALS:
 private:
     void next();
     void take(const QByteArray &line);
-    void look();
+    void poll();
     void over(const std::optional<Error> &error);
     [[nodiscard]] RunConfig configFor(int ranks) const;
     void tell(double share, const std::string &what);

@@ -70,7 +70,7 @@ std::shared_ptr<const Curve> RunCurves::smoothed(int run, XAxis axis, double wei
     if (!(weight > 0) || kept.curve->size() < 3)
         return kept.curve;
     const double span = kept.curve->last().x() - kept.curve->first().x(), reach = weight / (1 - weight) * span / 400;
-    // A growing run is looked at again only when its span has grown by a quarter.
+    // A growing run is examined again only when its span has grown by a quarter.
     if (!kept.smoothed || kept.weight != weight || reach > kept.smoother.reach() * 1.25) {
         kept.smoothed = std::make_shared<Curve>();
         kept.smoother = Smoother(reach);

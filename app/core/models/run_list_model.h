@@ -26,7 +26,7 @@ public:
     explicit RunListModel(std::unique_ptr<RunIndex> index, QObject *parent = nullptr);
     ~RunListModel() override;
 
-    /// Looks at the disk now, on this thread (a window uses RunHistory). The error is the index's.
+    /// Reads the disk now, on this thread (a window uses RunHistory). The error is the index's.
     Result<void> refresh();
     /// Newest first.
     void setRuns(std::vector<IndexedRun> runs);

@@ -66,7 +66,7 @@ public:
             measureLinks();
         }
         if (!m_options.dataset.empty())
-            lookAtData();
+            examineData();
         return std::move(m_snapshot);
     }
 
@@ -260,7 +260,7 @@ private:
         m_snapshot.links.push_back(link);
     }
 
-    void lookAtData() {
+    void examineData() {
         // Prints "DIR folder", then sha256sum's lines, for the first folder that holds files.
         constexpr const char *hashes = R"(home="${LOCKSTEP_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/lockstep}"
 name=$1; shift

@@ -22,11 +22,11 @@ public:
     void refresh() {
         QElapsedTimer timer;
         timer.start();
-        look(timer);
+        refreshIndex(timer);
         const int tookMs = int(timer.elapsed());
         tell([tookMs](RunHistory *owner) {
-            owner->m_looking = false;
-            Q_EMIT owner->looked(tookMs);
+            owner->m_refreshing = false;
+            Q_EMIT owner->refreshed(tookMs);
         });
     }
 
@@ -91,7 +91,7 @@ private:
         return true;
     }
 
-    void look(const QElapsedTimer &timer) {
+    void refreshIndex(const QElapsedTimer &timer) {
         if (!open())
             return;
         if (!m_listed)
@@ -181,7 +181,7 @@ template <class Job> void RunHistory::ask(Job job) {
 }
 
 void RunHistory::refresh() {
-    if (std::exchange(m_looking, true))
+    if (std::exchange(m_refreshing, true))
         return;
     ask([](Worker *worker) { worker->refresh(); });
 }

@@ -33,7 +33,7 @@ QVariant boundText(const std::string &value) {
 }
 
 /// What must be the same for a row to stand. config, result and notes come by rename, which the folder's own time tells;
-/// notes.json also by its own, since people edit it by hand. A run that lives is read at every look anyway.
+/// notes.json also by its own, since people edit it by hand. A live run is read at every refresh anyway.
 QString stampOf(const RunFolder &folder) {
     QString out;
     for (const std::string &path : {folder.path, folder.notes()}) {
@@ -246,7 +246,7 @@ void RunIndex::forget(const std::vector<std::string> &runs) {
 
 Result<void> RunIndex::readRun(const std::string &run) {
     const RunFolder folder{m_runs + "/" + run};
-    const QString stamp = stampOf(folder); // before the reading: what comes meanwhile is read at the next look
+    const QString stamp = stampOf(folder); // before the reading: what comes meanwhile is read at the next refresh
     const Result<IndexedRun> row = detail::readRow(run, folder);
     if (!row)
         return fail(row.error());

@@ -87,7 +87,7 @@ private:
     void forget(const std::vector<std::string> &runs);
     QString m_connection;
     std::string m_runs;
-    int m_version = 0; ///< SQLite's count of what others have committed, at the last look
+    int m_version = 0; ///< SQLite's count of what others have committed, at the last refresh
 };
 
 /// What makes two runs the same work for an estimate: the config's JSON without seed, files and addresses.

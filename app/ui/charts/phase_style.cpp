@@ -16,7 +16,7 @@ namespace {
 
 constexpr double keySwatch = 16, keyGap = 5, keyApart = 14;
 
-/// A phase that looks like what the word says; an empty one stands for the line of waiting.
+/// A phase of each style, and the style's name; an empty phase stands for the line that shows waiting.
 std::array<std::pair<QString, QString>, 4> keyEntries() {
     return {{{QStringLiteral("load"), QObject::tr("loading")},
              {QStringLiteral("forward"), QObject::tr("compute")},

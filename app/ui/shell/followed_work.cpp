@@ -20,12 +20,12 @@ QString experimentOf(const QString &run) {
 } // namespace
 
 FollowedWork::FollowedWork(QObject *parent) : QObject(parent) {
-    m_look.setInterval(2000);
-    connect(&m_look, &QTimer::timeout, this, [this] {
+    m_poll.setInterval(2000);
+    connect(&m_poll, &QTimer::timeout, this, [this] {
         lookForRunning();
-        Q_EMIT looked();
+        Q_EMIT polled();
     });
-    m_look.start();
+    m_poll.start();
 }
 
 FollowedWork::~FollowedWork() {

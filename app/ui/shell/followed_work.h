@@ -14,7 +14,7 @@
 namespace lockstep::ui {
 
 /// What the window follows: the experiment (or the run by itself) that is open, and the experiment that runs now, which may
-/// be another one. Looks every two seconds whether one runs. GUI thread only; never blocks.
+/// be another one. Checks every two seconds whether one runs. GUI thread only; never blocks.
 class FollowedWork : public QObject {
     Q_OBJECT
 public:
@@ -25,7 +25,7 @@ public:
     [[nodiscard]] Result<void> open(const QString &id);
     /// A run by itself, without its experiment.
     [[nodiscard]] Result<void> openRun(const QString &runId);
-    /// Opens the experiment that runs now, if there is one: owned, or its owner gone with work left. Looks first.
+    /// Opens the experiment that runs now, if there is one: owned, or its owner gone with work left. Checks first.
     bool attachToRunning();
     void lookForRunning();
 
@@ -50,7 +50,7 @@ Q_SIGNALS:
     void openChanged();                    ///< another experiment or run is open
     void openExperimentChanged();          ///< states, ids or control of the one that is open
     void onStripChanged();                 ///< another experiment, or its states, ids, control
-    void looked();                         ///< lookForRunning() was due
+    void polled();                         ///< lookForRunning() was due
     void refused(const QString &sentence); ///< by a queue on another machine
 
 private:
@@ -65,7 +65,7 @@ private:
     std::unique_ptr<core::RunStore> m_run;
     std::unique_ptr<core::RunFollower> m_runFollower;
     core::RunSet m_runs{this};
-    QTimer m_look;
+    QTimer m_poll;
 };
 
 } // namespace lockstep::ui

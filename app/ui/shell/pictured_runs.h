@@ -39,7 +39,7 @@ private:
     std::vector<Foreign> m_foreign;
     core::RunSet m_runs{this};
     core::RunChoiceModel m_choice{&m_runs};
-    QTimer m_later; ///< what is open changes in several steps: pins are looked at when it has
+    QTimer m_later; ///< what is open changes in several steps; pins are checked after the last
 };
 
 } // namespace lockstep::ui

@@ -13,7 +13,7 @@ namespace lockstep::ui {
 QueueControl::QueueControl(FollowedWork &work, const StripState &strip, ExperimentStarter &starter, QObject *parent)
     : QObject(parent), m_work(work), m_strip(strip), m_starter(starter) {
     connect(&m_work, &FollowedWork::openChanged, this, &QueueControl::claim);
-    connect(&m_work, &FollowedWork::looked, this, &QueueControl::claim);
+    connect(&m_work, &FollowedWork::polled, this, &QueueControl::claim);
     connect(&m_underWay, &RequestsUnderWay::failed, this, &QueueControl::failed);
 }
 

@@ -22,7 +22,7 @@ StripState::StripState(FollowedWork &work, QObject *parent) : QObject(parent), m
             Q_EMIT changed();
     });
     connect(&m_queue, &core::ExperimentModel::changed, this, &StripState::changed);
-    connect(&m_work, &FollowedWork::looked, this, &StripState::lookForLab);
+    connect(&m_work, &FollowedWork::polled, this, &StripState::lookForLab);
     lookForLab();
 }
 

@@ -46,7 +46,7 @@ private:
 
     FollowedWork &m_work;
     core::ExperimentModel m_queue;
-    std::optional<core::LabProgress> m_lab; ///< looked for while no experiment runs
+    std::optional<core::LabProgress> m_lab; ///< read while no experiment runs
 };
 
 } // namespace lockstep::ui

@@ -43,7 +43,7 @@ TEST_CASE("an epoch frame carries the mean and largest use of every device of th
             CHECK(*use.utilizationMax <= 1.0);
             CHECK(*use.utilizationMax >= *use.utilizationMean - 1e-9);
             if (!use.memoryMaxBytes)
-                continue; // on a busy machine a rank can end before the agent looks at it a second time
+                continue; // on a busy machine a rank can end before the agent samples it a second time
             CHECK(*use.memoryMaxBytes > 1e6);
             ++memoryKnown;
         }

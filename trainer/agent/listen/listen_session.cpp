@@ -179,7 +179,7 @@ void ListenSession::takeFileLine(std::string_view line) {
 void ListenSession::readFiles() {
     if (m_run && m_run->over())
         return;
-    const bool any = m_files->look();
+    const bool any = m_files->poll();
     if (m_run && (any || !m_plan.import || m_run->over()))
         return m_run->checkOver();
     if (any || !m_plan.import)

@@ -38,7 +38,7 @@ public:
     DiffLine &words(const char *key, const char *label, std::string_view a, std::string_view b) {
         return words(QString::fromUtf8(key), QString::fromUtf8(label), textOrDash(a), textOrDash(b));
     }
-    /// `format` shows a figure; equal is what is equal to the last bit, not what looks it.
+    /// `format` shows a figure; two values are equal if they are to the last bit, not if they print alike.
     template <class Format>
     DiffLine &figure(const QString &key, const QString &label, std::optional<double> a, std::optional<double> b,
                      Format format) {

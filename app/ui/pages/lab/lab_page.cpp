@@ -32,7 +32,7 @@ LabPage::LabPage(Theme &theme, QWidget *parent) : QWidget(parent), m_runner(new 
     build(theme);
     connectParts(theme);
     refresh();
-    m_runner->look();
+    m_runner->poll();
 }
 
 void LabPage::build(Theme &theme) {
@@ -60,7 +60,7 @@ void LabPage::build(Theme &theme) {
 void LabPage::connectParts(Theme &theme) {
     connect(m_places, &LabPlaces::chosen, this, [this] {
         refresh();
-        m_runner->look();
+        m_runner->poll();
     });
     connect(m_places, &LabPlaces::allowed, this, &LabPage::start);
     connect(m_places, &LabPlaces::nodesWanted, this, &LabPage::nodesWanted);
@@ -131,7 +131,7 @@ void LabPage::measure(bool quick) {
     m_quickly = quick;
     if (m_places->mayMeasure())
         return start();
-    m_runner->look(); // the doctor looks first
+    m_runner->poll(); // the doctor examines first
 }
 
 void LabPage::start() {

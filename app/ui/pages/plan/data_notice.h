@@ -26,8 +26,8 @@ class DataNotice : public QFrame {
 public:
     explicit DataNotice(const Theme &theme, QWidget *parent = nullptr);
     ~DataNotice() override;
-    /// Looks for a data set; empty, or one nobody knows a mirror of, hides the notice. True when it is missing.
-    bool look(const QString &dataset);
+    /// Checks for a data set; an empty name, or a set without a mirror, hides the notice. True when it is missing.
+    bool check(const QString &dataset);
     /// "Fashion-MNIST is not on this machine"; empty: it is, or nobody knows a mirror of it.
     [[nodiscard]] std::string whyMissing(const std::string &dataset) const;
     /// Replaces the known data sets (a manifest of the person's own, tests).

@@ -16,7 +16,7 @@ class PlanDoctor;
 class PlanPlaces;
 
 /// What stands in a run's way besides its devices: its data set is not here, its script can't start, a node was not reached. While
-/// something does, it looks again every few seconds, as long as the page is shown.
+/// something does, it checks again every few seconds, as long as the page is shown.
 class PlanObstacles : public QObject {
     Q_OBJECT
 public:
@@ -28,7 +28,7 @@ public:
     /// A sentence for each of these nodes.
     [[nodiscard]] QStringList unreached(const core::Plan &plan) const;
     /// Asks about scripts of this plan that were not asked about yet.
-    void look(const core::Plan &plan, const core::Recipe &recipe);
+    void check(const core::Plan &plan, const core::Recipe &recipe);
 
 Q_SIGNALS:
     void changed();
@@ -41,7 +41,7 @@ private:
     const PlanPlaces &m_places;
     const DataNotice &m_data;
     QWidget *m_page;
-    core::Experiment m_asked; ///< whose scripts are looked at
+    core::Experiment m_asked; ///< whose scripts are checked
     core::ScriptTroubles m_scripts;
     core::ScriptCheck m_check;
     QTimer m_again;

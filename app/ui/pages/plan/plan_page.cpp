@@ -69,7 +69,7 @@ void PlanPage::connectParts() {
     connect(m_planned->startButton(), &QPushButton::clicked, this, &PlanPage::start);
     connect(&m_workspace.starter(), &ExperimentStarter::changed, this, &PlanPage::restyle);
     connect(&m_workspace, &Workspace::opened, this, &PlanPage::refresh);
-    connect(&m_workspace.runHistory(), &core::RunHistory::looked, this,
+    connect(&m_workspace.runHistory(), &core::RunHistory::refreshed, this,
             &PlanPage::refresh, // estimates may be known now
             Qt::SingleShotConnection);
 }
@@ -95,7 +95,7 @@ core::EstimateSource PlanPage::estimates() const {
 void PlanPage::refresh() {
     const auto plan = m_draft.plan(m_facts, estimates(), m_obstacles->whyNot());
     if (plan)
-        m_obstacles->look(*plan, m_draft.recipe());
+        m_obstacles->check(*plan, m_draft.recipe());
     m_places->show(plan ? &*plan : nullptr);
     m_planned->command()->setNodeCount(m_places->places().size());
     const bool somewhere = m_places->whyNone().isEmpty();

@@ -26,7 +26,7 @@ public:
     void begin(PlanDraft draft);
     /// Shows the draft and marks its mistakes; those of no field are returned.
     [[nodiscard]] std::vector<Error> show(const std::vector<Error> &mistakes);
-    /// Looks whether the chosen data set is here; if not, offers to get it.
+    /// Checks whether the chosen data set is here; if not, offers to get it.
     [[nodiscard]] bool dataMissing();
     [[nodiscard]] ConfigForm *form() const { return m_form; }
     [[nodiscard]] DataNotice *dataNotice() const { return m_data; }

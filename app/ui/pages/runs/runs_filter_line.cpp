@@ -56,7 +56,7 @@ void RunFilterLine::read() {
         Q_EMIT mistakeChanged(mistake);
     }
     line = line.trimmed();
-    if (line == m_applied) // thousands of runs need no second look
+    if (line == m_applied) // thousands of runs need not be filtered twice
         return;
     if (filter = core::RunFilter::parse(line, invented); filter) {
         m_applied = line;

@@ -44,7 +44,7 @@ public:
     [[nodiscard]] RunsDiff *diff() const { return m_diff; }
     [[nodiscard]] RunColumns *columns() const;
     [[nodiscard]] core::RunListModel &list() const { return m_list; }
-    /// Looks at the disk again.
+    /// Reads the disk again.
     void refresh();
     /// Chosen rows' runs, a group's all, in the table's order.
     [[nodiscard]] std::vector<const core::IndexedRun *> chosen() const;
@@ -95,7 +95,7 @@ private:
     QString m_settings, m_reading;
     QTimer m_timer;
     QList<int> m_sizesBefore; ///< of table and details while two runs are compared
-    bool m_looked = false;
+    bool m_refreshed = false;
 };
 
 } // namespace lockstep::ui

@@ -199,7 +199,7 @@ private Q_SLOTS:
         QVERIFY(stateOf(started, 0) == EntryState::Running);
         QCOMPARE(ctl({QStringLiteral("move"), id, QStringLiteral("4"), QStringLiteral("1")}).code, 0);
         QCOMPARE(ctl({QStringLiteral("retry"), id, QStringLiteral("2")}).code, 0);
-        QTest::qWait(600); // three of the owner's looks
+        QTest::qWait(600); // three of the owner's polls
         QCOMPARE(read(started.experiment).currents(), std::vector<int>{0});
         QCOMPARE(ctl({QStringLiteral("resume"), id}).code, 0);
         QTRY_VERIFY(stateOf(started, 3) == EntryState::Running); // moved before the one that needs both
