@@ -8,9 +8,9 @@
 #include "base/format.h"
 #include "commands.h"
 #include "ipc/printable.h"
+#include "store/recent_data.h"
 #include "store/run_outcome.h"
 #include "store/run_progress.h"
-#include "store/unheard.h"
 
 namespace lockstep::cli {
 namespace {
@@ -110,8 +110,8 @@ void ProgressPrinter::tellEpochs(const RunStore &store, Told &told) {
 QString ProgressPrinter::liveText(const RunStore &store, const Told &told) const {
     const core::Progress progress = core::progressOf(store);
     QString text = told.place.isEmpty() ? told.name : told.place + QStringLiteral("  ") + told.name;
-    if (const QString unheard = core::whyUnheard(store); !unheard.isEmpty())
-        return text + QStringLiteral("  ") + unheard;
+    if (const QString noRecentData = core::whyNoRecentData(store); !noRecentData.isEmpty())
+        return text + QStringLiteral("  ") + noRecentData;
     if (core::linkToNodeLost(store))
         text += QStringLiteral("  ") + store.links().sentence();
     if (progress.epoch && progress.epochs)
@@ -134,7 +134,7 @@ void ProgressPrinter::refreshLive() {
     bool heard = true;
     for (const auto &[store, told] : m_told) { // runs side by side share the line
         lines.append(liveText(*store, told));
-        heard = heard && core::whyUnheard(*store).isEmpty();
+        heard = heard && core::whyNoRecentData(*store).isEmpty();
     }
     if (const auto whole = m_wholeLeftS && heard ? m_wholeLeftS() : std::nullopt)
         lines.back() += QStringLiteral(", all in ") + core::timeLeft(whole);

@@ -35,7 +35,7 @@ public:
         std::optional<double> fraction; ///< of the current run, 0..1; side by side their mean
         std::optional<double> overall;  ///< of the experiment
         QString left;                   ///< "12 s left"; empty when unknown
-        QString unheard;                ///< why a current run's progress can't be known now; empty: it is heard
+        QString noRecentData;           ///< why a current run's progress is unknown now; empty: it is known
         QString pausedBy;               ///< who paused the queue; empty: it is not paused
         QString queueHost;              ///< the machine that keeps the queue; empty: this one
         QString unknownWhy;             ///< why nobody knows how it stands now (a lost link); empty: it is known

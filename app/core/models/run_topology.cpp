@@ -8,7 +8,7 @@
 
 #include "models/cells.h"
 #include "nodes/torch_line.h"
-#include "store/unheard.h"
+#include "store/recent_data.h"
 
 namespace lockstep::core {
 namespace {
@@ -47,7 +47,7 @@ TopologyNode nodeOf(const RunStore &run, const RunConfig &config, std::size_t at
         node.ranks.push_back({firstRank + local, local, at, device});
     }
     const auto link = run.links().all().find(int(at));
-    node.heard = whyUnheard(run).isEmpty() &&
+    node.heard = whyNoRecentData(run).isEmpty() &&
                  (link == run.links().all().end() || link->second.up || link->second.ended || run.over());
     return node;
 }
@@ -72,7 +72,7 @@ Topology topologyOf(const RunStore &run) {
             link.a = a;
             link.b = b;
             const auto told = a == 0 ? run.links().all().find(int(b)) : run.links().all().end();
-            if (told != run.links().all().end() && whyUnheard(run).isEmpty()) {
+            if (told != run.links().all().end() && whyNoRecentData(run).isEmpty()) {
                 link.state = told->second.ended || run.over() ? TopologyLink::State::Ended
                              : told->second.up                ? TopologyLink::State::Up
                                                               : TopologyLink::State::Lost;
@@ -90,7 +90,7 @@ QString linksLine(const RunStore &run) {
         return {};
     if (run.over())
         return QStringLiteral("Links: ended with the run");
-    if (const QString why = whyUnheard(run); !why.isEmpty())
+    if (const QString why = whyNoRecentData(run); !why.isEmpty())
         return QStringLiteral("Links: unknown, ") + why;
     return QStringLiteral("Links: ") + (linkToNodeLost(run) ? run.links().sentence() : QStringLiteral("all up"));
 }
@@ -119,7 +119,7 @@ QString torchSentence(const RunRecord &record) {
 
 QString runLine(const RunStore &run) {
     return QStringLiteral("Run: ") +
-           (whyUnheard(run).isEmpty() ? run.lifecycle().sentence() : QStringLiteral("state unknown"));
+           (whyNoRecentData(run).isEmpty() ? run.lifecycle().sentence() : QStringLiteral("state unknown"));
 }
 
 } // namespace lockstep::core

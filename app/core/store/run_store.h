@@ -23,7 +23,7 @@ namespace lockstep::core {
 
 /// Everything known of one run, built from its frames: the same for live, replay, compare and export. It hands each frame to
 /// the parts that keep something of it and reports what changed; readers ask the part they need. What takes several parts
-/// stands beside it: progressOf(), outcomeOf(), whyUnheard(). Lives on one thread; take() is cheap (a few µs a frame) and
+/// stands beside it: progressOf(), outcomeOf(), whyNoRecentData(). Lives on one thread; take() is cheap (a few µs a frame) and
 /// changed() is emitted at most 30 times a second.
 class RunStore : public QObject {
     Q_OBJECT

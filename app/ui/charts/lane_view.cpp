@@ -259,7 +259,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
             QFontMetricsF(painter->font()).elidedText(lane.unknown, Qt::ElideRight, strip.width() - 2 * BarRows::gap));
         return;
     }
-    const QColor color = shadeOf(lane.unheard.isEmpty() ? lane.color : p.textMuted, lane.run);
+    const QColor color = shadeOf(lane.noRecentData.isEmpty() ? lane.color : p.textMuted, lane.run);
     const int columns = std::max(1, int(strip.width() / 2));
     const QList<double> means = columnMeans(lane.samples, m_from, m_to, columns, reachS);
     const double width = strip.width() / columns;
@@ -284,7 +284,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
     painter->setPen(QPen(color, 1.25));
     painter->setBrush(Qt::NoBrush);
     painter->drawPath(line);
-    if (lane.unheard.isEmpty())
+    if (lane.noRecentData.isEmpty())
         return;
     const QRectF silent =
         strip.adjusted(placeOf(lane.samples.constLast().x(), strip) - strip.left() + BarRows::gap, 0, -BarRows::gap, 0);
@@ -292,7 +292,7 @@ void LaneView::paintLane(QPainter *painter, const Lane &lane, const QRectF &stri
     painter->setPen(p.textMuted);
     if (silent.width() > leastWords)
         painter->drawText(silent, Qt::AlignVCenter | Qt::AlignLeft,
-                          QFontMetricsF(painter->font()).elidedText(lane.unheard, Qt::ElideRight, silent.width()));
+                          QFontMetricsF(painter->font()).elidedText(lane.noRecentData, Qt::ElideRight, silent.width()));
 }
 
 /// At the crosshair while there is one.
@@ -403,9 +403,9 @@ QString LaneView::hint(const QPointF &position) const {
 QString LaneView::chartWords() const {
     QStringList out;
     for (const Lane &lane : m_lanes) {
-        const QString value = !lane.unheard.isEmpty()  ? lane.unheard
-                              : lane.samples.isEmpty() ? lane.unknown
-                                                       : lane.value;
+        const QString value = !lane.noRecentData.isEmpty() ? lane.noRecentData
+                              : lane.samples.isEmpty()     ? lane.unknown
+                                                           : lane.value;
         out.append(QStringLiteral("%1, %2: %3.").arg(lane.run, lane.device, value));
     }
     return out.isEmpty() ? tr("No values yet.") : out.join(u' ');

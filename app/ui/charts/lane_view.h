@@ -25,7 +25,7 @@ struct Lane {
     QString others = {};  ///< beside that, what other programs took while its run went on; empty: nothing worth a word
     QString unknown = {}; ///< in the lane while it has no sample: why
     QString hint = {};    ///< tooltip
-    QString unheard =
+    QString noRecentData =
         {}; ///< why nothing is known of it now: its past is greyed, and this stands where the present would
     bool operator==(const Lane &) const = default;
 };

@@ -166,25 +166,25 @@ void StatusStrip::refresh() {
     set(m_epoch, details ? strip.epoch : QString());
     m_bar->setVisible(running);
     m_bar->setFraction(strip.fraction, method.isEmpty() ? m_theme.palette().textMuted : methodColor(method));
-    set(m_percent, running && strip.fraction             ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
-                   : running && !strip.unheard.isEmpty() ? QStringLiteral("-")
-                                                         : QString());
-    m_percent->setToolTip(strip.unheard);
+    set(m_percent, running && strip.fraction                  ? QStringLiteral("%1 %").arg(int(*strip.fraction * 100))
+                   : running && !strip.noRecentData.isEmpty() ? QStringLiteral("-")
+                                                              : QString());
+    m_percent->setToolTip(strip.noRecentData);
     set(m_left, details ? strip.left : QString());
     const QString elsewhere = m_status.runningElsewhere(), heldBy = m_status.heldBy();
     const bool paused = !strip.pausedBy.isEmpty();
     const QString lost = m_status.lostNodes();
-    set(m_state, !m_message->isHidden()                ? QString()
-                 : !happening.isEmpty()                ? happening
-                 : !strip.unheard.isEmpty() && running ? strip.unheard
-                 : !lost.isEmpty() && running          ? lost
-                 : !heldBy.isEmpty() && strip.active   ? tr("read-only: %1 controls it").arg(heldBy)
-                 : paused && !running                  ? strip.state
-                 : paused && any && strip.active       ? tr("pauses after this run")
-                 : !any                                ? tr("choose what to run on Plan")
-                 : !elsewhere.isEmpty()                ? tr("press to watch it")
-                 : strip.epoch.isEmpty() || !running   ? strip.state
-                                                       : QString());
+    set(m_state, !m_message->isHidden()                     ? QString()
+                 : !happening.isEmpty()                     ? happening
+                 : !strip.noRecentData.isEmpty() && running ? strip.noRecentData
+                 : !lost.isEmpty() && running               ? lost
+                 : !heldBy.isEmpty() && strip.active        ? tr("read-only: %1 controls it").arg(heldBy)
+                 : paused && !running                       ? strip.state
+                 : paused && any && strip.active            ? tr("pauses after this run")
+                 : !any                                     ? tr("choose what to run on Plan")
+                 : !elsewhere.isEmpty()                     ? tr("press to watch it")
+                 : strip.epoch.isEmpty() || !running        ? strip.state
+                                                            : QString());
     const QString link = m_status.linkSentence();
     setToolTip(link);
     m_watch->setEnabled(!elsewhere.isEmpty());

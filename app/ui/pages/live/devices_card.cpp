@@ -13,7 +13,7 @@
 #include "app/ui/theme/theme.h"
 #include "models/device_metric.h"
 #include "models/live_figures.h"
-#include "store/unheard.h"
+#include "store/recent_data.h"
 
 namespace lockstep::ui {
 namespace {
@@ -151,11 +151,11 @@ void DevicesCard::addSamples(Lane &lane, const std::deque<core::LaneSample> &his
 
 void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
     const std::string device = lane.device.toStdString();
-    lane.unheard = core::whyUnheard(run, device); // behind a lost link nothing is known of now
-    const bool known = lane.unheard.isEmpty() && !lane.samples.isEmpty();
+    lane.noRecentData = core::whyNoRecentData(run, device); // nothing recent is known behind a lost link
+    const bool known = lane.noRecentData.isEmpty() && !lane.samples.isEmpty();
     lane.value = core::metricText(known ? std::optional(meanOf(lane.samples)) : std::nullopt, metric(), full);
-    lane.idle =
-        core::metricText(lane.unheard.isEmpty() ? idleShare(run, device) : std::nullopt, DeviceMetric::Utilisation);
+    lane.idle = core::metricText(lane.noRecentData.isEmpty() ? idleShare(run, device) : std::nullopt,
+                                 DeviceMetric::Utilisation);
     lane.hint = tr("<b>%1 %2</b><br>").arg(lane.run.toHtmlEscaped(), lane.device);
     if (known) {
         lane.hint += tr("mean over the samples shown: %1; idle %2 of the time").arg(lane.value, lane.idle);
@@ -164,7 +164,7 @@ void DevicesCard::addWords(Lane &lane, const RunStore &run, double full) const {
             lane.hint +=
                 tr("<br>latest sample: %1").arg(core::metricText(core::metricValue(newest, metric()), metric()));
     } else {
-        lane.hint += lane.unheard.isEmpty() ? lane.unknown : lane.unheard.toHtmlEscaped();
+        lane.hint += lane.noRecentData.isEmpty() ? lane.unknown : lane.noRecentData.toHtmlEscaped();
     }
     if (const QString others = core::othersSentence(run); !others.isEmpty())
         lane.hint += QStringLiteral("<br>") + others;

@@ -13,8 +13,8 @@
 #include "store/load_run.h"
 #include "store/node_lines.h"
 #include "store/nodes_replay.h"
+#include "store/recent_data.h"
 #include "store/run_store.h"
-#include "store/unheard.h"
 #include "tests/qt_test.h"
 
 using namespace lockstep;
