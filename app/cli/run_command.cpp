@@ -136,13 +136,13 @@ private:
 QString leftText(const core::Experiment &experiment, std::optional<double> leftS) {
     if (leftS)
         return QStringLiteral("about ") + core::timeLeft(leftS);
-    int strangers = 0, runs = 0;
+    int withoutEstimate = 0, runs = 0;
     for (const core::ExperimentEntry &entry : experiment.entries)
         if (!isOver(entry.state)) {
             ++runs;
-            strangers += !entry.planned.estimateS;
+            withoutEstimate += !entry.planned.estimateS;
         }
-    return core::timeUnknown(strangers, runs);
+    return core::timeUnknown(withoutEstimate, runs);
 }
 
 void tellPlan(const core::Experiment &experiment, std::optional<double> leftS, ProgressPrinter &printer) {

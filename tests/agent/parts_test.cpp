@@ -24,7 +24,7 @@
 #include "trainer/agent/log/trace_merge.h"
 #include "trainer/agent/net/event_loop.h"
 #include "trainer/agent/net/peer_tcp_state.h"
-#include "trainer/agent/nodes/meeting_host.h"
+#include "trainer/agent/nodes/discovery_host.h"
 #include "trainer/agent/nodes/trace_transfer.h"
 #include "trainer/agent/ranks/console_tap.h"
 #include "trainer/agent/ranks/launch_plan.h"

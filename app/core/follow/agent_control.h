@@ -16,7 +16,7 @@ namespace lockstep::core {
 [[nodiscard]] Asked askForTrace(const CommandPrefix &prefix, std::string_view run, std::int64_t steps,
                                 std::string_view by);
 
-/// Of whoever was asked on `host` and did not answer in time.
+/// For a request that `host` did not answer in time.
 [[nodiscard]] Error noAnswerFrom(const std::string &host);
 
 } // namespace lockstep::core

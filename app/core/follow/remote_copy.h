@@ -30,8 +30,8 @@ public:
     /// A good line, in its node's order.
     void append(std::string_view line);
     void flush();
-    /// What `lockstep-agent status` says there: config.json and result.json as text, kept here too; nothing when it can't
-    /// be asked. One at a time: asked meanwhile, it asks once more afterwards, for whoever asked last.
+    /// What `lockstep-agent status` says there: config.json and result.json as text, kept here too; nothing when that
+    /// machine can't be asked. One request at a time; a request meanwhile waits, and only the last of those is sent.
     struct Status {
         std::optional<std::string> record, result;
         std::string state; ///< starting | running | finished | agent_died; empty when nobody answered

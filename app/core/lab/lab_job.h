@@ -40,7 +40,7 @@ struct LabProgress {
 /// The ranks that can be measured here, or why there are none.
 [[nodiscard]] Result<std::vector<int>> labRanks(const LabRequest &request);
 
-/// The lab that runs on this machine now, whoever started it.
+/// The lab that runs on this machine now, also if another program started it.
 [[nodiscard]] std::optional<LabProgress> runningLab();
 /// Asks it to stop; it checks several times a second. Does nothing when none runs.
 [[nodiscard]] Result<void> stopRunningLab();

@@ -144,7 +144,7 @@ bool ExperimentRunner::startNext() {
 }
 
 void ExperimentRunner::launch(int entry) {
-    // The id is on disk before the agent is: whoever resumes the queue finds the run, however early we die.
+    // The id is on disk before the agent starts: if this process dies, a resumed queue still finds the run.
     at(entry).run = makeRunId();
     QueueRun &run = *underWay(entry).run;
     const CommandPrefix &where = m_queue->prefix();

@@ -11,7 +11,7 @@ struct RunMark;
 
 namespace lockstep::ui {
 
-/// What happened to a run as a mark of a chart; its x is left to whoever knows the axis.
+/// What happened to a run as a mark of a chart; the caller, who knows the axis, sets x.
 [[nodiscard]] ChartMark chartMark(const RunStyle &style, const core::RunMark &mark);
 
 /// What happened to the runs that are shown, where it stands on an axis of their curves.

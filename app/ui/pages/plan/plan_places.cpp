@@ -106,7 +106,7 @@ void PlanPlaces::show(const core::Plan *plan) {
         showDevices(*plan);
 }
 
-/// Whoever writes places into the form, or duplicates a run over nodes, has chosen nodes too.
+/// Writing places into the form, or duplicating a run over nodes, chooses nodes too.
 void PlanPlaces::showNodes(const core::Plan *plan) {
     if (!m_draft.value(nodesField()).value_or("").empty())
         m_overNodes = true;
