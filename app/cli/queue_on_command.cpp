@@ -157,7 +157,7 @@ Result<void> knowQueueOn(const std::string &machine, const std::string &experime
     return core::writeQueueOrigin(experiment, *origin);
 }
 
-int takeUpThere(const core::QueueOrigin &origin, const RunOptions &options) {
+int resumeThere(const core::QueueOrigin &origin, const RunOptions &options) {
     const auto said =
         core::runThere(origin, {"run", "--experiment", options.experiment, "--detach", "--json"}, {}, handOverLimit);
     if (!said)

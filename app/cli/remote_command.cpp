@@ -124,7 +124,7 @@ private:
         if (asked && kind && wantsOwner(*kind) && !core::isOwned(m_id)) {
             m_start = std::make_unique<core::DetachedStart>();
             connect(m_start.get(), &core::DetachedStart::failed, this, [](const Error &error) { complain(error); });
-            m_start->takeUp(m_id);
+            m_start->resumeQueue(m_id);
         }
         poll();
     }

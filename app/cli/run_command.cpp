@@ -259,7 +259,7 @@ int runCommand(const RunOptions &options) {
         return queueOnCommand(options);
     std::string id = options.experiment;
     if (const auto origin = core::queueOriginOf(id))
-        return takeUpThere(*origin, options);
+        return resumeThere(*origin, options);
     if (id.empty()) {
         const auto experiment = prepare(options);
         if (!experiment)

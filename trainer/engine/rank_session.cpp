@@ -158,7 +158,7 @@ Result<void> bringCheckpoint(Session &session, const std::string &file) {
     return {};
 }
 
-Result<void> takeUp(Session &session) {
+Result<void> loadCheckpoint(Session &session) {
     if (!session.config.resume)
         return {};
     // Rank 0 chooses, so that all ranks resume from the same step.
@@ -318,7 +318,7 @@ Result<std::unique_ptr<Session>> openSession(RunConfig config, RankEnvironment e
         makeClockAndStrategy(made);
         return {};
     };
-    for (const Step step : {Step(readDelay), Step(readData), Step(meetOthers), Step(takeUp), Step(fillModel),
+    for (const Step step : {Step(readDelay), Step(readData), Step(meetOthers), Step(loadCheckpoint), Step(fillModel),
                             Step(strategy), Step(makeOptimizer), Step(makeLoader)})
         if (auto done = step(*session); !done)
             return fail(done.error());

@@ -131,7 +131,7 @@ void Training::sendState(RunState state, std::optional<int> epoch, std::string d
     m_session.frames->send(frame);
 }
 
-void Training::takeUp() {
+void Training::applyCheckpoint() {
     const auto &checkpoint = m_session.resumed;
     if (!checkpoint)
         return;
@@ -146,7 +146,7 @@ void Training::takeUp() {
 }
 
 Result<Outcome> Training::run() {
-    takeUp();
+    applyCheckpoint();
     sendInit();
     m_session.trace->ask(m_session.config.trace);
     m_session.frames->setOnTrace([trace = m_session.trace.get()](std::int64_t steps) { trace->ask(steps); });

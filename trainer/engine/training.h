@@ -28,7 +28,7 @@ public:
 private:
     void sendInit();
     void sendState(RunState state, std::optional<int> epoch = {}, std::string detail = {});
-    void takeUp();
+    void applyCheckpoint();
     [[nodiscard]] Result<Outcome> trainEpochs();
     /// Trains one epoch from `firstStep` on. True: stopped before its end.
     [[nodiscard]] bool trainEpoch(int epoch, std::int64_t firstStep);

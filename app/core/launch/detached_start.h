@@ -33,7 +33,7 @@ public:
     explicit DetachedStart(QObject *parent = nullptr);
     void start(const StartRequest &request);
     /// Resumes the queue of an experiment whose owner has ended: `lockstepctl run --experiment ID --detach --json`.
-    void takeUp(const std::string &experimentId);
+    void resumeQueue(const std::string &experimentId);
 
 Q_SIGNALS:
     void started(const QString &experimentId);

@@ -60,9 +60,9 @@ void QueueControl::claim() {
     (void)follower->claim(me()); // a folder that can't be written shows when something is asked
 }
 
-void QueueControl::takeUp() {
+void QueueControl::resumeQueue() {
     if (const core::ExperimentFollower *follower = m_work.onStrip())
-        m_starter.takeUp(follower->experiment().id);
+        m_starter.resumeQueue(follower->experiment().id);
 }
 
 void QueueControl::takeOver() {
@@ -86,7 +86,7 @@ void QueueControl::ask(core::QueueRequest request) {
     const bool goesOn =
         request.kind == core::QueueRequest::Kind::Retry || request.kind == core::QueueRequest::Kind::Resume;
     if (goesOn && follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
-        takeUp();
+        resumeQueue();
 }
 
 core::Asked QueueControl::askAll(core::ExperimentFollower &follower, std::vector<core::QueueRequest> requests,
@@ -126,7 +126,7 @@ void QueueControl::bringBack() {
         return;
     askInTurn(core::retriesOfDropped(follower->experiment()), tr("Queueing the dropped runs again…"));
     if (follower->queueHost().isEmpty() && !core::isOwned(follower->experiment().id))
-        takeUp();
+        resumeQueue();
 }
 
 void QueueControl::askInTurn(std::vector<core::QueueRequest> requests, const QString &sentence) {

@@ -32,8 +32,8 @@ public:
     void trace(std::int64_t steps);
     /// Sends a request to its queue. Queueing again without an owner also resumes the queue.
     void ask(core::QueueRequest request);
-    void takeUp();   ///< the queue, whose owner is gone
-    void takeOver(); ///< takes control from its holder
+    void resumeQueue(); ///< of which the owner has ended
+    void takeOver();    ///< takes control from its holder
     [[nodiscard]] RequestsUnderWay &underWay() { return m_underWay; }
     [[nodiscard]] bool asking(Deed deed) const; ///< it is under way for what the strip shows
     /// Whether this window may take control of what it follows; a picture of it must not.

@@ -95,9 +95,9 @@ void StatusStrip::buildButtons(QHBoxLayout *layout) {
     };
     m_takeOver = add(tr("Take over"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O), {});
     connect(m_takeOver, &QPushButton::clicked, &m_control, &QueueControl::takeOver);
-    m_takeUp = add(tr("Resume the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
-                   tr("Its owner has ended and runs are still queued: continue with them (Ctrl+Shift+U)"));
-    connect(m_takeUp, &QPushButton::clicked, &m_control, &QueueControl::takeUp);
+    m_resumeQueue = add(tr("Resume the queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_U),
+                        tr("Its owner has ended and runs are still queued: continue with them (Ctrl+Shift+U)"));
+    connect(m_resumeQueue, &QPushButton::clicked, &m_control, &QueueControl::resumeQueue);
     m_queue = add(tr("Queue"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Q),
                   tr("Running, waiting and finished runs: move, skip, run again (Ctrl+Shift+Q)"));
     m_queue->setProperty("verb", tr("Open the queue"));
@@ -211,7 +211,7 @@ void StatusStrip::refresh() {
     m_takeOver->setToolTip(
         tr("Read-only here: %1 controls this queue. Take it over, and that window becomes read-only (Ctrl+Shift+O)")
             .arg(heldBy));
-    m_takeUp->setVisible(strip.orphaned && !m_starter.starting() && heldBy.isEmpty());
+    m_resumeQueue->setVisible(strip.orphaned && !m_starter.starting() && heldBy.isEmpty());
     const Palette &p = m_theme.palette();
     if (!m_message->isHidden())
         m_dismiss->setIcon(m_theme.icon(QStringLiteral("close"), p.textSecondary));

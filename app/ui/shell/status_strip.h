@@ -61,7 +61,7 @@ private:
     ProgressBar *m_bar;
     QAction *m_trace, *m_watch;
     QToolButton *m_dismiss;
-    QPushButton *m_stop, *m_takeUp, *m_pause, *m_queue, *m_takeOver, *m_bringBack, *m_failed;
+    QPushButton *m_stop, *m_resumeQueue, *m_pause, *m_queue, *m_takeOver, *m_bringBack, *m_failed;
     QueuePanel *m_panel;
     QColor m_dot;
 };

@@ -78,7 +78,7 @@ void SuggestedRuns::tryRun(const core::SuggestedRun &run) {
         return;
     m_work.lookForRunning();
     if (open->queueHost().isEmpty() && !core::isOwned(experiment.id)) // elsewhere that machine sees to it
-        m_starter.takeUp(experiment.id);
+        m_starter.resumeQueue(experiment.id);
 }
 
 } // namespace lockstep::ui

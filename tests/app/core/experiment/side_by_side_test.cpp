@@ -210,7 +210,7 @@ private Q_SLOTS:
             QVERIFY(entry.state == EntryState::Stopped || entry.state == EntryState::Done);
     }
 
-    void theOwnerKilledBothAreTakenUpAndWhatAPowerCutEndedIsMadeAgain() {
+    void theOwnerKilledBothAreResumedAndWhatAPowerCutEndedIsMadeAgain() {
         qputenv("FAKE_RANK", "step_ms=20;steps=150");
         const Detached started = startTwoAtOnce();
         QTRY_VERIFY(bothRun(started));

@@ -218,7 +218,7 @@ private Q_SLOTS:
         QTRY_VERIFY(viewer.store(0) && viewer.store(0)->runId().toStdString() == after.entries[0].run);
     }
 
-    void whatAPowerCutInterruptedIsMadeAgainWhenTheQueueIsTakenUp() {
+    void whatAPowerCutInterruptedIsMadeAgainWhenTheQueueIsResumed() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();
         QVERIFY(!started.experiment.empty());

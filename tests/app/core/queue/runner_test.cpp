@@ -51,7 +51,7 @@ private Q_SLOTS:
         QVERIFY(curves.out.count('\n') > 2);
     }
 
-    void theRunnerKilledTheRunGoesOnAndTheQueueIsTakenUp() {
+    void theRunnerKilledTheRunGoesOnAndTheQueueIsResumed() {
         qputenv("FAKE_RANK", "step_ms=40");
         const Detached started = startDetached();
         QVERIFY(!started.experiment.empty());
@@ -78,7 +78,7 @@ private Q_SLOTS:
         QCOMPARE(store.epochs().merged().size(), std::size_t(3));
         const Answer third =
             ctl({QStringLiteral("run"), QStringLiteral("--experiment"), QString::fromStdString(started.experiment)});
-        QCOMPARE(third.code, 2); // over: nothing to take up
+        QCOMPARE(third.code, 2); // over: nothing to resume
     }
 
     void killedBetweenTheIdAndTheAgentsAnswerTheRunIsFoundOrStarted_data() {
