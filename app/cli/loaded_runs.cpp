@@ -83,8 +83,8 @@ core::Report LoadedRuns::report() const {
     return out;
 }
 
-std::vector<core::Cell> LoadedRuns::cells() const {
-    return core::cellsOf(table(), outcomes());
+std::vector<core::RepeatGroup> LoadedRuns::groups() const {
+    return core::groupsOf(table(), outcomes());
 }
 
 std::string LoadedRuns::exported(core::ExportFormat format) const {

@@ -192,17 +192,17 @@ void benchWindow(int repeats) {
 void benchJudgement(int repeats) {
     std::vector<core::RunOutcome> runs;
     for (int i = 0; i < 1000; ++i) {
-        const int cell = i / 3;
+        const int group = i / 3;
         core::RunOutcome one;
         one.run = "run" + std::to_string(i);
-        one.name = "cell " + std::to_string(cell);
+        one.name = "group " + std::to_string(group);
         one.state = RunState::Done;
         one.config = RunConfig();
-        one.config->workers = cell / 60;
-        one.config->batchSize = 32 * (1 + cell % 60);
-        one.phasesS = {{"load", 1 + 0.01 * cell}, {"forward", 2}, {"backward", 2 + 0.01 * (i % 3)}};
+        one.config->workers = group / 60;
+        one.config->batchSize = 32 * (1 + group % 60);
+        one.phasesS = {{"load", 1 + 0.01 * group}, {"forward", 2}, {"backward", 2 + 0.01 * (i % 3)}};
         one.rankPhasesS[0] = one.phasesS;
-        one.totalTrainingTimeS = 5.1 + 0.01 * cell + 0.01 * (i % 3);
+        one.totalTrainingTimeS = 5.1 + 0.01 * group + 0.01 * (i % 3);
         one.runTimeS = *one.totalTrainingTimeS + 1;
         runs.push_back(std::move(one));
     }

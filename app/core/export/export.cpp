@@ -254,12 +254,12 @@ Report reportOf(const ResultTable &table, const std::vector<RunOutcome> &outcome
                 const std::vector<std::string> &varies, std::vector<ExportedCurve> curves) {
     Judgement judgement = judge(table, outcomes, varies);
     Report out{judged(table, judgement), std::move(judgement), std::move(curves)};
-    const std::vector<Cell> cells = cellsOf(table, outcomes);
-    out.target = suggestedTarget(cells, Target::Kind::Accuracy);
+    const std::vector<RepeatGroup> groups = groupsOf(table, outcomes);
+    out.target = suggestedTarget(groups, Target::Kind::Accuracy);
     if (!out.target || out.target->value <= 0)
-        out.target = suggestedTarget(cells, Target::Kind::Loss);
+        out.target = suggestedTarget(groups, Target::Kind::Loss);
     if (out.target)
-        out.times = timesToTarget(cells, *out.target);
+        out.times = timesToTarget(groups, *out.target);
     return out;
 }
 

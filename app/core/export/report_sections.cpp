@@ -115,10 +115,10 @@ ReportSection targetSection(const Report &report) {
         out.table.heads.push_back(shownHead(*column, *report.target, ResultPlace::Report));
         out.table.numbers.push_back(!column->words);
     }
-    for (const TimeToTarget &cell : report.times) {
+    for (const TimeToTarget &time : report.times) {
         std::vector<std::string> &row = out.table.rows.emplace_back();
         for (const TargetColumn *column : columns)
-            row.push_back(column->text(cell, report.target->kind, ResultPlace::Report));
+            row.push_back(column->text(time, report.target->kind, ResultPlace::Report));
     }
     return out;
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include <QObject>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::ui {
 class ExperimentStarter;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-// Why one cell takes another time than its reference: a waterfall in seconds, from what ranks measured of themselves
+// Why one group takes another time than its reference: a waterfall in seconds, from what ranks measured of themselves
 // (phase_parts.h) and from control runs. Pure functions; nothing is modelled.
 //
 // Bars. A run's time from launch to exit is the sum of its parts, so the difference of two runs is the sum of the parts'
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -48,7 +48,7 @@ struct FactorEffect {
     std::string key;   ///< workers, loader, method
     std::string label; ///< "4 loading workers instead of 0"
     double seconds = 0, low = 0, high = 0;
-    std::vector<std::string> controls; ///< names of the cells that it rests on
+    std::vector<std::string> controls; ///< names of the groups that it rests on
     bool operator==(const FactorEffect &) const = default;
 };
 
@@ -68,8 +68,8 @@ struct Attribution {
     bool operator==(const Attribution &) const = default;
 };
 
-/// Absent when either has no phases. `others`: cells that may serve as controls.
-[[nodiscard]] std::optional<Attribution> attribute(const Cell &reference, const Cell &run,
-                                                   const std::vector<Cell> &others);
+/// Absent when either has no phases. `others`: groups that may serve as controls.
+[[nodiscard]] std::optional<Attribution> attribute(const RepeatGroup &reference, const RepeatGroup &run,
+                                                   const std::vector<RepeatGroup> &others);
 
 } // namespace lockstep::core

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 namespace lockstep::core {
 
@@ -38,11 +38,11 @@ struct RepeatParts {
 /// Of each repeat that reports its phases; a part that one of them lacks is absent in all, and in their rest. All parts are
 /// scaled by one factor, the geometric mean of the run times ÷ their arithmetic mean (0.9995 where times scatter by 3 %), so
 /// that their means add up to the geometric mean, by which speed-ups are computed.
-[[nodiscard]] std::vector<RepeatParts> partsOfRepeats(const Cell &cell);
+[[nodiscard]] std::vector<RepeatParts> partsOfRepeats(const RepeatGroup &group);
 /// Means of at least one repeat's parts.
 [[nodiscard]] TimeParts meanOf(const std::vector<RepeatParts> &repeats);
-/// The means over a cell's repeats; absent where no repeat reports phases.
-[[nodiscard]] std::optional<TimeParts> partsOf(const Cell &cell);
+/// The means over a group's repeats; absent where no repeat reports phases.
+[[nodiscard]] std::optional<TimeParts> partsOf(const RepeatGroup &group);
 
 /// Load and computing of a rank by itself, seconds over the whole run; absent without phases.
 [[nodiscard]] std::optional<double> ownTime(const RunOutcome &run, int rank);

@@ -10,10 +10,10 @@ namespace lockstep::core::fairness {
 
 /// One comparison as the parts see it.
 struct Pair {
-    const Cell &reference;
-    const Cell &run;
+    const RepeatGroup &reference;
+    const RepeatGroup &run;
     const std::vector<std::string> &varies;
-    const std::vector<Cell> &others;
+    const std::vector<RepeatGroup> &others;
     bool differsInMethod = false; ///< differInMethod() of the two
     [[nodiscard]] const RunOutcome &a() const { return reference.runs.front(); }
     [[nodiscard]] const RunOutcome &b() const { return run.runs.front(); }

@@ -115,9 +115,9 @@ bool applies(const Pair &pair, std::string_view key) {
     return true;
 }
 
-std::optional<double> loadShare(const Cell &cell) {
+std::optional<double> loadShare(const RepeatGroup &group) {
     std::optional<double> most;
-    for (const RunOutcome &run : cell.runs)
+    for (const RunOutcome &run : group.runs)
         if (const auto load = additiveShare(run.phasesS, phase::load))
             most = std::max(most.value_or(0), *load);
     return most;

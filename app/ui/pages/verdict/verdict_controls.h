@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "analysis/compare/cell.h"
+#include "analysis/compare/repeat_group.h"
 
 class QPushButton;
 class QVBoxLayout;

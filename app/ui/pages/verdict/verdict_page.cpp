@@ -245,7 +245,7 @@ void VerdictPage::refresh() {
     m_nodes->setRuns({stores.begin(), stores.end()});
     m_target->refresh();
     if (isVisible() ||
-        m_workspace.complete()) // measuring every cell is dear, and a run that goes on changes them often
+        m_workspace.complete()) // measuring every cell is slow, and a run that goes on changes them often
         fitHeights();
 }
 

@@ -161,7 +161,7 @@ private Q_SLOTS:
             for (int other = 0; other < 6; ++other)
                 QVERIFY2(other == both || !spans[std::size_t(both)].meets(spans[std::size_t(other)]),
                          "no core is shared");
-        // Where it ran is no difference of the work: repeats on either core are one cell.
+        // Where it ran is no difference of the work: repeats on either core are one group.
         RunStore moved(QString::fromStdString(after.entries[1].run));
         QVERIFY(loadRun(moved, runFolder(after.entries[1].run)).has_value());
         QCOMPARE(outcomeOf(moved).config->devices, Devices{"0"});

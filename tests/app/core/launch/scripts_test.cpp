@@ -140,7 +140,7 @@ private Q_SLOTS:
         QVERIFY(again && again->entries == experiment.entries);
     }
 
-    void aCellThatLacksCoresForItsWorkersSaysSo() {
+    void aRunThatLacksCoresForItsWorkersSaysSo() {
         const auto plan = expand(parsed(scriptRecipe), machine(3));
         QVERIFY(plan.has_value());
         const auto lacking =
