@@ -29,7 +29,7 @@ std::string intervalOf(const std::optional<core::SpeedUp> &speedUp) {
     return factor + " (" + (speedUp->hasInterval() ? core::rangeText(speedUp) : "-") + ")";
 }
 
-std::string told(const std::optional<core::SpeedUp> &speedUp) {
+std::string differenceOf(const std::optional<core::SpeedUp> &speedUp) {
     if (!speedUp || !speedUp->hasInterval())
         return "unknown";
     if (speedUp->isDifferent())
@@ -54,7 +54,7 @@ std::string speedUpsText(const core::Judgement &judgement, const ShownRows &show
         if (!shown.has(pair.run))
             ++leftOut;
         else
-            rows.push_back({pair.run, intervalOf(pair.training), methodOf(pair.training), told(pair.training),
+            rows.push_back({pair.run, intervalOf(pair.training), methodOf(pair.training), differenceOf(pair.training),
                             intervalOf(pair.epoch), intervalOf(pair.wholeRun),
                             core::percent(pair.efficiency, 0).toStdString(),
                             pair.accuracyDifference ? withSign(*pair.accuracyDifference * 100) + " points" : "-",

@@ -92,8 +92,8 @@ std::string LoadedRuns::exported(core::ExportFormat format) const {
 }
 
 std::string LoadedRuns::text(bool all) const {
-    const core::Report told = report();
-    return resultText(told.table, told.judgement, all);
+    const core::Report whole = report();
+    return resultText(whole.table, whole.judgement, all);
 }
 
 std::vector<core::ExportedCurve> LoadedRuns::curves() const {

@@ -222,7 +222,7 @@ int nodesSyncCommand(const NodesOptions &options) {
         return complain(nodes.error());
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
     std::string last;
-    const auto told = [&](const core::SyncProgress &progress) {
+    const auto printProgress = [&](const core::SyncProgress &progress) {
         const std::string line = progress.node + ": " + progress.bundle + " " + progress.what +
                                  (progress.totalBytes > 0 && progress.what == "copying"
                                       ? " " + std::to_string(int(progress.doneBytes / progress.totalBytes * 100)) +
@@ -241,7 +241,7 @@ int nodesSyncCommand(const NodesOptions &options) {
     std::vector<std::vector<std::string>> rows = {{"node", "what", "version", "files", "size", "sent", "by"}};
     int code = Done;
     core::SyncEvents events;
-    events.progressed = told;
+    events.progressed = printProgress;
     std::string line;
     events.chosen = [&](const core::LineChoice &choice) {
         line = choice.line.version;

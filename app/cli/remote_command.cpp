@@ -160,7 +160,7 @@ int remoteDocumentCommand(const std::string &experiment) {
 int remoteFollowCommand(const std::string &experiment) {
     if (const auto snapshot = snapshotOf(experiment); !snapshot)
         return complain(snapshot.error());
-    const QueueReporter teller(experiment);
+    const QueueReporter reporter(experiment);
     return QCoreApplication::exec();
 }
 

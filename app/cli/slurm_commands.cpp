@@ -79,13 +79,13 @@ private:
                                                            std::to_string(run.repeats) + ")"
                                                      : run.name;
             const std::string sentence = core::waitSentence(name, job);
-            if (m_told[task] != sentence)
-                print((m_told[task] = sentence) + "\n");
+            if (m_printed[task] != sentence)
+                print((m_printed[task] = sentence) + "\n");
         }
     }
     std::string m_id;
     core::SlurmRecord m_record;
-    std::map<std::size_t, std::string> m_told;
+    std::map<std::size_t, std::string> m_printed;
     QTimer m_timer;
 };
 

@@ -152,18 +152,18 @@ std::size_t placeOfDigest(std::string_view header) {
 
 /// Compares the digest in the file with its bytes' own, and takes it out of the metadata.
 Result<void> checkSeal(const std::string &path, std::string &bytes, std::string_view header, TensorFile &file) {
-    const auto told = file.metadata.find(digestKey);
-    if (told == file.metadata.end())
+    const auto digest = file.metadata.find(digestKey);
+    if (digest == file.metadata.end())
         return {};
     const std::size_t at = placeOfDigest(header);
-    if (at == 0 || told->second.size() != digestLength)
+    if (at == 0 || digest->second.size() != digestLength)
         return damaged(path, "its sha256 is no digest");
     bytes.replace(8 + at, digestLength, digestLength, '0');
     const std::string own = sha256Hex(bytes.data(), bytes.size());
-    if (own != told->second)
+    if (own != digest->second)
         return damaged(path, "its bytes have changed since it was written: it says sha256 " +
-                                 told->second.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
-    file.metadata.erase(told);
+                                 digest->second.substr(0, 12) + "…, they give " + own.substr(0, 12) + "…");
+    file.metadata.erase(digest);
     file.sealed = true;
     return {};
 }

@@ -83,8 +83,8 @@ std::vector<std::string> cudaLibraries(const std::vector<std::string> &before, c
         return {};
     std::vector<std::string> all = loadedLibraries(), named = loadedByName(all, torch);
     all.insert(all.end(), named.begin(), named.end());
-    std::set<std::string> told(before.begin(), before.end());
-    std::erase_if(all, [&](const std::string &name) { return !told.insert(name).second; });
+    std::set<std::string> known(before.begin(), before.end());
+    std::erase_if(all, [&](const std::string &name) { return !known.insert(name).second; });
     return all;
 }
 

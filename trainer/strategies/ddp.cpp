@@ -125,11 +125,11 @@ void Ddp::beforeLastBucket(c10d::GradBucket &bucket) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         if (!parameters[i].is_same(m_control))
             continue;
-        tellOwnTimes(bucket.getGradients()[i]);
+        shareOwnTimes(bucket.getGradients()[i]);
     }
 }
 
-void Ddp::tellOwnTimes(const at::Tensor &slots) {
+void Ddp::shareOwnTimes(const at::Tensor &slots) {
     const auto own = m_clock.takeOwn().value_or(StepTimes());
     std::array<double, OwnTimes::numbers> seconds{static_cast<double>(m_readyNs) * 1e-9};
     for (std::size_t i = 0; i < ownPhases.size(); ++i)

@@ -46,7 +46,7 @@ private:
     void makeReducer(const Buckets &buckets, std::int64_t capBytes);
     void broadcastBuffers();
     void beforeLastBucket(c10d::GradBucket &bucket);
-    void tellOwnTimes(const at::Tensor &slots);
+    void shareOwnTimes(const at::Tensor &slots);
     [[nodiscard]] bool readControl();
     void readOwnTimes(const double *slots);
     void accountCommunication();

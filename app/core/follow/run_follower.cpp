@@ -78,7 +78,7 @@ void RunFollower::replaySlice() {
         m_retry.start(0);
         return;
     }
-    tellGaps();
+    reportGaps();
     if (refuseNewerFormat())
         return;
     if (m_prefix.local())
@@ -171,7 +171,7 @@ void RunFollower::takeFromLink(std::string_view line) {
 void RunFollower::taken() {
     if (m_copy)
         m_copy->flush();
-    tellGaps();
+    reportGaps();
     if (!m_ended)
         refuseNewerFormat();
 }
@@ -254,13 +254,13 @@ void RunFollower::rereadRecord() {
         fetchRecord();
 }
 
-void RunFollower::tellGaps() {
+void RunFollower::reportGaps() {
     const std::vector<LogGap> gaps = m_lines.gaps();
-    if (gaps.size() == m_toldGaps && m_lines.damagedLines() == m_toldDamaged)
+    if (gaps.size() == m_reportedGaps && m_lines.damagedLines() == m_reportedDamaged)
         return;
-    m_toldGaps = gaps.size();
-    m_toldDamaged = m_lines.damagedLines();
-    m_store->setGaps(gaps, m_toldDamaged);
+    m_reportedGaps = gaps.size();
+    m_reportedDamaged = m_lines.damagedLines();
+    m_store->setGaps(gaps, m_reportedDamaged);
 }
 
 void RunFollower::disconnected(const QString &said, int code) {
@@ -308,10 +308,10 @@ void RunFollower::lost(const QString &why) {
 void RunFollower::finishWith(const RunResult &result) {
     if (const std::vector<LogGap> missing = m_lines.missing(result); !missing.empty()) { // told, not passed over
         std::vector<LogGap> gaps = m_lines.gaps();
-        m_toldGaps = gaps.size();
-        m_toldDamaged = m_lines.damagedLines();
+        m_reportedGaps = gaps.size();
+        m_reportedDamaged = m_lines.damagedLines();
         gaps.insert(gaps.end(), missing.begin(), missing.end());
-        m_store->setGaps(gaps, m_toldDamaged);
+        m_store->setGaps(gaps, m_reportedDamaged);
     }
     m_store->setResult(result);
     m_store->setLink(LinkState::Finished);
@@ -324,7 +324,7 @@ void RunFollower::end() {
     m_ended = true;
     m_asked.runEnded();
     m_retry.stop();
-    tellGaps();
+    reportGaps();
     m_store->flush();
     Q_EMIT ended();
 }

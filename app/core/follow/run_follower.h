@@ -71,7 +71,7 @@ private:
     void readRecord();
     void fetchRecord();
     void fetchResult();
-    void tellGaps();
+    void reportGaps();
     [[nodiscard]] Asked request(const Control &control);
     [[nodiscard]] std::string agentsName() const;
     bool refuseNewerFormat();
@@ -95,8 +95,8 @@ private:
     bool m_finalSeen = false;  ///< the agent has told the run's final state
     bool m_deadSpeaks = false; ///< only a finished log answers there
     QString m_refusal;
-    std::uint64_t m_toldDamaged = 0;
-    std::size_t m_toldGaps = 0;
+    std::uint64_t m_reportedDamaged = 0;
+    std::size_t m_reportedGaps = 0;
     LinkRequests m_asked;
 };
 

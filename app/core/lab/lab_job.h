@@ -74,7 +74,7 @@ private:
     void poll();
     void over(const std::optional<Error> &error);
     [[nodiscard]] RunConfig configFor(int ranks) const;
-    void tell(double share, const std::string &what);
+    void report(double share, const std::string &what);
     void end(std::optional<Error> error);
 
     LabRequest m_request;

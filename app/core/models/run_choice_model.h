@@ -45,7 +45,7 @@ Q_SIGNALS:
     void pinnedChanged();
 
 private:
-    void tellAll();
+    void emitAllChanged();
     [[nodiscard]] std::vector<RunChoice> choices() const;
     [[nodiscard]] std::vector<TableColumn<RunChoice>> columns() const;
     [[nodiscard]] QString nameOf(const RunChoice &row) const;

@@ -71,13 +71,13 @@ Topology topologyOf(const RunStore &run) {
             TopologyLink link;
             link.a = a;
             link.b = b;
-            const auto told = a == 0 ? run.links().all().find(int(b)) : run.links().all().end();
-            if (told != run.links().all().end() && whyNoRecentData(run).isEmpty()) {
-                link.state = told->second.ended || run.over() ? TopologyLink::State::Ended
-                             : told->second.up                ? TopologyLink::State::Up
-                                                              : TopologyLink::State::Lost;
-                link.sentence = sentenceOf(told->second);
-                link.roundTripS = told->second.roundTripS;
+            const auto reported = a == 0 ? run.links().all().find(int(b)) : run.links().all().end();
+            if (reported != run.links().all().end() && whyNoRecentData(run).isEmpty()) {
+                link.state = reported->second.ended || run.over() ? TopologyLink::State::Ended
+                             : reported->second.up                ? TopologyLink::State::Up
+                                                                  : TopologyLink::State::Lost;
+                link.sentence = sentenceOf(reported->second);
+                link.roundTripS = reported->second.roundTripS;
             }
             topology.links.push_back(link);
         }
@@ -97,12 +97,12 @@ QString linksLine(const RunStore &run) {
 
 QString torchSentence(const RunRecord &record) {
     std::map<std::string, QStringList> hosts;
-    bool told = false;
+    bool anyKnown = false;
     for (const MachineRecord &machine : record.machines) {
-        told = told || !machine.torchVersion.empty();
+        anyKnown = anyKnown || !machine.torchVersion.empty();
         hosts[machine.torchVersion.empty() ? "an unknown version" : machine.torchVersion] << qs(machine.host);
     }
-    if (!told)
+    if (!anyKnown)
         return {};
     QStringList parts;
     for (const auto &[version, names] : hosts)

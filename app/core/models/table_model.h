@@ -82,7 +82,7 @@ protected:
     /// As many rows as before, which speak of the same things: a selection stays.
     void updateRows(std::vector<Row> rows) {
         m_rows = std::move(rows);
-        tellAllChanged();
+        emitAllChanged();
     }
     void appendRows(std::vector<Row> rows) {
         if (rows.empty())
@@ -121,7 +121,7 @@ protected:
     }
 
 private:
-    void tellAllChanged() {
+    void emitAllChanged() {
         if (!m_rows.empty())
             Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
     }
@@ -142,7 +142,7 @@ private:
                 stays[std::size_t(place)] = true;
                 m_rows.push_back(rows[std::size_t(place)]);
             }
-        tellAllChanged();
+        emitAllChanged();
         for (int row = 0; row < int(rows.size()); ++row) {
             if (stays[std::size_t(row)])
                 continue;
@@ -160,7 +160,7 @@ private:
             now.append(index(to[std::size_t(old.row())], old.column()));
         changePersistentIndexList(from, now);
         Q_EMIT layoutChanged({}, VerticalSortHint);
-        tellAllChanged();
+        emitAllChanged();
     }
 
     std::vector<TableColumn<Row>> m_columns;

@@ -24,7 +24,7 @@ public:
         timer.start();
         refreshIndex(timer);
         const int tookMs = int(timer.elapsed());
-        tell([tookMs](RunHistory *owner) {
+        notifyOwner([tookMs](RunHistory *owner) {
             owner->m_refreshing = false;
             Q_EMIT owner->refreshed(tookMs);
         });
@@ -44,7 +44,7 @@ public:
         }
         reread(runs);
         if (!before.empty())
-            tell([before, undoable](RunHistory *owner) {
+            notifyOwner([before, undoable](RunHistory *owner) {
                 undoable ? Q_EMIT owner->noted(before) : Q_EMIT owner->reverted(before);
             });
     }
@@ -54,7 +54,7 @@ public:
         if (!batch)
             return complain(batch.error());
         reread(batch->runs);
-        tell([batch = *batch](RunHistory *owner) { Q_EMIT owner->trashed(batch); });
+        notifyOwner([batch = *batch](RunHistory *owner) { Q_EMIT owner->trashed(batch); });
     }
 
     void restore(const std::string &id) {
@@ -65,7 +65,7 @@ public:
         if (!batch)
             return complain(batch.error());
         reread(batch->runs);
-        tell([batch = *batch](RunHistory *owner) { Q_EMIT owner->restored(batch); });
+        notifyOwner([batch = *batch](RunHistory *owner) { Q_EMIT owner->restored(batch); });
     }
 
     void emptyTrash(std::chrono::seconds age, bool say) {
@@ -73,11 +73,11 @@ public:
         if (!removed)
             return complain(removed.error());
         if (say)
-            tell([count = *removed](RunHistory *owner) { Q_EMIT owner->emptied(count); });
+            notifyOwner([count = *removed](RunHistory *owner) { Q_EMIT owner->emptied(count); });
     }
 
 private:
-    static constexpr int many = 300, tellMs = 500;
+    static constexpr int many = 300, progressMs = 500;
 
     bool open() {
         if (m_index)
@@ -96,13 +96,13 @@ private:
             return;
         if (!m_listed)
             list(); // what the index knows already shows at once
-        qint64 told = 0;
+        qint64 progressedMs = 0;
         const Result<int> changed = m_index->refresh([&](int done, int all) {
-            if (all > many && timer.elapsed() - told > tellMs) {
-                if (told == 0)
+            if (all > many && timer.elapsed() - progressedMs > progressMs) {
+                if (progressedMs == 0)
                     list(); // the newest are read first
-                told = timer.elapsed();
-                tell([done, all](RunHistory *owner) { Q_EMIT owner->progressed(done, all); });
+                progressedMs = timer.elapsed();
+                notifyOwner([done, all](RunHistory *owner) { Q_EMIT owner->progressed(done, all); });
             }
             return !leaving;
         });
@@ -117,7 +117,7 @@ private:
     void show(std::vector<IndexedRun> runs) {
         m_runs = std::make_shared<const std::vector<IndexedRun>>(std::move(runs));
         m_listed = true;
-        tell([runs = m_runs](RunHistory *owner) { Q_EMIT owner->listed(runs); });
+        notifyOwner([runs = m_runs](RunHistory *owner) { Q_EMIT owner->listed(runs); });
     }
 
     void reread(const std::vector<std::string> &runs) {
@@ -146,10 +146,10 @@ private:
 
     void complain(const Error &error) {
         const QString sentence = QString::fromStdString(error.message());
-        tell([sentence](RunHistory *owner) { Q_EMIT owner->failed(sentence); });
+        notifyOwner([sentence](RunHistory *owner) { Q_EMIT owner->failed(sentence); });
     }
 
-    template <class Call> void tell(Call call) {
+    template <class Call> void notifyOwner(Call call) {
         QMetaObject::invokeMethod(
             m_owner, [owner = m_owner, call] { call(owner); }, Qt::QueuedConnection);
     }

@@ -99,7 +99,7 @@ private:
     void takeBody(const Frame &, const CommFrame &) {}
     void takeBody(const Frame &, const HeartbeatFrame &) {}
     void takeBody(const Frame &, const UnknownFrame &) {}
-    void tell(Changes what);
+    void note(Changes what);
     void setRanks(int count);
     void joinRanks();
 
@@ -115,7 +115,7 @@ private:
     RunMessages m_messages;
     NodeLinks m_links;
     LogHealth m_log;
-    Changes m_told;
+    Changes m_pending;
     QTimer m_timer;
 };
 Q_DECLARE_OPERATORS_FOR_FLAGS(RunStore::Changes)

@@ -19,7 +19,7 @@ public:
 private:
     std::optional<std::int64_t> m_from; ///< since when it trains; absent while it pauses
     bool m_begun = false;
-    double m_beforeS = 0, m_toldS = 0; ///< up to the last pause; up to the last window
+    double m_beforeS = 0, m_lastS = 0; ///< up to the last pause; up to the last window
 };
 
 } // namespace lockstep::core

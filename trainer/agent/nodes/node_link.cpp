@@ -130,7 +130,7 @@ void NodeLink::takeLine(std::string_view line) {
     } else if (message->what == What::TraceKept) {
         m_traces.kept(*message);
     } else {
-        m_handlers.onTold(*message);
+        m_handlers.onOrder(*message);
     }
 }
 

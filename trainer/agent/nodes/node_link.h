@@ -22,9 +22,9 @@ public:
     static constexpr std::chrono::seconds silence{6};
 
     struct Handlers {
-        std::function<void()> onJoined;                         ///< once
-        std::function<void(const Error &why)> onRefused;        ///< before the first join only
-        std::function<void(const NodeMessage &message)> onTold; ///< go, abort, stop, trace, end
+        std::function<void()> onJoined;                          ///< once
+        std::function<void(const Error &why)> onRefused;         ///< before the first join only
+        std::function<void(const NodeMessage &message)> onOrder; ///< go, abort, stop, trace, end
         std::function<void(const std::string &why)> onLost;
         std::function<void()> onBack;
     };

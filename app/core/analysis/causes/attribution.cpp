@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t mostFactors = 6; ///< 64 controls, 720 orders
 constexpr std::size_t mostMissing = 6; ///< more would be a list nobody starts
-constexpr double worthTelling = 0.05;  ///< share of a training time in no phase that is said
+constexpr double worthNoting = 0.05;   ///< share of a training time in no phase that is said
 
 using TimePart = std::optional<double> TimeParts::*;
 
@@ -42,7 +42,7 @@ void noteUnreported(const RepeatGroup &group, const TimeParts &own, const TimePa
             group.name +
             " does not tell waiting for slower ranks from communication: imbalance is inside communication.");
     const double share = own.restS / own.trainingS;
-    if (share > worthTelling)
+    if (share > worthNoting)
         notes.push_back(percent(share, 0).toStdString() + " of the training time of " + group.name +
                         " is in no phase that it reports.");
 }
@@ -175,7 +175,7 @@ private:
 };
 
 /// One change by itself first, then all but one, then what lies between.
-std::vector<std::uint32_t> mostTellingFirst(std::size_t factors) {
+std::vector<std::uint32_t> mostInformativeFirst(std::size_t factors) {
     std::vector<std::uint32_t> masks;
     for (std::uint32_t mask = 1; mask + 1 < std::uint32_t(1) << factors; ++mask)
         masks.push_back(mask);
@@ -199,7 +199,7 @@ void addFactors(const RepeatGroup &reference, const RepeatGroup &run, const std:
     Lattice lattice(reference, run, others, factors);
     lattice.setEnds(out.referenceS, out.runS);
     out.factors = lattice.effects(factors);
-    for (const std::uint32_t mask : mostTellingFirst(factors.size()))
+    for (const std::uint32_t mask : mostInformativeFirst(factors.size()))
         if (!lattice.has(mask) && out.missing.size() < mostMissing)
             if (auto control = controlBetween(reference, run, factors, mask))
                 out.missing.push_back(std::move(*control));

@@ -248,12 +248,12 @@ void compareSamples(const Pair &pair, const Unlikes &settings, Unlikes &out) {
 double settling(const RepeatGroup &group) {
     std::vector<double> moves;
     for (const RunOutcome &run : group.runs) {
-        std::vector<double> told;
+        std::vector<double> accuracies;
         for (const MergedEpoch &epoch : run.epochs)
             if (epoch.eval)
-                told.push_back(epoch.eval->accuracy);
-        if (told.size() >= 2)
-            moves.push_back(std::fabs(told.back() - told[told.size() - 2]));
+                accuracies.push_back(epoch.eval->accuracy);
+        if (accuracies.size() >= 2)
+            moves.push_back(std::fabs(accuracies.back() - accuracies[accuracies.size() - 2]));
     }
     return median(moves).value_or(0);
 }

@@ -84,8 +84,8 @@ std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_vi
                                            : config.lrRule + ", " + numberText(effectiveRate(config));
         if (key == "threads") {
             const std::string asked = effectiveValue(*findField(key), config);
-            const auto told = run.conditions.threads;
-            return told ? std::to_string(*told) : !asked.empty() ? asked : "one per core of the device";
+            const auto threads = run.conditions.threads;
+            return threads ? std::to_string(*threads) : !asked.empty() ? asked : "one per core of the device";
         }
         if (key == "scheduling" && !run.conditions.scheduling.empty())
             return run.conditions.scheduling;

@@ -46,7 +46,7 @@ std::string spaced(std::string_view key) {
     return out;
 }
 
-std::string toldValue(const RunConfig &config, std::string_view key) {
+std::string valueOrUnset(const RunConfig &config, std::string_view key) {
     const std::string value = valueOf(config, key);
     return value.empty() ? "unset" : value;
 }
@@ -85,8 +85,8 @@ SettingFactor factorOf(const char *key, std::vector<std::string> keys, const Run
     if (out.ofRun == out.ofReference) // e.g. DDP ×2 on other devices, or over another backend
         for (const std::string &one : out.keys)
             if (valueOf(reference, one) != valueOf(run, one)) {
-                out.ofRun += ", " + spaced(one) + " " + toldValue(run, one);
-                out.ofReference += ", " + spaced(one) + " " + toldValue(reference, one);
+                out.ofRun += ", " + spaced(one) + " " + valueOrUnset(run, one);
+                out.ofReference += ", " + spaced(one) + " " + valueOrUnset(reference, one);
             }
     out.label = labelOf(reference, run, out);
     return out;

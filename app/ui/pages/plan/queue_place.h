@@ -27,7 +27,7 @@ public:
     [[nodiscard]] QPushButton *thereButton() const { return m_there; }
 
 private:
-    void tell();
+    void showNote();
     void sayWhere(const QString &node);
     QPushButton *m_here, *m_there;
     QLabel *m_note;

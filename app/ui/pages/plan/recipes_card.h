@@ -30,7 +30,7 @@ private:
     void duplicate();
     void share();
     void removeChosen();
-    void tellAbout();
+    void showAbout();
     void restyle();
 
     Theme &m_theme;
