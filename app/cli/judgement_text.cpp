@@ -151,7 +151,7 @@ std::string fairnessText(const core::Judgement &judgement, bool all) {
     return out.empty() ? out : "Unintended differences\n" + out;
 }
 
-/// A bar scaled to the larger time; saved time extends to the left. `pale`: it can't be told from nothing.
+/// A bar scaled to the larger time; saved time extends to the left. `pale`: within chance.
 std::string barText(double from, double seconds, double longest, bool pale = false) {
     constexpr int width = 40;
     const auto column = [&](double at) {

@@ -41,7 +41,7 @@ struct ExportedCurve {
     std::vector<std::pair<std::string, std::vector<LossPoint>>> metrics = {}; ///< by name
 };
 [[nodiscard]] ExportedCurve exportedCurve(const RunStore &store);
-/// What an export tells.
+/// What an export contains.
 struct Report {
     ResultTable table;                       ///< judged (judgement.h): every format then says what is unfair
     Judgement judgement;                     ///< empty: nothing was judged

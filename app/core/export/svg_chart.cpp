@@ -44,7 +44,7 @@ public:
                  "\" fill=\"" + fill + "\"" + (bold ? " font-weight=\"600\"" : "") + ">" +
                  (whole.empty() ? "" : "<title>" + htmlText(whole) + "</title>") + htmlText(said) + "</text>\n";
     }
-    /// Shortened to its room; the whole is told where the pointer rests.
+    /// Shortened to its room; the tooltip has it whole.
     void name(double x, double y, const std::string &whole, const char *fill, bool bold, qsizetype most = 26) {
         const std::string said = shortened(whole, most);
         word(x, y, said, "start", fill, bold, said == whole ? std::string() : whole);

@@ -49,7 +49,7 @@ private:
     std::optional<FileLock> m_lock;
     std::map<int, std::unique_ptr<QFile>> m_logs; ///< by node, opened when its first line comes; null: can't be written
     std::unique_ptr<QProcess> m_fetch;
-    std::function<void(const Status &)> m_next; ///< to be told after m_fetch
+    std::function<void(const Status &)> m_next; ///< called after m_fetch
 };
 
 /// The prefix a copy was made through; nothing for a run of this machine.

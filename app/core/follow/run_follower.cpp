@@ -306,7 +306,7 @@ void RunFollower::lost(const QString &why) {
 }
 
 void RunFollower::finishWith(const RunResult &result) {
-    if (const std::vector<LogGap> missing = m_lines.missing(result); !missing.empty()) { // told, not passed over
+    if (const std::vector<LogGap> missing = m_lines.missing(result); !missing.empty()) { // report them
         std::vector<LogGap> gaps = m_lines.gaps();
         m_reportedGaps = gaps.size();
         m_reportedDamaged = m_lines.damagedLines();

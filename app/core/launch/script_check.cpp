@@ -105,7 +105,7 @@ tl::expected<std::vector<std::string>, std::vector<Error>> checkScripts(const Co
 ScriptCheck::ScriptCheck(QObject *parent) : QObject(parent) {}
 
 ScriptCheck::~ScriptCheck() {
-    endWithoutWaiting(std::move(m_agent)); // its end would tell a check that is gone
+    endWithoutWaiting(std::move(m_agent)); // its end would notify a check that is gone
 }
 
 void ScriptCheck::ask(const Experiment &experiment) {

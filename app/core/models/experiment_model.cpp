@@ -28,7 +28,7 @@ QString nameOf(const PlannedRun &run) {
                            : qs(run.name);
 }
 
-/// Of the runs that go on, as far as each tells it.
+/// Of the runs that go on, as far as each reports it.
 void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip &strip) {
     QStringList epochs, states;
     double sum = 0;

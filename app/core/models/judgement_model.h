@@ -17,8 +17,8 @@ public:
     void setJudgement(Judgement judgement);
     [[nodiscard]] const Judgement &judgement() const { return m_judgement; }
 
-    /// The pair whose causes the sentence tells first (verdict.h): the largest gain, else the largest loss; of those that it
-    /// tells nothing of, the first that was attributed. Absent: none was.
+    /// The pair whose causes the sentence gives first (verdict.h): the largest gain, else the largest loss; if it gives
+    /// none, the first that was attributed. Absent: none was.
     [[nodiscard]] std::optional<std::size_t> explainedPair() const;
 
     [[nodiscard]] Kind kindOf(int row) const { return m_rows[std::size_t(row)].kind; }

@@ -183,7 +183,7 @@ void ExperimentRunner::relaunch(int entry) {
 
 void ExperimentRunner::launchFailed(int entry, const Error &error, int exitCode) {
     if (exitCode == AgentLauncher::linkFailed && ++underWay(entry).attempts <= mostAttempts) {
-        // The link broke: the agent there may have come up or not. Following it tells.
+        // The link broke: the agent there may have started or not. Following it shows which.
         QTimer::singleShot(1000, this, [this, entry] { follow(entry); });
         return;
     }

@@ -90,7 +90,7 @@ private:
     std::map<int, UnderWay> m_underWay; ///< by entry
     QTimer m_poll;
     bool m_finished = false;
-    std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, to be told when no run goes on
+    std::optional<std::pair<int, QString>> m_refused; ///< exit code and why, reported when no run goes on
     std::optional<QString> m_stoppedBy;               ///< the queue is being stopped
     int m_exitCode = 0;
     QString m_sentence;

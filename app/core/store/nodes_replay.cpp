@@ -68,7 +68,7 @@ bool NodesReplay::slice(const std::function<void(std::string_view, int)> &onLine
     return more;
 }
 
-/// The source whose next line was written first. A node of which node 0 has not told yet how its clock goes waits for node 0.
+/// The source whose next line was written first. A node whose clock offset node 0 has not reported yet waits for node 0.
 NodesReplay::Source *NodesReplay::earliest() {
     Source *first = nullptr;
     double least = std::numeric_limits<double>::infinity();

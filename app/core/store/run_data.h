@@ -31,7 +31,7 @@ using DeviceUse = DeviceEpochUse;
 struct RankEpoch {
     int rank = 0;
     EpochFrame frame;
-    std::int64_t wallUs = 0; ///< when it was told
+    std::int64_t wallUs = 0; ///< when it was reported
 };
 
 /// One epoch over all ranks.
@@ -49,8 +49,8 @@ struct MergedEpoch {
     std::optional<std::int64_t> readyBatches; ///< the fewest that any rank's loading workers had ready as it began
     std::optional<EvalFrame> eval;
     MetricValues metrics;                ///< over all ranks; filled in by outcomeOf() alone
-    double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch tells no loss: scripts
-    std::int64_t evalWallUs = 0;         ///< when it was told
+    double lossSum = 0, lossSamples = 0; ///< over the windows of ranks whose epoch has no loss: scripts
+    std::int64_t evalWallUs = 0;         ///< when it was reported
 };
 
 /// A device's sample in its lane.
@@ -154,7 +154,7 @@ struct RunOutcome {
     std::optional<double> totalTrainingTimeS, runTimeS, testAccuracy, finalLoss;
     std::vector<double> perClassAccuracy;
     std::map<std::string, double, std::less<>> phasesS; ///< the slowest rank's
-    /// Each rank's own, over the whole run; as far as frames told.
+    /// Each rank's own, over the whole run, as far as frames reported it.
     std::map<int, std::map<std::string, double, std::less<>>> rankPhasesS;
     MetricValues metrics;          ///< over all ranks and steps (ipc/metrics.h)
     std::optional<double> launchS; ///< from launch until a rank began to train

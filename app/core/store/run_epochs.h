@@ -14,9 +14,9 @@ public:
     void take(int rank, const StepsFrame &body);
     /// Training time of a rank's windows of `epoch` so far.
     void running(int epoch, double seconds);
-    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: an epoch that was told before, or can't be.
+    /// A rank's epoch is done; `ranks`: how many ranks the run has. False: the epoch was reported before, or is impossible.
     bool take(int rank, const Frame &frame, const EpochFrame &body, int ranks);
-    /// False: an epoch that can't be.
+    /// False: the epoch is impossible.
     bool take(const Frame &frame, const EvalFrame &body);
 
     /// By epoch, without gaps from 1 as far as heard.

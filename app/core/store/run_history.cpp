@@ -13,7 +13,7 @@
 
 namespace lockstep::core {
 
-/// What runs on the thread. Tells its owner by queued calls.
+/// What runs on the thread. Notifies its owner by queued calls.
 class RunHistory::Worker : public QObject {
 public:
     explicit Worker(RunHistory *owner) : m_owner(owner) {}

@@ -32,7 +32,7 @@ QVariant boundText(const std::string &value) {
     return QString::fromStdString(value);
 }
 
-/// What must be the same for a row to stand. config, result and notes come by rename, which the folder's own time tells;
+/// What must be the same for a row to stand. config, result and notes come by rename, which changes the folder's own time;
 /// notes.json also by its own, since people edit it by hand. A live run is read at every refresh anyway.
 QString stampOf(const RunFolder &folder) {
     QString out;

@@ -47,14 +47,14 @@ struct IndexedRun {
     [[nodiscard]] std::vector<std::string> metricNames() const;
 };
 
-/// What tells one machine's times from another's; as run records name it.
+/// Identifies the machine that times were measured on; as in run records.
 struct MachineName {
     std::string host, cpuModel;
 };
 /// This one's. Reads /proc/cpuinfo.
 [[nodiscard]] MachineName thisMachine();
 
-/// Told while an index reads: how many folders of how many. False stops it; what was read is kept.
+/// Called while an index reads: how many folders of how many. False stops it; what was read is kept.
 using IndexProgress = std::function<bool(int done, int all)>;
 
 /// SQLite as an index of runsFolder(): only what can be read from the runs themselves. Delete it and it is rebuilt.

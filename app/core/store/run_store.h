@@ -73,7 +73,7 @@ public:
     [[nodiscard]] const RunRanks &ranks() const { return m_ranks; }
     [[nodiscard]] const RunEpochs &epochs() const { return m_epochs; }
     [[nodiscard]] const RunLosses &losses() const { return m_losses; }
-    [[nodiscard]] const RunMetrics &metrics() const { return m_metrics; } ///< told by changed(Loss)
+    [[nodiscard]] const RunMetrics &metrics() const { return m_metrics; } ///< announced by changed(Loss)
     [[nodiscard]] const RunPhases &phases() const { return m_phases; }
     [[nodiscard]] const RunDevices &devices() const { return m_devices; }
     [[nodiscard]] const RunMessages &messages() const { return m_messages; }

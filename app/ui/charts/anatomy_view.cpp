@@ -51,7 +51,7 @@ bool holdsItsName(const AnatomyPart &part, double width) {
     return QFontMetricsF(Theme::font(Type::Small)).horizontalAdvance(part.name()) + 10 <= width;
 }
 
-/// The parts that a plot of so many pixels a second can't hold the names of. Waits are not among them: the key tells the line.
+/// The parts that a plot of so many pixels a second can't hold the names of. Waits are not among them: the key explains the line.
 QList<AnatomyPart> slivers(const QList<AnatomyPart> &parts, double pixelsPerS) {
     QList<AnatomyPart> out;
     for (const AnatomyPart &part : parts)

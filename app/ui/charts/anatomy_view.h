@@ -12,7 +12,7 @@ namespace lockstep::ui {
 
 /// Steps of data parallel runs as they happen, all on one scale of time that begins with the step: a row a device, its stages
 /// from left to right. Device 0 of DP does them all, the others work in the parallel ones alone; a rank of DDP does a whole
-/// step. Each device's bar is its own time, and the line behind it its wait; where no frame tells its own time, the stretch
+/// step. Each device's bar is its own time, and the line behind it its wait; where no frame reports its own time, the stretch
 /// is outlined with a question mark. Every part is named: within it, or above its row with a line down to it.
 class AnatomyView : public PaintedChart {
     Q_OBJECT

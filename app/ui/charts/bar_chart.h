@@ -42,7 +42,7 @@ public:
     [[nodiscard]] const QList<BarData> &bars() const { return m_bars; }
     /// Points at the run whose bar is under the pointer, and pales the others while one is pointed at.
     void follow(RunHighlight &highlight);
-    /// What the pointer is told over a row: the whole name, its value, its interval, and what else there is to say.
+    /// A row's tooltip: the whole name, its value, its interval, and further remarks.
     [[nodiscard]] QString hintOf(qsizetype row) const;
 
     [[nodiscard]] QString chartName() const override { return m_name; }

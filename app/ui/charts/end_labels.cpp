@@ -39,7 +39,7 @@ void paintRow(QPainter *painter, const EndLabel &label, const Columns &columns, 
     painter->setPen(palette.textSecondary);
     painter->setFont(Theme::font(Type::Small));
     const double left = row.left() + swatch + gap;
-    if (columns.name > 0) // else its colour tells whose figure it is
+    if (columns.name > 0) // else its colour shows which line the figure belongs to
         paintName(painter, QRectF(left, row.top(), columns.name, row.height()), label.name);
     painter->setPen(palette.text);
     painter->setFont(Theme::figures(Type::Small, QFont::DemiBold));

@@ -15,10 +15,10 @@ class LinePainter;
 class RunHighlight;
 class Theme;
 
-/// Lines over one x axis: Qt Charts' axes with our own look and our own curves on them, since a QLineSeries strokes its
+/// Lines over one x axis: Qt Charts' axes in our own style with our own curves on them, since a QLineSeries strokes its
 /// whole path anew for hit tests at every replace (docs/benchmarks/charts.md). No legend but names and values at the
 /// lines' ends, thin grid, few round ticks, a crosshair that reads every line. Points are decimated to the lowest and
-/// highest of each pixel column; how many of how many are shown is told. The wheel, a band and keys zoom, Shift and the
+/// highest of each pixel column; it says how many of how many are shown. The wheel, a band and keys zoom, Shift and the
 /// middle button pan, a double click shows all again.
 ///
 /// The widget puts its parts together: LineScale decides what is seen, DrawnLines decimates, ChartAxes and LinePainter

@@ -28,7 +28,7 @@ public:
     void stop();
     void skipCurrents(); ///< stops what runs now, and the queue goes on
     void bringBack();    ///< the runs that a stop has dropped
-    /// Has its run record the next steps for Perfetto; where they lie, its console tells.
+    /// Has its run record the next steps for Perfetto; its console says into which file.
     void trace(std::int64_t steps);
     /// Sends a request to its queue. Queueing again without an owner also resumes the queue.
     void ask(core::QueueRequest request);
@@ -38,9 +38,9 @@ public:
     [[nodiscard]] bool asking(Deed deed) const; ///< it is under way for what the strip shows
     /// Whether this window may take control of what it follows; a picture of it must not.
     void setMayControl(bool may) { m_mayControl = may; }
-    /// Who asks, as others read it: "lockstep on box".
+    /// This window's name in requests: "lockstep on box".
     [[nodiscard]] static QString me();
-    /// All in their order, as one request; `other` is told of one that is refused after the first was taken.
+    /// All in their order, as one request; `other` gets the error of one that is refused after the first was taken.
     [[nodiscard]] static core::Asked askAll(core::ExperimentFollower &follower,
                                             std::vector<core::QueueRequest> requests,
                                             const std::function<void(const Error &)> &other);

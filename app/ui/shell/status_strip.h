@@ -20,8 +20,8 @@ class StripState;
 class Theme;
 class Workspace;
 
-/// The strip on top: always tells what runs now, how far it is, how long it takes yet, and stops it. While something is asked of
-/// another machine, or was refused, that is said in place of the details.
+/// The strip on top: shows what runs now, how far it is and how long it still takes, and stops it. While a request to
+/// another machine is under way, or after it was refused, the strip says so in place of the details.
 class StatusStrip : public QFrame {
     Q_OBJECT
 public:

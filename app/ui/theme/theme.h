@@ -60,8 +60,8 @@ private:
     bool m_applying = false;
 };
 
-/// While it lives, palette() is the light one: what is drawn now is for paper. The window keeps its colours, since nobody is told;
-/// so it lives within one turn of the event loop.
+/// While it lives, palette() is the light one: what is drawn now is for paper. The window keeps its colours, since changed() is not
+/// emitted; so it lives within one turn of the event loop.
 class PaperColours {
 public:
     explicit PaperColours(Theme &theme) : m_theme(theme), m_screen(theme.m_palette) {

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] std::vector<MachineRecord> machines() const;
     [[nodiscard]] std::vector<std::string> devices() const;
 
-    /// Tells all nodes to start their ranks, for the first time or again. `number` counts the starts from 0; `restarts`
+    /// Orders all nodes to start their ranks, for the first time or again. `number` counts the starts from 0; `restarts`
     /// are left after this one.
     void go(const std::string &masterAddress, int masterPort, int number, int restarts);
     void settle();                         ///< no further restart: each node reports how its ranks ended

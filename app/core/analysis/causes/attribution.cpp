@@ -22,7 +22,7 @@ constexpr double worthNoting = 0.05;   ///< share of a training time in no phase
 
 using TimePart = std::optional<double> TimeParts::*;
 
-/// Where one does not tell waiting from communicating, both are taken together.
+/// Where one of the two does not report waiting apart from communicating, both are taken together.
 void joinWaiting(TimeParts &parts) {
     if (parts.communicationS && parts.waitS)
         *parts.communicationS += *parts.waitS;
@@ -38,9 +38,8 @@ void noteUnreported(const RepeatGroup &group, const TimeParts &own, const TimePa
         if (!(own.*part) && other.*part)
             notes.push_back(group.name + " reports no " + name + ": that time of both is unattributed.");
     if (!own.waitS && own.communicationS)
-        notes.push_back(
-            group.name +
-            " does not tell waiting for slower ranks from communication: imbalance is inside communication.");
+        notes.push_back(group.name +
+                        " reports no waiting for slower ranks by itself: imbalance is inside communication.");
     const double share = own.restS / own.trainingS;
     if (share > worthNoting)
         notes.push_back(percent(share, 0).toStdString() + " of the training time of " + group.name +

@@ -38,7 +38,7 @@ struct AttributionBar {
     [[nodiscard]] std::optional<double> reach() const {
         return low && high ? std::optional((*high - *low) / 2) : std::nullopt;
     }
-    /// Whether these repeats can't tell it from nothing.
+    /// Whether it is within the chance of these repeats.
     [[nodiscard]] bool isDoubtful() const { return low && high && *low <= 0 && *high >= 0; }
     bool operator==(const AttributionBar &) const = default;
 };
@@ -57,7 +57,7 @@ struct Attribution {
     double referenceS = 0, runS = 0;   ///< launch to exit, geometric means over repeats
     std::vector<AttributionBar> bars;  ///< every cause once, in the enum's order; they add up to runS - referenceS
     std::vector<FactorEffect> factors; ///< empty: one setting differs, or controls are missing
-    std::vector<SuggestedRun> missing; ///< controls that would tell the factors apart, most telling first
+    std::vector<SuggestedRun> missing; ///< controls that would tell the factors apart, most informative first
     std::vector<std::string> notes;    ///< a sentence each: what a run does not report, and where it went
     /// A bar's seconds; of what a training time is made of when start-up is left out: trainingChangeS().
     [[nodiscard]] double secondsOf(Cause cause) const;

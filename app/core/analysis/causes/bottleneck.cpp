@@ -12,7 +12,7 @@
 namespace lockstep::core {
 namespace {
 
-// bottleneck.h tells them.
+// bottleneck.h explains them.
 constexpr double stragglerFrom = 0.10, inputFrom = 0.20, communicationFrom = 0.20, outsideFrom = 0.20,
                  computeFrom = 0.50, busyGpuFrom = 0.60; // and launchFrom
 constexpr double closeTo = 0.75; ///< of its threshold: what is so near is named beside the bound
@@ -157,9 +157,9 @@ Bottleneck bottleneckOf(const RepeatGroup &group, const std::vector<RepeatGroup>
     out.run = group.name;
     const auto parts = partsOf(group);
     if (!parts || !parts->loadS || !parts->computeS) {
-        out.evidence = !parts          ? "Unknown: it told no phases of its steps."
-                       : !parts->loadS ? "Unknown: it told no phase for loading."
-                                       : "Unknown: it told no phase for computing.";
+        out.evidence = !parts          ? "Unknown: it reported no phases of its steps."
+                       : !parts->loadS ? "Unknown: it reported no phase for loading."
+                                       : "Unknown: it reported no phase for computing.";
         return out;
     }
     const double training = parts->trainingS;

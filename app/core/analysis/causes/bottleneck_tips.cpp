@@ -15,7 +15,7 @@ namespace lockstep::core {
 namespace {
 
 constexpr std::size_t mostTips = 4;
-constexpr double worthTrying = 1.03;  ///< a gain below it is not told from noise
+constexpr double worthTrying = 1.03;  ///< a smaller gain is within the noise
 constexpr double asSlowWithin = 0.25; ///< of the way from the slowest rank to the fastest
 constexpr double slowFrom = 1.05;     ///< own time of a slow rank ÷ the others'
 constexpr double unhidden =

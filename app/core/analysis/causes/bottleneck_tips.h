@@ -23,7 +23,7 @@ struct SlowRank {
 /// In the repeat in the middle; absent when no rank's own time is 5 % above the others'.
 [[nodiscard]] std::optional<SlowRank> slowRankOf(const RepeatGroup &group);
 
-/// Of a run's time, how much passes until a rank trains: median over repeats; absent where it is not told.
+/// The share of a run's time before a rank trains: median over repeats; absent where it was not reported.
 [[nodiscard]] std::optional<double> launchShare(const RepeatGroup &group);
 inline constexpr double launchFrom = 0.50; ///< the share from which it bounds a run
 

@@ -23,10 +23,10 @@ struct VerdictText {
                                           const std::vector<PairJudgement> &pairs);
 
 /// "The published cause, data loading, holds here for … (loading is 55 % of the step); it does not for … (6 %)."; empty where
-/// none was published, or nothing was measured that could tell.
+/// none was published, or nothing was measured that could confirm it.
 [[nodiscard]] std::string publishedCause(const ResultTable &table, const std::vector<RepeatGroup> &groups);
 
-/// The pairs whose cause the sentence tells: the largest gain and the largest loss, of those that are told apart. Null: none.
+/// The pairs whose cause the sentence gives: the largest gain and the largest loss beyond chance. Null: none.
 struct ExplainedPairs {
     const PairJudgement *gain = nullptr, *loss = nullptr;
 };

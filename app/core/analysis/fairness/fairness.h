@@ -2,7 +2,7 @@
 #pragma once
 // Whether two groups differ in what was meant only. Pure; what a run did not record is not found.
 //
-// Settings are told from the configs (of a script: from what it said of itself), in effect rather than as written: the
+// Settings come from the configs (of a script: from what it reported about itself), in effect rather than as written: the
 // global batch, the learning rate after its rule, threads after their default. What was measured is compared as the mean
 // over a group's repeats, and named only where the two groups are further apart than honest repeats are:
 //   load, stolen, watching   cores' worth beyond the cores that were free of ranks; named from 0.05 apart (an idle desktop

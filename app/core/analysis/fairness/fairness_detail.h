@@ -36,7 +36,7 @@ struct Unlike {
     Settled settled = Settled::ByNeither;
 };
 
-/// What the settings tell; then what was measured. `settings`: so that one cause is not named twice.
+/// Findings from the settings; then from measurements. `settings`: so that one cause is not named twice.
 [[nodiscard]] std::vector<Unlike> settingDifferences(const Pair &pair);
 [[nodiscard]] std::vector<Unlike> conditionDifferences(const Pair &pair, const std::vector<Unlike> &settings);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What two configs (or what two scripts said of themselves) tell: one rule a key.
+// Findings from two configs (or from what two scripts reported about themselves): one rule a key.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -73,7 +73,7 @@ std::string numberText(double value) {
     return QString::number(value, 'g', 6).toStdString();
 }
 
-/// A key's value in effect, as it is compared and shown; empty: not told.
+/// A key's value in effect, as it is compared and shown; empty: unknown.
 std::string valueOf(const RunOutcome &run, const RunFacts &facts, std::string_view key) {
     if (key == "batch_per_device") // the batch size says it
         return {};

@@ -173,7 +173,7 @@ std::optional<SuggestedRun> controlBetween(const RepeatGroup &reference, const R
     if (!validate(out.config).empty())
         return std::nullopt;
     if (scriptBetween(reference, run, factors, mask)) {
-        // How a script is told its method stands in the words of its command: take it from the group whose method it is.
+        // A script gets its method by its command's words: take them from the group that has this method.
         const RepeatGroup &model = bitOf(factors, mask, "method") ? run : reference;
         if (!isScript(model) || model.command.empty())
             return std::nullopt;

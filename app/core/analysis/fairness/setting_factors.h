@@ -43,7 +43,7 @@ struct SettingFactor {
 [[nodiscard]] bool takesChange(const RepeatGroup &group, const std::vector<std::string> &changedKeys,
                                const RunConfig &config);
 /// The group's setting with one change, as its program takes it; absent when that can't be started, or is no change. Its name
-/// tells the change and, where a reference is given, in what else it differs from that.
+/// says what changes and, where a reference is given, in what else it differs from that.
 [[nodiscard]] std::optional<SuggestedRun> withChange(const RepeatGroup &group,
                                                      const std::vector<std::string> &changedKeys,
                                                      const RunConfig &config, const RepeatGroup *reference = nullptr);

@@ -152,7 +152,7 @@ void NodesPage::restyle() {
     m_doctor->setEnabled(!m_cards->nodes().empty() && !m_examination->stopping());
 }
 
-/// What the doctor measured; before it did, the nodes as they tell of themselves.
+/// What the doctor measured; before that, what the nodes report about themselves.
 void NodesPage::showTopology() {
     m_topology->show(m_examination->snapshot().value_or(m_cards->snapshot()));
 }

@@ -154,7 +154,7 @@ core::Recipe PlanDraft::effective() const {
         for (const auto &[key, value] : m_changes) {
             const FieldSpec *field = findField(key);
             if (!field || !field->set(run.config, valueFor(*field, value, run.config)))
-                continue; // a mistake, told by plan()
+                continue; // a mistake, which plan() reports
             if (key == "devices")
                 run.devices.kind = core::DeviceRequest::Kind::List;
             if (key == "device")

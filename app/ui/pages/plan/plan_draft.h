@@ -32,7 +32,7 @@ public:
     /// A field's value in all runs; absent where the runs differ (devices, method …).
     [[nodiscard]] std::optional<std::string> value(const FieldSpec &field) const;
     /// Sets it in every run. For devices a baseline takes the first of the list. A value that can't be parsed is kept
-    /// as it is and told by mistakes().
+    /// as it is, and mistakes() reports it.
     void set(const FieldSpec &field, const std::string &value);
     [[nodiscard]] bool isChanged(const FieldSpec &field) const { return m_changes.contains(std::string(field.key)); }
     [[nodiscard]] bool isChanged() const { return !m_changes.empty() || !m_without.empty(); }

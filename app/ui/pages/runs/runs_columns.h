@@ -45,7 +45,7 @@ private:
     [[nodiscard]] int columnOf(const QString &key) const;
     QTableView *m_table;
     QMenu *m_menu;
-    QStringList m_awaited;                     ///< chosen earlier, of metrics that no run has told yet
+    QStringList m_awaited;                     ///< chosen earlier, of metrics that no run has reported yet
     bool m_sized = false, m_nameSized = false; ///< by a person: any column, that of the names
     bool m_fitting = false;
 };

@@ -21,7 +21,7 @@ public:
     void redo();
 
 private:
-    /// Something that can be taken back, or made again; what it becomes is told by RunHistory.
+    /// Something that can be undone, or redone; RunHistory reports the outcome.
     struct Step {
         QString done; ///< said when it is done; empty: RunHistory says so itself
         std::function<void()> act;
@@ -35,7 +35,7 @@ private:
     core::RunHistory &m_history;
     RunsNotice &m_notice;
     std::vector<Step> m_undo, m_redo;
-    int m_redoing = 0;          ///< what is being made again and not told yet: it leaves the rest of m_redo as it is
+    int m_redoing = 0;          ///< steps being redone and not reported yet: they leave the rest of m_redo as it is
     std::deque<bool> m_reverts; ///< notes on their way back: whether to take back, else to make again
 };
 

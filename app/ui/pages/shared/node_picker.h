@@ -32,7 +32,7 @@ public:
     };
 
     NodePicker(const Theme &theme, SshAsker &asker, QWidget *parent = nullptr);
-    /// Shows where the run goes; emits nothing. `run`: whose ranks are told, the one with the most; absent: none can run.
+    /// Shows where the run goes; emits nothing. `run`: the one whose ranks are shown, which has the most; null: none can run.
     void show(const std::vector<NodePlace> &places, const RunConfig *run);
     void setCoresPerDevice(int cores);
     /// Reads the book anew; places follow it (a `chosen` may come).

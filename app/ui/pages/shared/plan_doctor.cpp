@@ -24,7 +24,7 @@ QString counted(std::ptrdiff_t count, const QString &one, const QString &more) {
     return QString::number(count) + u' ' + (count == 1 ? one : more);
 }
 
-/// Names matter to torchrun by hand; our own agents are told addresses.
+/// Names matter to torchrun by hand; our own agents get addresses.
 bool concernsRun(const core::Finding &finding) {
     return finding.severity != Severity::Note && finding.code != "name_resolution";
 }

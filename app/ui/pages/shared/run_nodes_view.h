@@ -14,7 +14,7 @@ namespace lockstep::ui {
 class Theme;
 class TopologyView;
 
-/// The nodes of a run: what stands where, who sends how much to whom, and the agents' links told apart from the run's
+/// The nodes of a run: what stands where, who sends how much to whom, and the agents' links apart from the run's
 /// own state.
 class RunNodesView : public QWidget {
     Q_OBJECT

@@ -18,7 +18,7 @@ class SshAsker : public QObject {
 public:
     explicit SshAsker(QWidget *window);
     ~SshAsker() override;
-    /// Without a socket to ask by (`failed` says why) ssh is told not to ask.
+    /// Without a socket (`failed` says why) ssh runs in batch mode and asks nothing.
     [[nodiscard]] core::SshAnswers answers();
 
 Q_SIGNALS:

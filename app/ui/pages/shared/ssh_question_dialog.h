@@ -14,7 +14,7 @@ class SshQuestionDialog : public QDialog {
     Q_OBJECT
 public:
     explicit SshQuestionDialog(const core::SshQuestion &question, QWidget *parent = nullptr);
-    /// What to tell ssh when it was accepted.
+    /// The answer for ssh when the dialog was accepted.
     [[nodiscard]] QString answer() const;
     [[nodiscard]] QLineEdit *field() const { return m_field; } ///< null for a host's key
     [[nodiscard]] QPushButton *acceptButton() const { return m_accept; }

@@ -11,8 +11,8 @@ class QVBoxLayout;
 namespace lockstep::ui {
 class Theme;
 
-/// The rows of one kind of a verdict's advice: what is unfair, or what bounds each run, each with the runs that would tell
-/// more, one press away.
+/// The rows of one kind of a verdict's advice: what is unfair, or what bounds each run, each with buttons for the runs that would
+/// show more.
 class VerdictAdvice : public QWidget {
     Q_OBJECT
 public:

@@ -23,7 +23,7 @@ void describeSuggestion(QPushButton &button, const QString &text, const core::Su
 /// Whether such buttons can be pressed, and the word that they say of why not.
 void letStart(const QList<QPushButton *> &buttons, bool startable, const QString &why);
 
-/// Control runs that would tell a waterfall's settings apart, each one press away; the most telling ones where there are many.
+/// Buttons for control runs that would tell a waterfall's settings apart; the most informative ones where there are many.
 class VerdictControls : public QWidget {
     Q_OBJECT
 public:

@@ -14,7 +14,7 @@ class QPushButton;
 namespace lockstep::ui {
 
 /// The verdict's lines: whether a run is worth it as a coloured word, by how much, the one reason, and the button that would
-/// settle what can't be told. A failed repeat is told in red, its console one press away.
+/// settle what can't be told. A failed repeat is named in red, with a button for its console.
 class WorthLines : public QWidget {
     Q_OBJECT
 public:

@@ -110,9 +110,9 @@ private Q_SLOTS:
         QVERIFY(found.bound == Bound::Unknown);
         QVERIFY(!found.share);
         QVERIFY(found.tips.empty());
-        QCOMPARE(found.evidence, std::string("Unknown: it told no phases of its steps."));
+        QCOMPARE(found.evidence, std::string("Unknown: it reported no phases of its steps."));
         const RepeatGroup half = groupOf("script", {}, {Phases{{"forward", 9}}});
-        QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it told no phase for loading."));
+        QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it reported no phase for loading."));
     }
 
     void anInputBoundRunIsToldOfTheLoaderAndOfWorkersAndWhatTheyCouldGain() {
