@@ -274,7 +274,7 @@ bool LabRank::limitReached(int sweepsMade, std::int64_t begunNs) {
 }
 
 /// Whether the requested sweeps were made and their medians are certain enough. Rank 0's figures decide for all ranks.
-/// With too few sweeps to tell, the answer is yes.
+/// Yes also with too few sweeps for an interval.
 bool LabRank::enough(int sweepsMade) {
     if (sweepsMade < m_options.sweeps || m_measurements.empty())
         return m_measurements.empty();
