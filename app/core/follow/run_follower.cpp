@@ -70,7 +70,7 @@ void RunFollower::readRecord() {
     }
 }
 
-/// A slice an event-loop turn, so that a window stays alive while a long log is read.
+/// Reads one slice per turn of the event loop, so that a window stays responsive during a long log.
 void RunFollower::replaySlice() {
     readRecord();
     m_replay.open(m_folder);
@@ -99,7 +99,7 @@ bool RunFollower::refuseNewerFormat() {
     return true;
 }
 
-/// All of the file has been read: what do the files say?
+/// The whole log has been read: find the run's state from the files.
 void RunFollower::checkRunFiles() {
     const RunStatus status = readRunStatus(m_folder);
     using Kind = RunStatus::Kind;
@@ -110,7 +110,7 @@ void RunFollower::checkRunFiles() {
         return finishWith(*status.result);
     }
     if (status.kind == Kind::AgentDied) {
-        if (m_rereads++ < 3) // the same for its last lines
+        if (m_rereads++ < 3) // the same for the log's last lines
             return m_retry.start(rereadMs);
         m_store->setLink(LinkState::AgentDied, fromUtf8(status.sentence));
         return end();
@@ -148,7 +148,7 @@ void RunFollower::connectToAgent() {
     m_link.connectToSocket(QString::fromStdString(*path));
 }
 
-/// Our hello comes first, on the socket as through the bridge.
+/// Our hello comes first, on the socket and through the bridge.
 void RunFollower::greet() {
     Hello hello;
     hello.role = "follower";
@@ -158,7 +158,7 @@ void RunFollower::greet() {
         hello.pid = QCoreApplication::applicationPid();
     hello.name = QCoreApplication::applicationName().toStdString();
     hello.ownsQueue = m_ownsQueue;
-    (void)m_link.send(encode(hello)); // a link that is gone says so by itself
+    (void)m_link.send(encode(hello)); // a lost link emits closed()
 }
 
 void RunFollower::takeFromLink(std::string_view line) {
@@ -207,7 +207,7 @@ void RunFollower::fetchRecord() {
     });
 }
 
-/// The stream has ended as a finished run's does: its result, or why there is none.
+/// The stream ended as for a finished run: fetches its result, or the reason why there is none.
 void RunFollower::fetchResult() {
     m_copy->fetchStatus([this](const RemoteCopy::Status &status) {
         if (status.record && !m_haveRecord)
@@ -237,7 +237,7 @@ void RunFollower::takeLine(std::string_view line, int hint) {
     if (!frame->rank && frame->node.value_or(m_node) == m_node)
         if (const auto *state = std::get_if<StateFrame>(&frame->body)) {
             m_finalSeen = m_finalSeen || isFinal(state->state);
-            // By now every node has joined: the record names their machines, too.
+            // By now every node has joined, so the record names all machines.
             if (state->state == RunState::Training && m_store->record() && m_store->record()->config &&
                 nodeCount(*m_store->record()->config) > 1)
                 rereadRecord();
@@ -273,7 +273,7 @@ void RunFollower::disconnected(const QString &said, int code) {
     else
         m_asked.fail(agentsName(),
                      why.isEmpty() ? "the link was lost" : "the link was lost (" + why.toStdString() + ")");
-    if (m_prefix.local()) { // the files know: finished, died, or only the connection is gone
+    if (m_prefix.local()) { // the files show whether it finished, died, or only lost the connection
         m_rereads = 0;
         using Kind = RunStatus::Kind;
         const Kind kind = readRunStatus(m_folder).kind;
@@ -288,7 +288,7 @@ void RunFollower::disconnected(const QString &said, int code) {
     if (m_finalSeen || (m_deadSpeaks && code == 0)) {
         return fetchResult();
     }
-    if (!m_refusal.isEmpty() || code == 2 || code == 127) { // said by the agent there: trying again won't help
+    if (!m_refusal.isEmpty() || code == 2 || code == 127) { // a refusal by the agent: retrying won't help
         m_store->setLink(LinkState::Failed, why);
         return end();
     }

@@ -95,7 +95,7 @@ private:
         if (!open())
             return;
         if (!m_listed)
-            list(); // what the index knows already shows at once
+            list(); // shows at once what the index already has
         qint64 progressedMs = 0;
         const Result<int> changed = m_index->refresh([&](int done, int all) {
             if (all > many && timer.elapsed() - progressedMs > progressMs) {
@@ -127,7 +127,7 @@ private:
             return complain(read.error());
         if (!m_listed || int(runs.size()) > many)
             return list();
-        // A star must not wait for thousands of rows to be read again.
+        // Do not make a star wait until thousands of rows are read again.
         std::vector<IndexedRun> now;
         now.reserve(m_runs->size() + runs.size());
         const std::set<std::string> changed(runs.begin(), runs.end());
@@ -164,7 +164,7 @@ RunHistory::RunHistory(QObject *parent) : QObject(parent), m_thread(new QThread(
     m_thread->setObjectName(QStringLiteral("lockstep-runs"));
     m_worker->moveToThread(m_thread);
     connect(m_thread, &QThread::finished, m_worker,
-            &QObject::deleteLater); // on its thread: its SQL connection is bound
+            &QObject::deleteLater); // on its own thread, to which its SQL connection belongs
     m_thread->start(QThread::LowPriority);
     ask([](Worker *worker) { worker->emptyTrash(trashKept, false); });
 }

@@ -19,8 +19,8 @@ using RunList = std::shared_ptr<const std::vector<IndexedRun>>;
 /// Run → its earlier notes.
 using NotesBefore = std::vector<std::pair<std::string, RunNotes>>;
 
-/// The history for a window: whatever touches many files or waits for the disk happens on one thread of its own
-/// ("lockstep-runs"); answers come as signals on this object's thread. Calls return at once and are done in order.
+/// The history for a window: work on many files and waiting for the disk happen on a thread of its own
+/// ("lockstep-runs"); answers come as signals on this object's thread. Calls return at once and are executed in order.
 class RunHistory : public QObject {
     Q_OBJECT
 public:

@@ -69,7 +69,7 @@ void RunStore::setRanks(int count) {
     m_metrics.setRanks(count);
 }
 
-/// No more windows will come: what waits for other ranks is shown as it is.
+/// No more windows will come: shows points that still wait for other ranks.
 void RunStore::joinRanks() {
     m_losses.join();
     m_metrics.flush();
@@ -102,7 +102,7 @@ void RunStore::takeBody(const Frame &, const HeaderFrame &body) {
 void RunStore::takeBody(const Frame &frame, const StateFrame &body) {
     m_messages.take(frame, body);
     if (!frame.rank && frame.node.value_or(0) > 0)
-        return; // only agent 0 speaks for the run as a whole
+        return; // only agent 0 reports the state of the whole run
     m_lifecycle.take(frame, body);
     if (frame.rank) {
         m_ranks.take(*frame.rank, frame, body);
@@ -178,7 +178,7 @@ void RunStore::takeBody(const Frame &frame, const ExitFrame &body) {
 }
 
 void RunStore::takeBody(const Frame &frame, const LinkFrame &body) {
-    if (frame.rank) // only agent 0 knows of its links: logs of older agents let ranks send this
+    if (frame.rank) // only agent 0 knows its links; older agents accepted this from ranks
         return;
     m_links.take(frame, body);
     note(Link | State);

@@ -19,7 +19,7 @@ void TrainingClock::hear(std::int64_t monoNs, RunState state) {
 
 double TrainingClock::at(std::int64_t monoNs) {
     m_begun = true;
-    if (m_from && monoNs < *m_from) { // a clock that began anew: the machine did
+    if (m_from && monoNs < *m_from) { // the clock started anew, so the machine was restarted
         m_from.reset();
         m_beforeS = m_lastS;
     }
