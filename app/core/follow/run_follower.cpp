@@ -187,7 +187,7 @@ void RunFollower::takeAnswer(std::string_view line) {
             takeLine(line); // a bridge without its own hello
         return;
     }
-    m_deadSpeaks = !hello->live;
+    m_onlyLog = !hello->live;
     m_backoffMs = firstBackoffMs;
     m_wasLive = true;
     m_store->setLink(LinkState::Live);
@@ -285,7 +285,7 @@ void RunFollower::disconnected(const QString &said, int code) {
             return lost(why);
         return m_retry.start(rereadMs);
     }
-    if (m_finalSeen || (m_deadSpeaks && code == 0)) {
+    if (m_finalSeen || (m_onlyLog && code == 0)) {
         return fetchResult();
     }
     if (!m_refusal.isEmpty() || code == 2 || code == 127) { // a refusal by the agent: retrying won't help

@@ -93,8 +93,8 @@ private:
     std::optional<int> m_newerFormat; ///< of a log that this version can't read
     bool m_haveRecord = false, m_greeted = false, m_wasLive = false, m_ended = false;
     bool m_ownsQueue = false;
-    bool m_finalSeen = false;  ///< the agent has sent the run's final state
-    bool m_deadSpeaks = false; ///< no agent answers there, only the stored log
+    bool m_finalSeen = false; ///< the agent has sent the run's final state
+    bool m_onlyLog = false;   ///< no agent answers there, only the stored log
     QString m_refusal;
     std::uint64_t m_reportedDamaged = 0;
     std::size_t m_reportedGaps = 0;

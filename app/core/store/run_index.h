@@ -28,7 +28,7 @@ struct IndexedRun {
     std::optional<double> ranksWaitedS;            ///< for a core, summed over the ranks' threads
     std::optional<double> freeCores;               ///< cores no rank was bound to
     std::optional<double> otherLoad;               ///< cores' worth of processor time that went to other programs
-    std::optional<double> stolenShare;             ///< of a core: what the hypervisor gave to others
+    std::optional<double> stolenShare;             ///< of a core: processor time that the hypervisor gave to others
     std::optional<double> throttledShare;          ///< of the run's time in which the slowest clock was held down
     std::string throttle; ///< why the clock was held down, each reason once: "CPU quota, processor too hot"
     std::string settings; ///< "\nkey=value" of every field that differs from its default; empty: no config
