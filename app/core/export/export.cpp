@@ -46,7 +46,7 @@ Json jsonOf(const ResultValue &value) {
     return text ? Json(*text) : Json(nullptr);
 }
 
-/// Nothing in it is markup, and a cell does not end its table.
+/// Escapes markup and the "|" that would end a cell.
 std::string markdownText(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -325,7 +325,7 @@ Result<void> checkWritableFolder(const std::string &path) {
         return refuse(error.message());
     if (!std::filesystem::is_directory(path))
         return refuse("it is not a folder");
-    // access() says yes to root on a read-only mount's files, so try.
+    // access() succeeds for root even on a read-only mount, so try to write.
     const std::string probe = path + "/.lockstep-probe-" + std::to_string(::getpid());
     const Result<void> written = realFileSystem().writeAtomically(probe, "");
     std::filesystem::remove(probe, error);

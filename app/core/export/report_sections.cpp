@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every page for people says under its result table, besides charts.
+// The sections below the result table in every document, besides charts.
 #include <algorithm>
 
 #include "analysis/compare/target_columns.h"
@@ -18,7 +18,7 @@ TextTable emptyTable(std::vector<std::string> heads, std::size_t words) {
     return out;
 }
 
-/// A row a run: from the reference's time to its own, cause by cause.
+/// One row per run: from the reference's time to its own, cause by cause.
 ReportSection causesSection(const Judgement &judgement) {
     ReportSection out{"causes",
                       "Where the differences come from",
@@ -44,7 +44,7 @@ ReportSection causesSection(const Judgement &judgement) {
     return out;
 }
 
-/// What each changed setting does by itself.
+/// The effect of each changed setting by itself.
 ReportSection settingsSection(const Judgement &judgement) {
     ReportSection out{
         "settings",

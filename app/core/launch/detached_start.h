@@ -18,10 +18,9 @@ struct StartRequest {
     Recipe recipe; ///< built-in, from a file, or made of chosen configs
     bool quick = false;
     std::optional<int> repeats;
-    std::optional<std::uint64_t>
-        orderSeed;       ///< what the order of the rounds is drawn from; absent: the recipe's, or a new one
-    int sideBySide = 1;  ///< runs at the same time, each on its own devices
-    std::string host;    ///< empty: this machine
+    std::optional<std::uint64_t> orderSeed; ///< seed for the order of the rounds; absent: the recipe's, or a new one
+    int sideBySide = 1;                     ///< runs at the same time, each on its own devices
+    std::string host;                       ///< empty: this machine
     std::string queueOn; ///< machine that keeps the queue, so that this one may leave; empty: this one
     std::string remoteAgent;
 };
@@ -37,7 +36,7 @@ public:
 
 Q_SIGNALS:
     void started(const QString &experimentId);
-    void failed(const lockstep::Error &error); ///< in lockstepctl's words
+    void failed(const lockstep::Error &error); ///< lockstepctl's error
 
 private:
     void run(const QStringList &arguments, const QByteArray &input);

@@ -36,7 +36,7 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
     for (const RunStore *store : stores) {
         const QString noRecentData = whyNoRecentData(*store);
         const Progress progress =
-            noRecentData.isEmpty() ? progressOf(*store) : Progress(); // what it was is not what it is
+            noRecentData.isEmpty() ? progressOf(*store) : Progress(); // old progress is not shown as the current one
         if (!noRecentData.isEmpty())
             strip.noRecentData = noRecentData;
         if (progress.epoch && progress.epochs)
@@ -49,7 +49,7 @@ void takeProgress(const std::vector<RunStore *> &stores, ExperimentModel::Strip 
     }
     if (!epochs.isEmpty())
         strip.epoch = (epochs.size() == 1 ? QStringLiteral("epoch ") : QStringLiteral("epochs ")) + epochs.join(beside);
-    if (known > 0 && strip.noRecentData.isEmpty()) // a mean of some would pass for that of all
+    if (known > 0 && strip.noRecentData.isEmpty()) // the mean of some runs would look like the mean of all
         strip.fraction = sum / double(stores.size());
     if (!states.isEmpty())
         strip.state = states.join(beside);

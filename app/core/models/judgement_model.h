@@ -6,9 +6,9 @@
 
 namespace lockstep::core {
 
-/// What a verdict advises: what is unfair, heaviest first whichever pair it is of, then what bounds each run. DisplayRole is the
-/// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole what the row is
-/// about ("DDP ×2 against baseline").
+/// A verdict's advice: what is unfair (heaviest first, over all pairs), then what bounds each run. DisplayRole is the
+/// sentence, LevelRole the weight ("minor", "notable", "decisive") or the bound ("input-bound"), ValueRole the subject
+/// ("DDP ×2 against baseline").
 class JudgementModel : public QAbstractListModel {
     Q_OBJECT
 public:
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] std::optional<std::size_t> explainedPair() const;
 
     [[nodiscard]] Kind kindOf(int row) const { return m_rows[std::size_t(row)].kind; }
-    /// Runs that one press starts: the control of a finding, the tips of a bottleneck.
+    /// Runs that a button of the row starts: the control of a finding, the tips of a bottleneck.
     [[nodiscard]] const std::vector<SuggestedRun> &suggestions(int row) const {
         return m_rows[std::size_t(row)].suggestions;
     }

@@ -6,7 +6,7 @@
 
 namespace lockstep::core {
 
-/// A row a node, a column a node: bandwidth and round trip from the row's to the column's; "-" where nothing was measured.
+/// One row and one column per node: bandwidth and round trip from the row's node to the column's; "-": not measured.
 [[nodiscard]] CellTable linkTable(const DoctorSnapshot &snapshot);
 
 } // namespace lockstep::core

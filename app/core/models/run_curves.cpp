@@ -115,7 +115,7 @@ std::optional<std::int64_t> RunCurves::wallUsAt(int run, XAxis axis, double x) c
     return before.wallUs + std::int64_t(share * double(next->wallUs - before.wallUs));
 }
 
-/// An epoch's exact mean stands where the epoch ended: at its last window.
+/// An epoch's exact mean is placed at the epoch's end: at its last window.
 QList<QPointF> RunCurves::epochPoints(int run, XAxis axis) const {
     QList<QPointF> out;
     const RunStore *store = m_runs->at(run);

@@ -111,7 +111,7 @@ QString torchSentence(const RunRecord &record) {
                                                             : names.join(QStringLiteral(", ")));
     const QString text = QStringLiteral("PyTorch ") + parts.join(QStringLiteral("; "));
     const TorchLine *line = hosts.size() == 1 ? lineOf(hosts.begin()->first) : nullptr;
-    // The book's reason names the line that a sync chose; of another one than was met it would say nothing true.
+    // The book's reason is about the line that a sync chose: valid only if the run used that line.
     const QString head = line ? qs(titleOf(*line)) + QStringLiteral(": ") : QString();
     const QString reason = qs(record.torchReason);
     return !head.isEmpty() && reason.startsWith(head) ? text + QStringLiteral(": ") + reason.mid(head.size()) : text;

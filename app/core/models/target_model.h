@@ -5,7 +5,7 @@
 
 namespace lockstep::core {
 
-/// How long each setting took until a target was reached: a row a group.
+/// The time each configuration took to reach a target: one row per group.
 class TargetModel : public CellTableModel {
     Q_OBJECT
 public:
@@ -19,7 +19,7 @@ public:
         Best,
         Energy,
         How
-    }; ///< as targetColumns() has them
+    }; ///< in the order of targetColumns()
     explicit TargetModel(QObject *parent = nullptr);
     void setGroups(std::vector<RepeatGroup> groups);
     void setTarget(const Target &target);
@@ -32,7 +32,7 @@ private:
     void refresh();
     std::vector<RepeatGroup> m_groups;
     Target m_target;
-    std::vector<TimeToTarget> m_times; ///< what is shown: a table that did not change keeps its selection
+    std::vector<TimeToTarget> m_times; ///< as shown, to keep the selection of an unchanged table
 };
 
 } // namespace lockstep::core
