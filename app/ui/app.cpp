@@ -34,7 +34,7 @@ int complain(const Error &error) {
     return exitCodeOf(error);
 }
 
-/// Reads what is there to its end; false when it takes too long.
+/// Reads everything that is on disk; false when it takes too long.
 bool settle(const Workspace &workspace) {
     QElapsedTimer timer;
     timer.start();
@@ -73,7 +73,7 @@ int screenshotAndLeave(const AppOptions &options, MainWindow &window) {
     window.resize(options.size);
     window.show();
     QApplication::processEvents();
-    window.setFocus(); // whether the window became the active one changes no picture
+    window.setFocus(); // so that the picture does not depend on whether the window became active
     window.livePage()->drawNow();
     if (options.doctor)
         window.nodesPage()->examine();
@@ -99,7 +99,7 @@ int runApp(const AppOptions &options) {
     Workspace workspace;
     workspace.control().setMayControl(!options.offscreen());
     if (!options.offscreen())
-        workspace.runHistory().refresh(); // thousands may be new: the window does not wait for them
+        workspace.runHistory().refresh(); // without waiting: thousands may be new
     else if (const auto fetched = workspace.history().refresh(); !fetched)
         return complain(fetched.error());
     MainWindow window(theme, workspace, core::localMachineFacts());
@@ -107,7 +107,7 @@ int runApp(const AppOptions &options) {
     if (!options.open.isEmpty()) {
         if (const auto opened = workspace.open(options.open); !opened)
             return complain(opened.error());
-        workspace.lookForRunning(); // the strip speaks of it, the pages of what was asked for
+        workspace.lookForRunning(); // for the strip; the pages show what was requested
     }
     if (!options.recipe.isEmpty() && !window.planPage()->choose(options.recipe))
         return complain(Error::badArgument("no recipe is called " + options.recipe.toStdString(),

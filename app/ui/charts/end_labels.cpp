@@ -14,7 +14,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double rowHeight = 16, twoLines = 28, swatch = 14, gap = 6;
-constexpr double leastName = 24; ///< px: a shorter piece of a name says nothing
+constexpr double leastName = 24; ///< px: a shorter piece of a name is useless
 constexpr double overhang = 6;   ///< px that labels may stand above and below the plot
 
 struct Columns {

@@ -18,10 +18,10 @@ namespace lockstep::ui {
 namespace {
 constexpr double axisHeight = BarRows::axisHeight, laneGap = 4, reachS = 0.6;
 constexpr double leastHeight = 14; ///< of a lane
-constexpr double headHeight = 16;  ///< of the line that says what the figures are
+constexpr double headHeight = 16;  ///< of the line with the figures' heads
 constexpr double leastWords = 90;  ///< px that a sentence in a lane takes
 
-/// The sample nearest to a time, when there is one within the reach of a gap.
+/// The sample nearest to a time; none if the nearest is further away than a gap.
 std::optional<double> sampleAt(const QList<QPointF> &samples, double at) {
     const auto next =
         std::lower_bound(samples.begin(), samples.end(), at, [](const QPointF &p, double x) { return p.x() < x; });
@@ -330,7 +330,7 @@ void LaneView::paintMarks(QPainter *painter, const Columns &columns) const {
     }
 }
 
-/// A run's name stands once, over all of its lanes' height.
+/// A run's name is written once, across the height of all its lanes.
 void LaneView::paintNames(QPainter *painter, const QRectF &area, const Columns &columns) const {
     const Palette &p = theme().palette();
     for (qsizetype i = 0; i < m_lanes.size(); ++i) {

@@ -108,7 +108,7 @@ void PhaseBars::paintBar(QPainter *painter, const PhaseBar &bar, const BarRows &
     }
 }
 
-/// A run's name stands once, over the height of all its ranks where it takes two lines.
+/// A run's name is written once; if it needs two lines, across the height of all its ranks.
 void PhaseBars::paintNames(QPainter *painter, const QRectF &area, const BarRows &rows) const {
     const Palette &p = theme().palette();
     const QFont bold = Theme::font(Type::Small, QFont::DemiBold), plain = Theme::font(Type::Small);

@@ -35,15 +35,15 @@ public:
     /// The experiment that is open; null for a run by itself.
     [[nodiscard]] core::ExperimentFollower *opened() const { return m_open; }
     [[nodiscard]] core::ExperimentFollower *running() const { return m_running; }
-    /// What the strip on top is about: what runs now, else what is open. Null: a run by itself, or nothing.
+    /// The subject of the strip on top: the running experiment, else the open one. Null: a single run, or nothing.
     [[nodiscard]] core::ExperimentFollower *onStrip() const { return m_running ? m_running : m_open; }
     /// The run that is open by itself, and who follows it; null: an experiment is open, or nothing.
     [[nodiscard]] core::RunStore *run() const { return m_run.get(); }
     [[nodiscard]] core::RunFollower *runFollower() const { return m_runFollower.get(); }
     [[nodiscard]] core::RunSet &runs() { return m_runs; } ///< of what is open
-    /// All of these have ended and been read to their end.
+    /// Whether all of these have ended and were read completely.
     [[nodiscard]] bool complete() const;
-    /// Everything written so far has been read.
+    /// Whether everything written so far has been read.
     [[nodiscard]] bool isRead() const;
 
 Q_SIGNALS:

@@ -51,13 +51,13 @@ bool QueueControl::asking(Deed deed) const {
     return m_underWay.has(deed, m_strip.id());
 }
 
-/// The first window that watches a queue may change it; one that comes later asks first.
+/// The first window that watches a queue gets control; later ones must take over.
 void QueueControl::claim() {
     core::ExperimentFollower *follower = m_work.onStrip();
     if (!m_mayControl || !follower || follower->experiment().over() || follower->readOnly() ||
         (follower->holder() && follower->holder()->isMe()))
         return;
-    (void)follower->claim(me()); // a folder that can't be written shows when something is asked
+    (void)follower->claim(me()); // an unwritable folder is reported at the first request
 }
 
 void QueueControl::resumeQueue() {
@@ -97,7 +97,7 @@ core::Asked QueueControl::askAll(core::ExperimentFollower &follower, std::vector
         core::Asked asked = follower.ask(request);
         if (!asked && &request == &requests.front())
             return asked;
-        if (!asked) { // what was taken before it still wants an owner
+        if (!asked) { // the requests accepted before it still need an owner
             other(asked.error());
             break;
         }

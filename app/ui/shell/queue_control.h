@@ -18,8 +18,8 @@ class ExperimentStarter;
 class FollowedWork;
 class StripState;
 
-/// What a person asks of what the strip on top shows. All of it returns at once: underWay() says what is happening,
-/// `failed` why it did not. What is under way already is not asked twice.
+/// A person's requests for the experiment on the strip. All return at once: underWay() shows their progress,
+/// `failed` reports errors. A pending request is not sent twice.
 class QueueControl : public QObject {
     Q_OBJECT
 public:

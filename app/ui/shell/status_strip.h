@@ -33,7 +33,7 @@ public:
     [[nodiscard]] QPushButton *failedButton() const { return m_failed; } ///< the badge
     [[nodiscard]] QAction *watchAction() const { return m_watch; }       ///< while another experiment runs than is open
     [[nodiscard]] QueuePanel *queuePanel() const { return m_panel; }
-    /// A failure in words, until it is dismissed or something starts.
+    /// Shows an error until it is dismissed or something starts.
     void showMessage(const QString &sentence);
 
 Q_SIGNALS:
