@@ -10,7 +10,7 @@
 
 namespace lockstep::ui {
 
-/// Starts and stops labs, which are lockstepctl's and go on when the window closes, and polls their files twice a second
+/// Starts and stops labs. They belong to lockstepctl and continue when the window closes. Polls their files twice a second
 /// while one runs or the page is shown.
 class LabRunner : public QObject {
     Q_OBJECT

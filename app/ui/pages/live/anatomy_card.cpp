@@ -31,7 +31,7 @@ ChartSource *AnatomyCard::picture() const {
     return m_view;
 }
 
-/// DP as a whole, DDP rank by rank. Without DP there is nothing to set DDP's step beside.
+/// DP as a whole, DDP rank by rank. Empty without DP, since there is nothing to compare DDP's step with.
 void AnatomyCard::draw(Changes) {
     QList<AnatomyRun> all;
     bool parallel = false;

@@ -16,7 +16,7 @@ using XAxis = core::RunCurves::XAxis;
 namespace {
 
 QString methodTitle(const RunStyle &style) {
-    const MethodSpec *method = findMethod(style.method.toStdString()); // null: a script's own word
+    const MethodSpec *method = findMethod(style.method.toStdString()); // null: a method that a script invented
     return method ? QString::fromUtf8(method->title.data(), qsizetype(method->title.size())) : style.method;
 }
 

@@ -29,11 +29,11 @@ struct CurveView {
 
 [[nodiscard]] LineData lineOf(const RunStyle &style);
 
-/// A line for each shown run, smoothed lines with the raw one of the newest repeat behind them.
+/// One line per shown run; a smoothed line of the newest repeat has its raw line behind it.
 [[nodiscard]] QList<LineData> curveLines(core::RunCurves &curves, const std::vector<RunStyle> &styles,
                                          const CurveView &view);
 
-/// A publication's curves, dotted; `figure`: its losses, or its epochs' durations. Without a figure no line.
+/// A publication's curves, dotted; `figure`: its losses, or its epochs' durations. Runs without the figure have no line.
 [[nodiscard]] QList<LineData> publishedLines(const core::Published &published,
                                              std::optional<double> core::PublishedEpoch::*figure);
 

@@ -127,7 +127,8 @@ void DevicesCard::addLanes(const RunStyle &style, QList<Lane> &lanes, double &fu
                   {},         {},          tr("not sampled yet"),          {}};
         if (const auto *history = run.devices().lane(device); history && !history->empty())
             addSamples(lane, *history, *originUs, full);
-        if (lanes.isEmpty() || lanes.last().runId != style.runId) // what others took is the whole run's
+        if (lanes.isEmpty() ||
+            lanes.last().runId != style.runId) // the other programs' load is known only for the whole run
             lane.others = core::othersText(run);
         lanes.append(lane);
     }
@@ -186,7 +187,7 @@ std::optional<double> DevicesCard::idleShare(const RunStore &run, const std::str
     return count > 0 ? std::optional(std::clamp(1 - busy / count, 0.0, 1.0)) : std::nullopt;
 }
 
-/// What happened to a run, and where its epochs ended, on the lanes' own time.
+/// Events and epoch ends of the runs, on the lanes' time axis.
 void DevicesCard::drawMarks() {
     QList<ChartMark> marks;
     for (const RunStyle &style : shown().styles()) {
@@ -201,7 +202,7 @@ void DevicesCard::drawMarks() {
             ChartMark out = chartMark(style, mark);
             out.x = double(mark.wallUs - *origin) / 1e6;
             if (!mark.error)
-                out.ink = ChartMark::Ink::Text; // the run's own colour is what it would stand on
+                out.ink = ChartMark::Ink::Text; // the run's own colour is the background there
             marks.append(out);
         }
     }

@@ -21,7 +21,7 @@ class WatchingLine;
 struct Lane;
 struct RunStyle;
 
-/// The devices of every run that is shown as lanes over time, and what watching takes.
+/// The devices of every shown run as lanes over time, and the cost of watching.
 class DevicesCard : public LiveCard {
     Q_OBJECT
 public:

@@ -38,7 +38,7 @@ LaneView &LiveCursor::lanes() const {
     return *m_pictures.devices.lanes();
 }
 
-/// When a run stood at x, if it ever did.
+/// The wall clock time at which a run was at x; absent: never.
 std::optional<std::int64_t> LiveCursor::wallUsOf(const RunStyle &style, double x) const {
     const XAxis axis = m_shown.view().axis;
     const auto curve = m_shown.curves().curve(style.index, axis);
@@ -47,7 +47,7 @@ std::optional<std::int64_t> LiveCursor::wallUsOf(const RunStyle &style, double x
     return m_shown.curves().wallUsAt(style.index, axis, x);
 }
 
-/// The epoch that ran at x, by the first run that was there.
+/// The epoch at x, from the first run that reached x.
 std::optional<double> LiveCursor::epochOf(double x) const {
     if (m_shown.view().axis == XAxis::Epoch)
         return std::max(1.0, std::ceil(x - 1e-9));

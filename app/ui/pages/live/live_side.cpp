@@ -163,7 +163,7 @@ private:
     }
     void paintLoss(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const {
         if (!index.data(core::ReasonRole).toString().isEmpty())
-            return; // the way to its console stands there
+            return; // the button for its console is there
         const QString text = index.data().toString();
         painter->setFont(Theme::figures(Type::Small));
         painter->setPen(text == QLatin1String("-") ? m_theme.palette().textMuted : m_theme.palette().textSecondary);
@@ -331,7 +331,7 @@ void LiveSide::fitTo(int pageWidth) {
     setFixedWidth(std::clamp(std::max(pageWidth / 8, names), sideWidth, std::max(sideWidth, pageWidth / 4)));
 }
 
-/// A long name takes two lines, a reason one more, and with it goes a button that leads to the console.
+/// A long name takes two lines, a reason one more; a row with a reason has a button for the console.
 void LiveSide::fitRows() {
     const QFontMetricsF metrics(Theme::font(Type::Small));
     const double width = m_table->columnWidth(RunChoiceModel::Name) - nameLeft;

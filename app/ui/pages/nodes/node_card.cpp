@@ -34,7 +34,7 @@ QString howText(const core::NodeEntry &node) {
                                  : QObject::tr("ssh %1").arg(qs(node.host));
 }
 
-/// Of the lines of a title that comes more than once (GPU, interface), one text.
+/// Joins the lines of a repeated title (GPU, interface) into one text.
 QList<std::pair<QString, QString>> joined(const core::NodeSnapshot &snapshot) {
     QList<std::pair<QString, QString>> out;
     for (const auto &[title, value] : core::nodeFigures(snapshot)) {
@@ -88,7 +88,7 @@ NodeCard::NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent)
             [this](int) { Q_EMIT interfaceChosen(m_interface->currentData().toString()); });
     connect(&theme, &Theme::changed, this,
             [this] { m_remove->setIcon(m_theme.icon(QStringLiteral("trash"), m_theme.palette().textSecondary)); });
-    m_sync->setVisible(node.how != "local"); // what it would bring there lies here
+    m_sync->setVisible(node.how != "local"); // this machine needs no copy
     setWork({}, {});
     core::NodeSnapshot nothing;
     nothing.node = node;
@@ -189,7 +189,7 @@ void NodeCard::showInterfaces(const core::NodeSnapshot &snapshot) {
     }
     const bool doctors = !snapshot.node.interfacePinned;
     m_interface->setItemText(0, doctors && !chosen.isEmpty() ? tr("%1 (doctor's)").arg(chosen) : tr("doctor's choice"));
-    if (!m_interface->view()->isVisible()) // not under a hand that chooses
+    if (!m_interface->view()->isVisible()) // not while a person chooses
         m_interface->setCurrentIndex(doctors ? 0 : std::max(0, m_interface->findData(chosen)));
 }
 

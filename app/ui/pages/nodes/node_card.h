@@ -17,15 +17,15 @@ namespace lockstep::ui {
 class ProgressBar;
 class Theme;
 
-/// The last snapshot of one node: how busy, memory and disk, versions, clock, interfaces. Asks for what a person wants of
-/// it by signals.
+/// The last snapshot of one node: how busy, memory and disk, versions, clock, interfaces. Its signals are a person's
+/// requests.
 class NodeCard : public Card {
     Q_OBJECT
 public:
     NodeCard(Theme &theme, const core::NodeEntry &node, QWidget *parent = nullptr);
 
     void setSnapshot(const core::NodeSnapshot &snapshot, bool live);
-    /// Words and bar of work that goes on for this node ("copying torch, 12 MiB of 480 MiB"); empty: none.
+    /// Text and progress bar of work for this node ("copying torch, 12 MiB of 480 MiB"); empty: none.
     void setWork(const QString &words, std::optional<double> fraction);
     [[nodiscard]] QString name() const;
     [[nodiscard]] QString stateText() const;

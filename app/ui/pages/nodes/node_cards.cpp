@@ -38,7 +38,7 @@ void NodeCards::setNodes(const std::vector<core::NodeEntry> &nodes) {
         return;
     m_nodes = nodes;
     for (const auto &[name, card] : m_cards)
-        card->deleteLater(); // its own button may have led here
+        card->deleteLater(); // its own button may have caused this call
     m_cards.clear();
     for (const core::NodeEntry &node : m_nodes)
         m_cards[node.name] = makeCard(node);

@@ -16,7 +16,7 @@ class NodeCard;
 class SshAsker;
 class Theme;
 
-/// A card for each node, as many beside each other as there is room for, and what keeps it up to date while it is watched.
+/// One card per node, in as many columns as fit, and the watches that update them.
 class NodeCards : public QWidget {
     Q_OBJECT
 public:

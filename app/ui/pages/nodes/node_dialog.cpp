@@ -146,7 +146,7 @@ void NodeDialog::check() {
     core::NodeEntry entry = node();
     const bool empty = ssh ? entry.host.empty() : slurm && entry.partition.empty();
     if (slurm)
-        entry.name = entry.host = "node"; // the partition's own are asked of Slurm
+        entry.name = entry.host = "node"; // Slurm supplies the partition's own
     const auto right = empty ? Result<void>() : core::checkNode(entry);
     m_mistake->setText(right ? QString() : QString::fromStdString(right.error().message()));
     m_mistake->setVisible(!right);

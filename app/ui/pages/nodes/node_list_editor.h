@@ -11,7 +11,7 @@ class QProcess;
 
 namespace lockstep::ui {
 
-/// What a person, or the doctor, changes in the list of nodes on disk. `changed` or `failed` follows.
+/// Changes to the list of nodes on disk, by a person or the doctor. `changed` or `failed` follows.
 class NodeListEditor : public QObject {
     Q_OBJECT
 public:

@@ -24,8 +24,8 @@ class Theme;
 class TopologyCard;
 class TopologyView;
 
-/// Nodes: the machines that runs may be put on, live; what the doctor says of them and of the ways between them; what has to
-/// be brought to them. Watches while the page is shown and no longer. Everything that waits for a host runs beside the window.
+/// Nodes: the machines for runs, live; the doctor's findings on them and on the links between them; syncs.
+/// Watches the nodes only while the page is shown. Everything that waits for a host runs in the background.
 class NodesPage : public QWidget {
     Q_OBJECT
 public:
@@ -60,14 +60,14 @@ private:
     Card *buildHead(QWidget *parent);
     void connectParts();
     void askForNode();
-    void refresh(); ///< reads the book anew
+    void refresh(); ///< reads the book again
     void showTopology();
     void restyle();
 
     PageStack *m_stack;
     NodeListEditor *m_list;
     NodeSync *m_sync;
-    SshAsker *m_asker; ///< after what asks by it
+    SshAsker *m_asker; ///< declared after its users
     EmptyState *m_empty;
     QPushButton *m_add, *m_doctor, *m_syncAll;
     QLabel *m_about;

@@ -10,7 +10,7 @@ namespace lockstep::ui {
 class Theme;
 class TopologyView;
 
-/// The nodes and the ways between them, with the traffic of a method and a model that a person chooses, and the least time of
+/// The nodes and the links between them, with the traffic of a chosen method and model, and the least time of
 /// a step's communication.
 class TopologyCard : public Card {
     Q_OBJECT

@@ -75,7 +75,7 @@ void PlanPlaces::makeNodes(const Theme &theme, QWidget *parent) {
     });
 }
 
-/// Back and forth keeps what was chosen.
+/// Switching back and forth keeps the chosen places.
 void PlanPlaces::runOverNodes(bool on) {
     if (on == m_overNodes)
         return;
@@ -135,7 +135,7 @@ void PlanPlaces::showNodes(const core::Plan *plan) {
         m_doctor->examine();
 }
 
-/// What the runs that can run use; and CPU devices are blocks of as many cores as the plan says.
+/// Shows the devices of the runnable runs, with as many cores per CPU device as in the plan.
 void PlanPlaces::showDevices(const core::Plan &plan) {
     QString kind;
     QStringList devices;

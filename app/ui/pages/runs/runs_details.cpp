@@ -224,7 +224,7 @@ void RunDetails::showSeveral(const std::vector<const core::IndexedRun *> &runs) 
 }
 
 void RunDetails::showFacts(const QList<std::pair<QString, QString>> &facts) {
-    if (facts == m_shownFacts && m_facts) // a window that is filtered with every key makes nothing anew for it
+    if (facts == m_shownFacts && m_facts) // nothing to rebuild, e.g. after each key in the filter line
         return;
     m_shownFacts = facts;
     delete m_facts;

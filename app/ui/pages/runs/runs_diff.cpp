@@ -32,7 +32,7 @@ namespace {
 
 using core::RunDiffModel;
 
-/// Heads in bold over a hairline, folds muted: they are no figures.
+/// Heads are bold over a hairline, folds muted.
 class DiffDelegate : public CellDelegate {
 public:
     using CellDelegate::CellDelegate;
@@ -57,7 +57,7 @@ public:
 
 } // namespace
 
-/// A run, and who feeds it.
+/// A run's store and its source.
 struct RunsDiff::Side {
     explicit Side(const QString &id) : store(id), follower(&store, id) {}
     core::RunStore store;

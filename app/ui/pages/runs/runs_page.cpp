@@ -265,7 +265,7 @@ void RunsPage::compare() {
     const std::vector<const core::IndexedRun *> runs = chosen();
     if (runs.size() != 2)
         return m_notice->say(tr("Choose two runs to compare: the second one with Ctrl held down."));
-    // The earlier one is A: what came later is measured by it.
+    // The earlier run is A, the reference.
     const bool inOrder = runs[0]->startWallUs <= runs[1]->startWallUs;
     m_diff->compare(QString::fromStdString(runs[inOrder ? 0 : 1]->run),
                     QString::fromStdString(runs[inOrder ? 1 : 0]->run));

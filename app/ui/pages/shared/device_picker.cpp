@@ -15,7 +15,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int boxWidth = 22 * grid, boxHeight = 8 * grid, probeAgainMs = 10'000, elsewhereMs = 30'000;
-constexpr double busyFrom = 0.1; ///< a share of others' work that will show in the times
+constexpr double busyFrom = 0.1; ///< a load by others that will affect times
 constexpr qsizetype namesShown = 2;
 
 QStringList userNames(const core::SeenDevice &device) {
@@ -116,7 +116,7 @@ DevicePicker::DevicePicker(const Theme &theme, QWidget *parent)
     m_none = makeLabel(tr("Reading the devices…"), "muted", this);
     m_none->setWordWrap(true);
     m_grid->addWidget(m_none, 0, 0);
-    setMinimumHeight(boxHeight); // so that nothing below moves when they come
+    setMinimumHeight(boxHeight); // so that nothing below moves when boxes appear
     connect(&m_probe, &core::DeviceProbe::finished, this, &DevicePicker::showDevices);
     connect(&m_probe, &core::DeviceProbe::failed, this, [this](const Error &error) {
         m_none->setText(QString::fromStdString(error.message()));
@@ -191,7 +191,8 @@ void DevicePicker::showDevices(const std::vector<core::SeenDevice> &devices) {
         m_boxes[i]->show(devices[i], devices[i].kind == "cpu" ? 0 : gpus++);
     m_problem = false;
     if (m_elsewhere) {
-        m_probe.setEnvironment({}); // from now on nobody is asked: a key in ssh's agent will do, or the boxes stay
+        m_probe.setEnvironment(
+            {}); // no more questions from now on: a key in ssh's agent suffices, or the boxes stay as they are
         m_again.start();
     }
     m_none->setVisible(m_boxes.empty());
@@ -207,7 +208,7 @@ void DevicePicker::setChosen(const QString &kind, const QStringList &devices) {
         box->setChecked(QString::fromStdString(box->device().kind) == kind && devices.contains(keyOf(box->device())));
 }
 
-/// Here the last one stays: a run needs a device. One of another kind begins a new choice.
+/// On this machine the last device stays chosen, since a run needs one. A device of another kind starts a new choice.
 void DevicePicker::pressed(DeviceBox *box) {
     const QString kind = QString::fromStdString(box->device().kind);
     QStringList next = kind == m_kind ? m_chosen : QStringList();

@@ -14,7 +14,7 @@ class QLabel;
 namespace lockstep::ui {
 class Theme;
 
-/// One device as a box: what it is, its cores or memory, how busy it is and with what. Checked: runs may use it.
+/// One device as a box: its name, its cores or memory, how busy it is and with which program. Checked: runs may use it.
 class DeviceBox : public QAbstractButton {
     Q_OBJECT
 public:

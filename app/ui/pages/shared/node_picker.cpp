@@ -78,7 +78,7 @@ void NodePicker::refresh() {
     restyle();
 }
 
-/// A node that is as it was keeps its boxes, so that nothing flickers when another one comes.
+/// Unchanged nodes keep their boxes, so that nothing flickers when another node is added.
 void NodePicker::makeRows() {
     std::vector<Row> rows;
     for (const core::NodeEntry &node : m_book) {
@@ -96,7 +96,7 @@ void NodePicker::makeRows() {
     }
     for (const Row &row : m_rows)
         if (row.box)
-            row.box->deleteLater(); // its own box may have led here
+            row.box->deleteLater(); // its own box may have caused this call
     m_rows = std::move(rows);
     for (const Row &row : m_rows)
         m_layout->addWidget(row.box); // in the book's order

@@ -18,8 +18,8 @@ class DevicePicker;
 class SshAsker;
 class Theme;
 
-/// The nodes of the book with their devices as boxes, any of which a run may be put on. Says of each what it is in the run
-/// (node number, master, ranks) and over which interface. The first one chosen is node 0.
+/// The nodes of the book with their devices as boxes, for placing a run. Shows each node's part in the run
+/// (node number, master, ranks) and its interface. The first chosen node is node 0.
 class NodePicker : public QWidget {
     Q_OBJECT
 public:
@@ -35,7 +35,7 @@ public:
     /// Shows where the run goes; emits nothing. `run`: the one whose ranks are shown, which has the most; null: none can run.
     void show(const std::vector<NodePlace> &places, const RunConfig *run);
     void setCoresPerDevice(int cores);
-    /// Reads the book anew; places follow it (a `chosen` may come).
+    /// Reads the book again; places follow it (`chosen` may be emitted).
     void refresh();
     void probeAgain(); ///< nodes that reported no device
     /// Node's name → address, as the doctor found it.

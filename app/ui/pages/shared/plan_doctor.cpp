@@ -72,7 +72,7 @@ void PlanDoctor::examine() {
         return;
     core::DoctorOptions options;
     options.dataset = m_dataset;
-    options.bandwidthS = 0; // the Nodes page measures it; nothing of it stands in a run's way
+    options.bandwidthS = 0; // measured on the Nodes page; a slow link does not prevent a run
     m_job = std::make_unique<core::DoctorJob>();
     connect(m_job.get(), &core::DoctorJob::progressed, this, [this](const QString &what) {
         if (!m_stopping)
@@ -88,7 +88,7 @@ void PlanDoctor::examine() {
 void PlanDoctor::stop() {
     if (!m_job)
         return;
-    m_stopping = true; // its thread ends at the next step; what it says then is not taken
+    m_stopping = true; // its thread ends at the next step; its results are ignored
     m_job->stop();
     m_progress = tr("Cancelled; waiting for ssh to end…");
     restyle();

@@ -17,7 +17,7 @@ namespace lockstep::ui {
 class FindingList;
 class SshAsker;
 
-/// What the doctor says of the nodes that a run (or a lab) is to be put on, before it starts: one line, and each error and
+/// The doctor's findings on the nodes of a run (or a lab) before it starts: a summary, and each error and
 /// warning with its fix. It examines when asked to, on a thread of its own.
 class PlanDoctor : public QFrame {
     Q_OBJECT
@@ -25,7 +25,7 @@ public:
     explicit PlanDoctor(SshAsker &asker, QWidget *parent = nullptr);
     /// The nodes of the run, in its order, and its data set (empty: its folder is a person's own).
     void setRun(std::vector<core::NodeEntry> nodes, const std::string &dataset);
-    /// `before`: what stands there until it was asked; `subject`: what an error would stop, "this run".
+    /// `before`: the text before the first examination; `subject`: what an error would stop, "this run".
     void setSubject(const QString &before, const QString &subject);
     void examine();
     void stop();

@@ -18,7 +18,7 @@ Qt::PenStyle penStyleOf(int repeat) {
     return styles[std::size_t(std::max(0, repeat - 1) % 4)];
 }
 
-/// Names of one method differ in depth, within what is still the method's colour and can be seen; many names share depths.
+/// Names of one method have different shades of its colour; many names share shades.
 QColor shadeOfName(const QColor &base, int place) {
     static constexpr int depths[] = {100, 122, -125, 144, -150}; ///< above zero lighter, below darker, in per cent
     const int depth = depths[std::size_t(place) % std::size(depths)];
@@ -65,7 +65,7 @@ std::vector<RunStyle> runStyles(const core::RunSet &runs, const RunQuestion &isS
         const int place = names.try_emplace(style.name, int(names.size())).first->second;
         style.color = shadeOfName(methodColor(style.method), place);
         style.penStyle = penStyleOf(style.repeat);
-        // A repeat that has just begun has nothing to show yet: the one before it speaks until then.
+        // A repeat that has just begun has nothing to show yet: the earlier one is labelled until then.
         if (!style.shown) {
             style.latest = false;
         } else if (const auto before = newest.find(style.name); before == newest.end()) {

@@ -40,7 +40,7 @@ struct RunStyle {
 [[nodiscard]] std::ptrdiff_t placeOf(const RunStyle &style);
 
 using RunQuestion = std::function<bool(const core::RunStore &)>;
-/// One a run of the set, in its order.
+/// One per run of the set, in its order.
 [[nodiscard]] std::vector<RunStyle> runStyles(const core::RunSet &runs, const RunQuestion &isShown = {},
                                               const RunQuestion &isForeign = {});
 

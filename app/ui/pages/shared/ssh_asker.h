@@ -11,8 +11,8 @@ class QWidget;
 
 namespace lockstep::ui {
 
-/// Asks a person in dialogs over `window` what ssh wants to know (a host key, a passphrase), for whatever is started with its
-/// answers(). Lives as long as those programs may ask.
+/// Shows ssh's questions (a host key, a passphrase) as dialogs over `window`, for programs started with its answers().
+/// Must live as long as those programs may ask.
 class SshAsker : public QObject {
     Q_OBJECT
 public:

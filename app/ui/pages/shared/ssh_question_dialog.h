@@ -9,7 +9,7 @@ class QPushButton;
 
 namespace lockstep::ui {
 
-/// What ssh wants to know: whether a new host's key is the right one, with its fingerprint, or a passphrase.
+/// A question of ssh: whether a new host's key is right, with its fingerprint, or a passphrase.
 class SshQuestionDialog : public QDialog {
     Q_OBJECT
 public:

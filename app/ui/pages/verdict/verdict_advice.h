@@ -18,7 +18,7 @@ class VerdictAdvice : public QWidget {
 public:
     VerdictAdvice(const Theme &theme, core::JudgementModel &model, core::JudgementModel::Kind kind,
                   QWidget *parent = nullptr);
-    /// Whether runs can be started from here, and the word that a button says of why not.
+    /// Whether runs can be started from here; if not, the reason as a button's text.
     void setStartable(bool startable, const QString &why);
     [[nodiscard]] int count() const { return m_count; }
     [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_buttons; }

@@ -20,10 +20,10 @@ class WorthLines : public QWidget {
 public:
     explicit WorthLines(QWidget *parent = nullptr);
     void show(const std::vector<core::VerdictLine> &lines);
-    /// Whether runs can be started from here, and the word that a button says of why not.
+    /// Whether runs can be started from here; if not, the reason as a button's text.
     void setStartable(bool startable, const QString &why);
     [[nodiscard]] QString text() const; ///< the lines as sentences
-    /// Those that settle something, from the top; what settles several lines stands in the first of them.
+    /// The buttons from the top; a run that settles several lines has its button in the first of them.
     [[nodiscard]] const QList<QPushButton *> &buttons() const { return m_settles; }
     [[nodiscard]] const QList<QPushButton *> &consoleButtons() const { return m_consoles; }
 
