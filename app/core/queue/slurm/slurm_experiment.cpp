@@ -16,12 +16,12 @@ namespace lockstep::core {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int defaultQueuePollS = 5;
+constexpr int defaultSqueuePollS = 5;
 
-int queuePollMs() {
+int squeuePollMs() {
     bool whole = false;
     const double seconds = qEnvironmentVariable("LOCKSTEP_SQUEUE_S").toDouble(&whole);
-    return whole && seconds >= 0.1 && seconds <= 3600 ? int(seconds * 1000) : defaultQueuePollS * 1000;
+    return whole && seconds >= 0.1 && seconds <= 3600 ? int(seconds * 1000) : defaultSqueuePollS * 1000;
 }
 
 /// "waits, place 2, Priority: jobs of higher priority come first; expected to start 2026-…"
@@ -225,7 +225,7 @@ Result<void> SlurmWatch::own(const std::string &experiment) {
 }
 
 void SlurmWatch::start() {
-    m_timer.start(queuePollMs());
+    m_timer.start(squeuePollMs());
     QTimer::singleShot(0, this, &SlurmWatch::poll);
 }
 
