@@ -319,7 +319,7 @@ TEST_CASE("a node that answers is alive, one that owes an answer for seconds is 
     CHECK(addressOfPeer("[::ffff:10.0.0.2]:51234") == "10.0.0.2");
 }
 
-TEST_CASE("the kernel tells of a living connection that it is answered") {
+TEST_CASE("the kernel reports that a living connection is answered") {
     auto port = bindMasterPort("127.0.0.1", 0);
     REQUIRE(port);
     const Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -153,13 +153,13 @@ TEST_CASE("a console in full flood is kept whole in its file and thinned in the 
     auto logs = bodiesOf<LogFrame>(framesOf(run.folder));
     std::erase_if(logs, [](const LogFrame &log) { return log.source != "console"; });
     CHECK(logs.size() < 2000);
-    long told = 0, shown = 0;
+    long reported = 0, shown = 0;
     for (const LogFrame &log : logs)
         if (const auto at = log.message.find(" lines more in console/rank-0.log"); at != std::string::npos)
-            told += std::stol(log.message);
+            reported += std::stol(log.message);
         else
             ++shown;
-    CHECK(told + shown == 100'000);
+    CHECK(reported + shown == 100'000);
 }
 
 TEST_CASE("the log a run leaves is whole: every line sealed, no gap") {

@@ -25,7 +25,7 @@ struct Noise {
 
 using Phases = std::map<std::string, double, std::less<>>;
 
-/// Rank 1 of two waits; with one rank nobody does. Told as ranks tell it.
+/// Rank 1 of two waits; with one rank nobody does. As ranks report it.
 RunOutcome runOf(const Planted &mean, int devices, Noise &noise, const std::string &name) {
     Planted own = mean;
     for (double *part : {&own.load, &own.compute, &own.communication, &own.wait, &own.startUp})
@@ -233,16 +233,16 @@ private Q_SLOTS:
         QVERIFY2(!attribute(reference, dumb, {}), "without phases nothing is attributed");
     }
 
-    void waitingThatOneSideDoesNotTellStaysInCommunication() {
+    void waitingThatOneSideDoesNotReportStaysInCommunication() {
         Noise none{std::mt19937(1), 0};
         Planted two;
         two.communication = 1;
         two.wait = 0.5;
-        RepeatGroup untold = groupOf("on GPUs", two, 2, none);
-        for (RunOutcome &run : untold.runs)
+        RepeatGroup without = groupOf("on GPUs", two, 2, none);
+        for (RunOutcome &run : without.runs)
             for (auto &[rank, phases] : run.rankPhasesS)
                 phases.erase("wait");
-        const auto found = attribute(groupOf("reference", {}, 1, none), untold, {});
+        const auto found = attribute(groupOf("reference", {}, 1, none), without, {});
         QCOMPARE(found->secondsOf(Cause::Imbalance), 0.0);
         QVERIFY(found->secondsOf(Cause::Communication) > 0.99);
         QVERIFY(found->notes.front().find("imbalance is inside communication") != std::string::npos);

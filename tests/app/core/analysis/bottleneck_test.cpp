@@ -12,7 +12,7 @@ namespace {
 
 using Phases = std::map<std::string, double, std::less<>>;
 
-/// Three repeats of a config whose ranks tell these phases; ten seconds of training, one of start and end.
+/// Three repeats of a config whose ranks report these phases; ten seconds of training, one of start and end.
 RepeatGroup groupOf(const std::string &name, const RunConfig &config, const std::vector<Phases> &ranks,
                     double runS = 11) {
     RepeatGroup out{name, {}, false};
@@ -115,7 +115,7 @@ private Q_SLOTS:
         QCOMPARE(bottleneckOf(half, {}).evidence, std::string("Unknown: it reported no phase for loading."));
     }
 
-    void anInputBoundRunIsToldOfTheLoaderAndOfWorkersAndWhatTheyCouldGain() {
+    void anInputBoundRunGetsTipsOnTheLoaderAndOnWorkersWithWhatTheyCouldGain() {
         RunConfig config;
         config.loader = "item";
         const RepeatGroup group = groupOf("baseline", config, {phases(2.4, 7.5)});
@@ -329,7 +329,7 @@ private Q_SLOTS:
         QVERIFY2(found.tips.size() == 1 && found.tips[0].name == "DDP ×2", qPrintable(said(found)));
     }
 
-    void aScriptIsOnlyToldWhatItsCommandAsksFor() {
+    void aScriptIsOnlyGivenWhatItsCommandAsksFor() {
         RepeatGroup group = groupOf("Python", {}, {phases(5, 4.8)});
         for (RunOutcome &run : group.runs)
             run.script = true;

@@ -150,7 +150,7 @@ private Q_SLOTS:
                  qPrintable(textOf(*found)));
     }
 
-    void theCommandLineTellsTheSameNumbers() {
+    void theCommandLineShowsTheSameNumbers() {
         expectFakeRanks();
         qputenv("FAKE_RANK", "steps=10;phases=load:6,forward:4,backward:4");
         const RepeatGroup plain =

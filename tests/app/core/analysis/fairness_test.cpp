@@ -209,7 +209,7 @@ bool isAgain(std::string_view key) {
     return keys.contains(key);
 }
 
-std::string told(const std::vector<FairnessFinding> &findings) {
+std::string listed(const std::vector<FairnessFinding> &findings) {
     std::string text;
     for (const FairnessFinding &finding : findings)
         text += finding.key + " (" + std::string(toString(finding.weight)) + "): " + finding.sentence + "\n";
@@ -238,7 +238,7 @@ void verifyPress(const char *key, const Pair &pair, const std::vector<RepeatGrou
     groups.insert(groups.end(), besides.begin(), besides.end());
     const auto findings = fairnessOf(groups[0], groups[1], {}, groups);
     const auto found = std::ranges::find(findings, key, &FairnessFinding::key);
-    QVERIFY2(found != findings.end() && found->control, (std::string(key) + " in " + told(findings)).c_str());
+    QVERIFY2(found != findings.end() && found->control, (std::string(key) + " in " + listed(findings)).c_str());
     const SuggestedRun &control = *found->control;
     QCOMPARE(control.experiment, std::string("the experiment"));
     QCOMPARE(control.alone, std::string_view(key) == "side_by_side");
@@ -265,7 +265,7 @@ void verifyPress(const char *key, const Pair &pair, const std::vector<RepeatGrou
         std::ranges::stable_sort(group.runs, {}, &RunOutcome::startWallUs);
     const auto after = fairnessOf(groups[0], groups[1], {}, groups);
     QVERIFY2(std::ranges::find(after, key, &FairnessFinding::key) == after.end(),
-             (std::string(key) + " pressed:\n" + told(after)).c_str());
+             (std::string(key) + " pressed:\n" + listed(after)).c_str());
 }
 
 } // namespace
@@ -281,7 +281,7 @@ private Q_SLOTS:
                 for (RunOutcome &run : pair.run.runs)
                     planted.plant(run);
                 const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
-                const std::string text = std::string(planted.key) + " planted, found:\n" + told(findings);
+                const std::string text = std::string(planted.key) + " planted, found:\n" + listed(findings);
                 const auto found = std::ranges::find(findings, planted.key, &FairnessFinding::key);
                 QVERIFY2(found != findings.end(), text.c_str());
                 QVERIFY2(found->weight == planted.weight, text.c_str());
@@ -315,7 +315,7 @@ private Q_SLOTS:
                 continue; // 64 a device, on one device
             const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
             QVERIFY2(std::ranges::find(findings, planted.key, &FairnessFinding::key) != findings.end(),
-                     (std::string(planted.key) + " in the reference, found:\n" + told(findings)).c_str());
+                     (std::string(planted.key) + " in the reference, found:\n" + listed(findings)).c_str());
         }
     }
 
@@ -332,7 +332,7 @@ private Q_SLOTS:
             Random random(seed);
             const Pair pair = fairPair(random, settings[seed % settings.size()]);
             const auto findings = fairnessOf(pair.reference, pair.run, {}, {});
-            QVERIFY2(findings.empty(), ("seed " + std::to_string(seed) + "\n" + told(findings)).c_str());
+            QVERIFY2(findings.empty(), ("seed " + std::to_string(seed) + "\n" + listed(findings)).c_str());
             ++pairs;
         }
         qInfo("%d fair pairs, 0 findings", pairs);
@@ -443,7 +443,7 @@ private Q_SLOTS:
             }
             const auto after = ofRun ? fairnessOf(pair.reference, made, {}, {}) : fairnessOf(made, pair.run, {}, {});
             QVERIFY2(std::ranges::find(after, planted.key, &FairnessFinding::key) == after.end(),
-                     (std::string(planted.key) + " after its control:\n" + told(after)).c_str());
+                     (std::string(planted.key) + " after its control:\n" + listed(after)).c_str());
             const auto again = fairnessOf(pair.reference, pair.run, {}, {pair.reference, pair.run, made});
             const auto same = std::ranges::find(again, planted.key, &FairnessFinding::key);
             QVERIFY2(!same->control, planted.key);
@@ -494,7 +494,7 @@ private Q_SLOTS:
                 one.command = two.command = {"{python}", "train.py"};
             const auto found = fairnessOf(one, two, {}, {one, two});
             QVERIFY2(std::ranges::find(found, "cores_per_device", &FairnessFinding::key) != found.end(),
-                     told(found).c_str());
+                     listed(found).c_str());
             for (const FairnessFinding &finding : found)
                 QVERIFY2(!finding.control && finding.sentence.find("to compare with") == std::string::npos,
                          finding.sentence.c_str());
@@ -530,7 +530,7 @@ private Q_SLOTS:
         QVERIFY2(found != findings.end() &&
                      found->sentence.ends_with(": what is learnt depends on what is named besides (" +
                                                std::string(findField("batch_size")->label) + ")."),
-                 told(findings).c_str());
+                 listed(findings).c_str());
     }
 
     void unlikeWorkersWeighWhatLoadingCosts() {

@@ -15,7 +15,7 @@ namespace {
 
 using Phases = std::map<std::string, double, std::less<>>;
 
-/// A repeat that trains `load` + `compute` (+ communication) seconds, told as ranks tell it; `factor` on all of it.
+/// A repeat that trains `load` + `compute` (+ communication) seconds, as ranks report it; `factor` on all of it.
 RunOutcome runOf(const std::string &name, const RunConfig &config, double load, double compute, double exposed = 0,
                  double factor = 1) {
     static int number = 0;

@@ -446,7 +446,7 @@ private Q_SLOTS:
         QCOMPARE(probes[1].batch, 32);
     }
 
-    void sweepsAreToldAsTheyWereMade() {
+    void sweepsAreReportedAsTheyWereMade() {
         LabRecord record;
         QCOMPARE(sweepsText(record), std::string("no rows"));
         record.rows.resize(2);
@@ -456,7 +456,7 @@ private Q_SLOTS:
         QCOMPARE(sweepsText(record), std::string("11 to 22 sweeps"));
     }
 
-    void otherProgramsAreToldFromATenthOfACoreOn() {
+    void otherProgramsAreReportedFromATenthOfACoreOn() {
         LabRecord record;
         QVERIFY(labReservations(record).empty()); // unknown
         record.otherCores = 0.1;

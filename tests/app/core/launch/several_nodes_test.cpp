@@ -191,14 +191,14 @@ private Q_SLOTS:
         QVERIFY(store.links().all().at(1).clockOffsetS.has_value());
     }
 
-    void theLineOfPyTorchIsToldWithTheReasonThatChoseIt() {
+    void theLineOfPyTorchIsReportedWithTheReasonThatChoseIt() {
         RunRecord record;
         QVERIFY(torchSentence(record).isEmpty());
         for (const char *host : {"hostA", "hostB"}) {
             MachineRecord &machine = record.machines.emplace_back();
             machine.host = host;
         }
-        QVERIFY(torchSentence(record).isEmpty()); // no trainer told
+        QVERIFY(torchSentence(record).isEmpty()); // no trainer reported it
         for (MachineRecord &machine : record.machines)
             machine.torchVersion = "2.7.1+cu126";
         QCOMPARE(torchSentence(record), QStringLiteral("PyTorch 2.7.1+cu126 on all nodes"));

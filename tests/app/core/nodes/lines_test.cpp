@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which line of PyTorch nodes use together: drivers, GPUs and what is there already decide, and the reason is told.
+// Which line of PyTorch nodes use together: drivers, GPUs and what is there already decide, and the reason is reported.
 #include <QFile>
 #include <QTemporaryDir>
 
@@ -176,18 +176,18 @@ private Q_SLOTS:
             QVERIFY2(!capabilityFromText(bad), bad);
     }
 
-    void theDoctorTellsTheLineOrWhyThereIsNone() {
+    void theDoctorShowsTheLineOrWhyThereIsNone() {
         DoctorSnapshot snapshot;
         snapshot.ownVersion = "0.1.0";
         snapshot.builtLines = both;
         snapshot.nodes = {probed(gpu("new", "590.1", "9.0"), "2.7.1"), probed(gpu("old", "535.1", "7.0"), "2.7.1")};
         snapshot.choices.resize(2);
-        const auto told = findingsOf(snapshot);
-        QVERIFY(find(told, "torch_line"));
-        QVERIFY(find(told, "torch_line")->severity == Finding::Severity::Note);
-        QVERIFY2(find(told, "torch_line")->what.find("does not run on old") != std::string::npos,
-                 find(told, "torch_line")->what.c_str());
-        QVERIFY(!find(told, "line_unfit"));
+        const auto reported = findingsOf(snapshot);
+        QVERIFY(find(reported, "torch_line"));
+        QVERIFY(find(reported, "torch_line")->severity == Finding::Severity::Note);
+        QVERIFY2(find(reported, "torch_line")->what.find("does not run on old") != std::string::npos,
+                 find(reported, "torch_line")->what.c_str());
+        QVERIFY(!find(reported, "line_unfit"));
 
         snapshot.nodes[1] = probed(gpu("old", "535.1", "7.0"), "2.11.0");
         const auto unfit = findingsOf(snapshot);

@@ -428,7 +428,7 @@ private Q_SLOTS:
                  (std::vector<std::string>{"a", "b c", "d \" e", "f g", "h", ";", "i"}));
     }
 
-    void anotherProcessorOrAnOlderGlibcIsToldBeforeAnythingIsCopied() {
+    void anotherProcessorOrAnOlderGlibcIsReportedBeforeAnythingIsCopied() {
         SyncSurvey node;
         node.arch = "x86_64";
         node.glibc = "2.31";

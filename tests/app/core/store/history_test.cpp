@@ -93,7 +93,7 @@ IndexedRun madeUp(int number) {
 class CoreHistoryTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void theSameWorkIsToldByWhatARunDoesAndNotByHowItIsWritten() {
+    void theSameWorkIsReportedByWhatARunDoesAndNotByHowItIsWritten() {
         const auto key = [](auto change) {
             RunConfig config;
             config.method = Method::Ddp;
@@ -158,7 +158,7 @@ private Q_SLOTS:
         QCOMPARE(std::ranges::count_if(model.runs(), [&](const IndexedRun &run) { return filter->accepts(run); }), 1);
     }
 
-    void watchingIsToldAsMeasuredAndItsCostAsInferred() {
+    void watchingIsReportedAsMeasuredAndItsCostAsInferred() {
         const Watching some{10, 0.56, 0.4, 0.2, 1.25};
         QCOMPARE(
             watchingText(some, 0, 20),
@@ -210,7 +210,7 @@ private Q_SLOTS:
         QVERIFY((readRunNotes(folder)->tags == std::vector<std::string>{"x"}));
     }
 
-    void damagedNotesAreToldAndNeverWrittenOver() {
+    void damagedNotesAreReportedAndNeverWrittenOver() {
         const Home home;
         const RunFolder folder = runFolder(finishedRun(1));
         for (const char *text : {"no json", "[1]", "{\"tags\": 3}"}) {

@@ -307,7 +307,7 @@ private Q_SLOTS:
         QVERIFY(lanes.chartData().contains("DDP ×2\tcpu:0\t2.000"));
     }
 
-    void aPhaseBarTellsEveryPartInWords() {
+    void aPhaseBarShowsEveryPartInWords() {
         for (const std::string_view phase : additivePhases())
             QVERIFY2(!phaseMeaning(QString::fromUtf8(phase.data(), qsizetype(phase.size()))).isEmpty(), phase.data());
         for (const char *phase : {"wait", "comm", "scatter", "replicate", "gather", "reduce"})

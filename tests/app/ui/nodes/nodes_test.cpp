@@ -102,7 +102,7 @@ private Q_SLOTS:
         QVERIFY(page.card(QStringLiteral("here")));
     }
 
-    void aNodeTellsEachSecondHowItStands() {
+    void aNodeReportsEachSecondHowItStands() {
         Theme theme;
         NodesPage page(theme);
         page.show();
@@ -321,7 +321,7 @@ private Q_SLOTS:
         QVERIFY(card.isEmpty());
         record.config->nodes = *nodesFromText("hostA%bond0:0,1;hostB%eno1:0");
         run.setRecord(record);
-        const auto tell = [&](auto body) {
+        const auto send = [&](auto body) {
             Frame frame;
             frame.body = std::move(body);
             run.take(frame);
@@ -329,20 +329,20 @@ private Q_SLOTS:
         };
         StateFrame training;
         training.state = RunState::Training;
-        tell(training);
+        send(training);
         LinkFrame link;
         link.ofNode = 1;
         link.host = "hostB";
         link.link = "up";
-        tell(link);
+        send(link);
         QCOMPARE(card.linksText(), QStringLiteral("Links: all up"));
         link.link = "lost";
-        tell(link);
+        send(link);
         QCOMPARE(card.stateText(), QStringLiteral("Run: training"));
         QVERIFY(card.linksText().contains(QStringLiteral("link to hostB lost, its training state unknown")));
         QVERIFY(!card.topology()->topology().nodes[1].heard);
         link.link = "up";
-        tell(link);
+        send(link);
         QCOMPARE(card.linksText(), QStringLiteral("Links: all up"));
         QVERIFY(card.topology()->topology().nodes[1].heard);
     }

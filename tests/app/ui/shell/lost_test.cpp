@@ -103,7 +103,7 @@ private Q_SLOTS:
         QVERIFY(lane(far).hint.contains(QStringLiteral("nothing was heard for 6 s")));
         QCOMPARE(lane(near).value, QStringLiteral("90 %"));
         QVERIFY(lane(near).noRecentData.isEmpty());
-        // Its past is where it was: behind what the other one has told since.
+        // Its past is where it was: behind what the other one has reported since.
         QVERIFY(lane(far).samples.constLast().x() < lane(near).samples.constLast().x() - 5);
         QVERIFY(lane(far).hint.contains(QStringLiteral("link to hostB lost")));
         if (const QString folder = qEnvironmentVariable("LOCKSTEP_SHOTS"); !folder.isEmpty())
